@@ -1,0 +1,84 @@
+//! Open calls that wait for their results, and what has been said before.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The most calls that are held open. Older ones are forgotten: their results then come without the call's facts.
+const MAX_OPEN: usize = 4096;
+
+/// What is kept of each open call, by call id.
+#[derive(Debug)]
+pub struct OpenCalls<T> {
+    calls: HashMap<String, T>,
+    order: VecDeque<String>,
+}
+
+impl<T> Default for OpenCalls<T> {
+    fn default() -> Self {
+        OpenCalls { calls: HashMap::new(), order: VecDeque::new() }
+    }
+}
+
+impl<T> OpenCalls<T> {
+    /// Opens a call.
+    pub fn open(&mut self, call_id: &str, facts: T) {
+        if self.calls.insert(call_id.to_owned(), facts).is_none() {
+            self.order.push_back(call_id.to_owned());
+        }
+        while self.order.len() > MAX_OPEN {
+            if let Some(oldest) = self.order.pop_front() {
+                self.calls.remove(&oldest);
+            }
+        }
+    }
+
+    /// What is kept of an open call.
+    pub fn get(&self, call_id: &str) -> Option<&T> {
+        self.calls.get(call_id)
+    }
+
+    /// As [`OpenCalls::get`], to change it.
+    pub fn get_mut(&mut self, call_id: &str) -> Option<&mut T> {
+        self.calls.get_mut(call_id)
+    }
+
+    /// Closes a call.
+    pub fn close(&mut self, call_id: &str) -> Option<T> {
+        let facts = self.calls.remove(call_id)?;
+        // Calls close nearly in the order in which they open, so this finds it at once.
+        if let Some(at) = self.order.iter().position(|open| open == call_id) {
+            self.order.remove(at);
+        }
+        Some(facts)
+    }
+
+    /// The open calls, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.order.iter().filter_map(|id| self.calls.get(id).map(|facts| (id.as_str(), facts)))
+    }
+}
+
+/// What has been said before, at eight bytes a fact.
+#[derive(Debug, Default)]
+pub struct Said {
+    keys: HashSet<u64>,
+}
+
+impl Said {
+    /// True when the fact is new.
+    pub fn first(&mut self, fact: impl Hash) -> bool {
+        self.keys.insert(key(fact))
+    }
+
+    /// True when the fact was said before. Does not record it.
+    pub fn contains(&self, fact: impl Hash) -> bool {
+        self.keys.contains(&key(fact))
+    }
+}
+
+/// A fact as eight bytes. Not for the tape: only for telling facts of one run apart.
+pub fn key(fact: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    fact.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,294 @@
+//! From replaced bytes to changed lines: which spans of a file an edit touched, before and after.
+
+use std::ops::Range as Bytes;
+
+use engram_core::anchor::anchors;
+use engram_core::event::{CodeEdit, Range};
+use engram_core::hash::{Hash, is_pinned};
+
+/// A file's text while replacements are applied to it, and where it differs from what it was.
+#[derive(Debug)]
+pub struct Rewrite<'b> {
+    before: &'b str,
+    after: String,
+    /// Changed regions, in order and apart from each other.
+    regions: Vec<Region>,
+}
+
+/// Bytes of the text before, and the bytes that stand for them after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Region {
+    before: Bytes<usize>,
+    after: Bytes<usize>,
+}
+
+impl<'b> Rewrite<'b> {
+    /// A text to which nothing has been done yet.
+    pub fn new(before: &'b str) -> Self {
+        Rewrite { before, after: before.to_owned(), regions: Vec::new() }
+    }
+
+    /// The text as it is now.
+    pub fn after(&self) -> &str {
+        &self.after
+    }
+
+    /// Replaces the first occurrence of `old`, or every one. False when there is none.
+    pub fn replace(&mut self, old: &str, new: &str, all: bool) -> bool {
+        if old.is_empty() {
+            return false;
+        }
+        let found: Vec<usize> = self.after.match_indices(old).map(|(at, _)| at).take(if all { usize::MAX } else { 1 }).collect();
+        // From the end, so that earlier places stay where they were found.
+        for at in found.iter().rev() {
+            self.record(*at..*at + old.len(), new.len());
+        }
+        if all {
+            self.after = self.after.replace(old, new);
+        } else if let Some(at) = found.first() {
+            self.after.replace_range(*at..*at + old.len(), new);
+        }
+        !found.is_empty()
+    }
+
+    /// Records that `cut` of the present text becomes `len` bytes.
+    fn record(&mut self, cut: Bytes<usize>, len: usize) {
+        let first = self.regions.partition_point(|region| region.after.end < cut.start);
+        let last = self.regions.partition_point(|region| region.after.start <= cut.end);
+        let touched = &self.regions[first..last];
+        let start = touched.first().map_or(cut.start, |region| region.after.start.min(cut.start));
+        let end = touched.last().map_or(cut.end, |region| region.after.end.max(cut.end));
+        let merged = Region { before: self.origin(start)..self.origin_end(end), after: start..end - cut.len() + len };
+        self.regions.splice(first..last, [merged]);
+        for region in &mut self.regions[first + 1..] {
+            region.after = region.after.start - cut.len() + len..region.after.end - cut.len() + len;
+        }
+    }
+
+    /// Where a place outside all regions, or at the start of one, was before.
+    fn origin(&self, at: usize) -> usize {
+        let passed = self.regions.partition_point(|region| region.after.start < at);
+        match self.regions.get(passed) {
+            Some(region) if region.after.start == at => region.before.start,
+            _ => self.shifted(passed, at),
+        }
+    }
+
+    /// As [`Rewrite::origin`], for a place at the end of a region.
+    fn origin_end(&self, at: usize) -> usize {
+        let passed = self.regions.partition_point(|region| region.after.end <= at);
+        self.shifted(passed, at)
+    }
+
+    fn shifted(&self, passed: usize, at: usize) -> usize {
+        passed.checked_sub(1).map_or(at, |n| at - self.regions[n].after.end + self.regions[n].before.end)
+    }
+
+    /// The changed spans in file order, each trimmed to the lines that differ.
+    pub fn spans(&self) -> Vec<ChangedSpan<'_>> {
+        let blocks: Vec<Region> = self.line_sharing().iter().map(|region| self.whole_lines(region)).collect();
+        let (mut before_line, mut after_line) = (LineCounter::new(self.before), LineCounter::new(&self.after));
+        blocks
+            .into_iter()
+            .map(|block| {
+                let (before_first, after_first) = (before_line.at(block.before.start), after_line.at(block.after.start));
+                ChangedSpan::trimmed(before_first, &self.before[block.before], after_first, &self.after[block.after])
+            })
+            .collect()
+    }
+
+    /// The regions, those joined that lie on one line.
+    fn line_sharing(&self) -> Vec<Region> {
+        let mut joined: Vec<Region> = Vec::new();
+        for region in &self.regions {
+            match joined.last_mut() {
+                Some(last) if !self.before[last.before.end..region.before.start].contains('\n') => {
+                    last.before.end = region.before.end;
+                    last.after.end = region.after.end;
+                }
+                _ => joined.push(region.clone()),
+            }
+        }
+        joined
+    }
+
+    /// The region grown to whole lines, on both sides alike.
+    fn whole_lines(&self, region: &Region) -> Region {
+        let lead = self.before[..region.before.start].bytes().rev().take_while(|byte| *byte != b'\n').count();
+        let tail_before = line_rest(self.before, &region.before);
+        let tail_after = line_rest(&self.after, &region.after);
+        // What follows is the same text on both sides up to a line end, so the longer rest serves both.
+        let tail = tail_before.max(tail_after);
+        Region { before: region.before.start - lead..region.before.end + tail, after: region.after.start - lead..region.after.end + tail }
+    }
+}
+
+/// Bytes after the region until its last line is whole, its line end included. Nothing where it already ends a line.
+fn line_rest(text: &str, region: &Bytes<usize>) -> usize {
+    let at_line_start = region.end == 0 || text.as_bytes()[region.end - 1] == b'\n';
+    let rest = &text.as_bytes()[region.end..];
+    if at_line_start { 0 } else { rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1) }
+}
+
+/// Counts lines up to places that only grow.
+struct LineCounter<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: u64,
+}
+
+impl<'t> LineCounter<'t> {
+    fn new(text: &'t str) -> Self {
+        LineCounter { text: text.as_bytes(), at: 0, line: 1 }
+    }
+
+    fn at(&mut self, place: usize) -> u64 {
+        self.line += memchr::memchr_iter(b'\n', &self.text[self.at..place]).count() as u64;
+        self.at = place;
+        self.line
+    }
+}
+
+/// One changed span: its lines before and after. Texts are lines joined with `\n`, without a final one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedSpan<'t> {
+    /// The lines before.
+    pub before: Range,
+    /// Their text.
+    pub before_text: &'t str,
+    /// The lines after.
+    pub after: Range,
+    /// Their text.
+    pub after_text: &'t str,
+}
+
+impl<'t> ChangedSpan<'t> {
+    /// The span between two blocks of whole lines, without the lines that both begin or end with.
+    pub fn trimmed(before_first: u64, before: &'t str, after_first: u64, after: &'t str) -> Self {
+        let (old, new): (Vec<&str>, Vec<&str>) = (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+        let shorter = old.len().min(new.len());
+        let lead = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+        let tail = old.iter().rev().zip(new.iter().rev()).take(shorter - lead).take_while(|(old, new)| old == new).count();
+        let side = |first: u64, text: &'t str, lines: &[&str]| {
+            let start: usize = lines[..lead].iter().map(|line| line.len()).sum();
+            let end: usize = text.len() - lines[lines.len() - tail..].iter().map(|line| line.len()).sum::<usize>();
+            let first = first + lead as u64;
+            let last = first + (lines.len() - tail - lead) as u64 - 1;
+            (Range { first, last }, text[start..end].strip_suffix('\n').unwrap_or(&text[start..end]))
+        };
+        let (before, before_text) = side(before_first, before, &old);
+        let (after, after_text) = side(after_first, after, &new);
+        ChangedSpan { before, before_text, after, after_text }
+    }
+
+    /// The span between two whole files.
+    pub fn whole(before: &'t str, after: &'t str) -> Self {
+        let side = |text: &'t str| (whole_range(text), text.strip_suffix('\n').unwrap_or(text));
+        let ((before, before_text), (after, after_text)) = (side(before), side(after));
+        ChangedSpan { before, before_text, after, after_text }
+    }
+
+    /// Puts ranges, hashes and anchors into an edit. Sides whose text is not pinned down get their range only.
+    pub fn describe(&self, edit: &mut CodeEdit<'_>) {
+        edit.before_range = Some(self.before);
+        edit.after_range = Some(self.after);
+        if is_pinned(self.before_text) {
+            edit.before_hash = Some(Hash::of_text(self.before_text));
+            edit.before_anchor_hashes = anchors(self.before_text);
+        }
+        if is_pinned(self.after_text) {
+            edit.after_hash = Some(Hash::of_text(self.after_text));
+            edit.after_anchor_hashes = anchors(self.after_text);
+        }
+    }
+}
+
+/// The number of lines of a text. A final `\n` ends the last line and begins none.
+pub fn line_count(text: &str) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
+    ends + u64::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
+/// The range of all lines of a text.
+pub fn whole_range(text: &str) -> Range {
+    Range { first: 1, last: line_count(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spans_of(before: &str, edits: &[(&str, &str, bool)]) -> Vec<(u64, u64, String, u64, u64, String)> {
+        let mut rewrite = Rewrite::new(before);
+        for (old, new, all) in edits {
+            assert!(rewrite.replace(old, new, *all));
+        }
+        let own = |span: &ChangedSpan<'_>| {
+            let (before, after) = (span.before_text.to_owned(), span.after_text.to_owned());
+            (span.before.first, span.before.last, before, span.after.first, span.after.last, after)
+        };
+        rewrite.spans().iter().map(own).collect()
+    }
+
+    #[test]
+    fn a_word_changes_its_line() {
+        assert_eq!(spans_of("a\nb c\nd\n", &[("b", "B", false)]), [(2, 2, "b c".into(), 2, 2, "B c".into())]);
+    }
+
+    #[test]
+    fn lines_that_stay_are_trimmed() {
+        let spans = spans_of("a\nb\nc\nd\n", &[("b\nc\n", "b\nnew\nc\n", false)]);
+        assert_eq!(spans, [(3, 2, String::new(), 3, 3, "new".into())]);
+    }
+
+    #[test]
+    fn a_lost_line_end_joins_the_next_line() {
+        assert_eq!(spans_of("a\nb\nc\n", &[("b\n", "B", false)]), [(2, 3, "b\nc".into(), 2, 2, "Bc".into())]);
+    }
+
+    #[test]
+    fn every_occurrence_is_a_span_unless_they_share_lines() {
+        let spans = spans_of("x x\ny\nx\n", &[("x", "long", true)]);
+        assert_eq!(spans, [(1, 1, "x x".into(), 1, 1, "long long".into()), (3, 3, "x".into(), 3, 3, "long".into())]);
+    }
+
+    #[test]
+    fn later_edits_build_on_earlier_ones() {
+        let spans = spans_of("one\ntwo\nthree\n", &[("two", "2\n2", false), ("2\nthree", "3", false), ("one", "1", false)]);
+        assert_eq!(spans, [(1, 1, "one".into(), 1, 1, "1".into()), (2, 3, "two\nthree".into(), 2, 3, "2\n3".into())]);
+    }
+
+    #[test]
+    fn line_counts() {
+        assert_eq!([line_count(""), line_count("a"), line_count("a\n"), line_count("a\n\n")], [0, 1, 1, 2]);
+    }
+
+    proptest! {
+        /// Putting the after-lines in place of the before-lines gives the text after.
+        #[test]
+        fn spans_carry_the_whole_change(
+            before in "[ab\n]{0,40}",
+            edits in proptest::collection::vec(("[ab\n]{1,3}", "[abc\n]{0,4}", any::<bool>()), 1..5),
+        ) {
+            let mut rewrite = Rewrite::new(&before);
+            for (old, new, all) in &edits {
+                rewrite.replace(old, new, *all);
+            }
+            let lines: Vec<&str> = before.lines().collect();
+            let (mut rebuilt, mut next) = (Vec::new(), 1);
+            for span in rewrite.spans() {
+                rebuilt.extend_from_slice(&lines[next as usize - 1..span.before.first as usize - 1]);
+                prop_assert_eq!(span.after.first as usize, rebuilt.len() + 1);
+                let expected = lines[span.before.first as usize - 1..span.before.last as usize].join("\n");
+                prop_assert_eq!(span.before_text, expected);
+                let count = (span.after.last + 1 - span.after.first) as usize;
+                rebuilt.extend(span.after_text.split('\n').take(count));
+                next = span.before.last + 1;
+            }
+            rebuilt.extend_from_slice(&lines[next as usize - 1..]);
+            prop_assert_eq!(rebuilt, rewrite.after().lines().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Source times in the tape's form: RFC 3339, UTC, `Z`, with the fraction digits that the source had.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+/// A source time string in the tape's form, or none when it is no time.
+pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
+    if is_canonical(source) {
+        return Some(Cow::Borrowed(source));
+    }
+    let time: Timestamp = source.parse().ok()?;
+    let digits = source.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    Some(Cow::Owned(format!("{time:.digits$}", digits = digits.min(9))))
+}
+
+/// Milliseconds since the epoch in the tape's form.
+pub fn from_millis(millis: i64) -> Option<String> {
+    Timestamp::from_millisecond(millis).ok().map(|time| format!("{time:.3}"))
+}
+
+/// Seconds since the epoch in the tape's form.
+pub fn from_seconds(seconds: i64) -> Option<String> {
+    Timestamp::from_second(seconds).ok().map(|time| format!("{time:.0}"))
+}
+
+/// True for `2026-01-31T23:59:59Z` and the same with a fraction.
+fn is_canonical(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.len() < 20 || bytes[bytes.len() - 1] != b'Z' {
+        return false;
+    }
+    let shape =
+        bytes[..19].iter().zip(b"0000-00-00T00:00:00").all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form });
+    let two = |at: usize| (bytes[at] - b'0') * 10 + (bytes[at + 1] - b'0');
+    let fraction = &bytes[19..bytes.len() - 1];
+    let fraction_fits = match fraction {
+        [] => true,
+        [b'.', digits @ ..] => !digits.is_empty() && digits.len() <= 9 && digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    // Days 29 to 31 depend on the month: the slow path decides.
+    shape && fraction_fits && (1..=12).contains(&two(5)) && (1..=28).contains(&two(8)) && two(11) < 24 && two(14) < 60 && two(17) < 60
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_times_stand_as_they_are() {
+        for time in ["2026-11-21T10:02:05.223Z", "2026-11-21T10:02:05Z", "2026-12-31T23:59:59.123456789Z", "2024-02-29T00:00:00.0Z"] {
+            assert_eq!(rfc3339(time).as_deref(), Some(time));
+        }
+    }
+
+    #[test]
+    fn offsets_become_utc_and_keep_their_digits() {
+        assert_eq!(rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(), Some("2026-11-21T10:02:05.20Z"));
+        assert_eq!(from_millis(1_795_256_784_268).as_deref(), Some("2026-11-21T10:26:24.268Z"));
+        assert_eq!(from_seconds(1_795_256_784).as_deref(), Some("2026-11-21T10:26:24Z"));
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-21T10:02:05.Z", "2026-11-21"] {
+            assert_eq!(rfc3339(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! From a harness's own tool names to tool kinds: one table an adapter.
+
+use engram_core::tool_kind::ToolKind;
+
+/// A harness's tool names and their kinds.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolTable {
+    /// Exact names.
+    pub names: &'static [(&'static str, ToolKind)],
+    /// Beginnings of names, for families such as MCP tools. Looked at after the exact names.
+    pub prefixes: &'static [(&'static str, ToolKind)],
+}
+
+impl ToolTable {
+    /// The kind of a tool, or none for a name that the table does not know.
+    pub fn resolve(&self, tool: &str) -> Option<ToolKind> {
+        let exact = self.names.iter().find(|(name, _)| *name == tool);
+        let family = || self.prefixes.iter().find(|(prefix, _)| tool.starts_with(prefix));
+        exact.or_else(family).map(|(_, kind)| *kind)
+    }
+
+    /// As [`ToolTable::resolve`], with [`ToolKind::Other`] for what the table does not know.
+    pub fn kind(&self, tool: &str) -> ToolKind {
+        self.resolve(tool).unwrap_or(ToolKind::Other)
+    }
+}

@@ -1,0 +1,67 @@
+//! Adapters from the logs of coding agents to Engram tapes: the registry, detection and ingestion.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use engram_core::adapter::{Context, Evidence, StreamAdapter};
+use engram_core::drive::{Input, Options, Summary, convert};
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::head::Head;
+
+mod claude_code;
+mod codex;
+pub mod kit;
+
+use kit::tool_table::ToolTable;
+
+/// One adapter and what belongs to it.
+pub struct Entry {
+    /// The adapter.
+    pub adapter: &'static dyn StreamAdapter,
+    /// The harness's tool names.
+    pub tools: &'static ToolTable,
+    /// Looks at the files around an artifact for what the artifact alone does not say.
+    pub surroundings: fn(&Path, &Head<'_>) -> Context,
+}
+
+/// Every adapter, in the order in which tables show them.
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY];
+
+/// The entry of the adapter with this id.
+///
+/// # Errors
+/// `unknown_adapter`, naming those there are.
+pub fn by_id(id: &str) -> Result<&'static Entry, AdapterError> {
+    REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id).ok_or_else(|| {
+        let ids: Vec<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().adapter_id).collect();
+        AdapterError::new(ErrorCode::UnknownAdapter).expected(format!("one of {}", ids.join(", "))).found(id)
+    })
+}
+
+/// The one adapter that recognises the content, with its evidence.
+///
+/// # Errors
+/// `unknown_harness` when none does, `ambiguous_harness` with the candidates and their evidence when several do.
+pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterError> {
+    let mut found: Vec<(&Entry, Evidence)> = REGISTRY.iter().filter_map(|entry| Some((entry, entry.adapter.probe(head)?))).collect();
+    if found.len() > 1 {
+        let candidates: Vec<String> = found
+            .iter()
+            .map(|(entry, evidence)| format!("{} ({})", entry.adapter.describe().adapter_id, evidence.marks.join(", ")))
+            .collect();
+        return Err(AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness").found(&candidates.join("; ")));
+    }
+    found.pop().ok_or_else(|| {
+        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");
+        if head.is_blank() { error.found("nothing but white space") } else { error.found(head.text().lines().next().unwrap_or_default()) }
+    })
+}
+
+/// Detects the harness, picks the adapter, converts, and gives what it came to.
+///
+/// # Errors
+/// As [`detect`] and [`convert`]. The sink may hold part of a tape then: the caller throws it away.
+pub fn ingest<R: Read>(mut input: Input<R>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
+    let (entry, _) = detect(&input.head()?)?;
+    convert(entry.adapter, input, options, sink)
+}

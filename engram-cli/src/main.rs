@@ -1,0 +1,3 @@
+//! The `engram` command.
+
+fn main() {}

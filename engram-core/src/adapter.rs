@@ -1,0 +1,200 @@
+//! The contract between adapters and everyone who runs them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
+use crate::drive::{Input, Options, convert};
+use crate::emit::{Emitter, Fault};
+use crate::error::AdapterError;
+use crate::hash::Hash;
+use crate::head::Head;
+use crate::ledger::Outcome;
+use crate::policy::Policy;
+use crate::version::Revision;
+
+/// Stable id of an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AdapterId(pub &'static str);
+
+impl fmt::Display for AdapterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// The contract that every adapter meets. A third party may implement just this.
+pub trait HarnessAdapter: Send + Sync {
+    /// The adapter's stable id.
+    fn id(&self) -> AdapterId;
+
+    /// Converts one artifact to a tape. Same input, same output, always.
+    ///
+    /// # Errors
+    /// [`AdapterError`] with a stable code; no part of a tape is given then.
+    fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError>;
+
+    /// What the adapter supports and claims.
+    fn descriptor(&self) -> AdapterDescriptor;
+}
+
+/// How an artifact is divided into records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// JSON Lines: a record a line. Streams.
+    Lines,
+    /// One JSON document, read whole.
+    Document,
+}
+
+/// Why an adapter says that an artifact is its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// Named detection marks that the content shows.
+    pub marks: Vec<&'static str>,
+    /// How the artifact is divided into records.
+    pub framing: Framing,
+}
+
+/// What the head of an artifact says about it.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+    /// The harness version, as recorded.
+    pub version: Option<String>,
+    /// The schema, where structure proves it and no version is recorded.
+    pub schema: Option<&'static str>,
+    /// The session's id, as recorded.
+    pub session_id: Option<String>,
+    /// The sub-agent's id, as recorded.
+    pub agent_id: Option<String>,
+    /// The first time in the artifact, in the tape's form.
+    pub start: Option<String>,
+}
+
+/// Side files of a session, read only inside the session's own folder.
+pub trait SideFiles: Send + Sync {
+    /// The hash and size of the side file that the source names `recorded_path`, if it is there and may be read.
+    fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)>;
+}
+
+/// What is known about an artifact from the files around it.
+#[derive(Clone, Default)]
+pub struct Context {
+    /// The session that started this one.
+    pub parent_session_id: Option<String>,
+    /// The call that started this one.
+    pub parent_call_id: Option<String>,
+    /// Name of the agent.
+    pub agent: Option<String>,
+    /// The session's side files.
+    pub side_files: Option<Arc<dyn SideFiles>>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("parent_session_id", &self.parent_session_id)
+            .field("parent_call_id", &self.parent_call_id)
+            .field("agent", &self.agent)
+            .field("side_files", &self.side_files.is_some())
+            .finish()
+    }
+}
+
+/// What a session is opened with.
+#[derive(Debug)]
+pub struct Opening<'o> {
+    /// What the head says.
+    pub identity: &'o Identity,
+    /// The revision whose rules apply.
+    pub revision: Option<&'static Revision>,
+    /// The head itself.
+    pub head: &'o Head<'o>,
+    /// What the files around it say.
+    pub context: &'o Context,
+}
+
+/// The streaming form of the contract. The string form follows from it, so the two cannot differ.
+pub trait StreamAdapter: Send + Sync {
+    /// What the adapter supports and claims.
+    fn describe(&self) -> &'static AdapterDescriptor;
+
+    /// Yes, with the marks that prove it, or no. Content only; no scores.
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence>;
+
+    /// What the head says about version, schema, session and start.
+    fn identify(&self, head: &Head<'_>) -> Identity;
+
+    /// The converter of one artifact.
+    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session>;
+}
+
+/// The converter of one artifact.
+pub trait Session {
+    /// Converts one record. `text` is one line, or one of several JSON values on it.
+    ///
+    /// A [`Fault::Json`] must come before any event: the driver then looks whether the line holds several values.
+    ///
+    /// # Errors
+    /// [`Fault`]: the driver applies the policy.
+    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault>;
+
+    /// Converts a whole document. The session frames its records with [`Emitter::begin`] and [`Emitter::settle`].
+    ///
+    /// # Errors
+    /// [`Fault`] when the document as a whole cannot be read.
+    fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let _ = (text, out);
+        Err(Fault::malformed("", "JSON Lines", "a document"))
+    }
+
+    /// Converts the piece of a record that a crash of the harness left behind, where the harness is known to go on after it.
+    fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
+        let _ = (text, out);
+        None
+    }
+
+    /// Where the next record begins on a line whose beginning is a cut record. `text` begins at the cut record.
+    fn resync(&self, text: &str) -> Option<usize> {
+        let _ = text;
+        None
+    }
+
+    /// Emits what only the end of the artifact decides.
+    ///
+    /// # Errors
+    /// [`Fault`] as for a record.
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        let _ = out;
+        Ok(())
+    }
+}
+
+impl<A: StreamAdapter> HarnessAdapter for A {
+    fn id(&self) -> AdapterId {
+        AdapterId(self.describe().adapter_id)
+    }
+
+    fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError> {
+        let policy = match self.describe().unknown_version_policy {
+            UnknownVersionPolicy::StrictFail => Policy::Strict,
+            UnknownVersionPolicy::PermissiveDegrade => Policy::Permissive,
+        };
+        convert_str(self, input, &Options { policy, ..Options::default() })
+    }
+
+    fn descriptor(&self) -> AdapterDescriptor {
+        *self.describe()
+    }
+}
+
+/// Converts text that is already in memory.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_str(adapter: &dyn StreamAdapter, input: &str, options: &Options) -> Result<String, AdapterError> {
+    let mut tape = Vec::with_capacity(input.len());
+    convert(adapter, Input::new(input.as_bytes(), options.limits), options, &mut tape)?;
+    // A tape is built from strings; the check costs a pass over ASCII.
+    String::from_utf8(tape).map_err(|_| AdapterError::new(crate::error::ErrorCode::AdapterDefect))
+}

@@ -1,0 +1,155 @@
+//! What an adapter says about itself: the source of every table, claim and rule.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::coverage::{Coverage, GapCode};
+use crate::event::Kind;
+use crate::version::{KnownBad, Revision, VersionMatrix};
+
+/// What happens by default when the version is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownVersionPolicy {
+    /// Fail with `unknown_harness_version`.
+    StrictFail,
+    /// Convert a safe subset and degrade the coverage.
+    PermissiveDegrade,
+}
+
+/// A known loss.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Gap {
+    /// The stable name, which [`crate::coverage::Grade::Partial`] refers to.
+    pub code: GapCode,
+    /// What is lost and why.
+    pub reason: &'static str,
+    /// The fixture that shows it, as `<version>/<scenario>`.
+    pub fixture: &'static str,
+}
+
+/// What is left out of a tape by a rule, and why that loses nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Omission {
+    /// The record says again what another record says.
+    Duplicate,
+    /// The record is UI or cache state without content.
+    Bookkeeping,
+    /// A field of a mapped record whose text the tape represents otherwise.
+    Field,
+}
+
+/// One omission rule. An omission without a rule is a bug.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct OmissionRule {
+    /// The rule's stable name.
+    pub rule: &'static str,
+    /// Which kind of omission it is.
+    pub omission: Omission,
+    /// The record type that it applies to; `*` matches any run of characters.
+    pub record: &'static str,
+    /// For fields: where the text lies, from the record's root; `*` matches one segment, a last `**` any rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<&'static str>,
+    /// Why the tape loses nothing by it.
+    pub reason: &'static str,
+}
+
+/// An adapter's self-description.
+#[derive(Debug, Clone, Copy)]
+pub struct AdapterDescriptor {
+    /// Stable id of the adapter.
+    pub adapter_id: &'static str,
+    /// Version of the adapter. Tape bytes change only with it.
+    pub adapter_version: &'static str,
+    /// The harness whose logs it reads, as `source.harness` spells it.
+    pub harness_family: &'static str,
+    /// The revisions with their ranges and claims, and the known-bad list.
+    pub matrix: VersionMatrix,
+    /// How the schema of an artifact is told.
+    pub schema_detection_strategy: &'static str,
+    /// The claim that holds for every supported version: the weakest over all revisions.
+    pub coverage: Coverage,
+    /// What happens by default when the version is unknown.
+    pub unknown_version_policy: UnknownVersionPolicy,
+    /// Every gap that a claim refers to.
+    pub gaps: &'static [Gap],
+    /// Every rule by which something is omitted.
+    pub omission_rules: &'static [OmissionRule],
+}
+
+impl AdapterDescriptor {
+    /// The rule of that name.
+    pub fn rule(&self, name: &str) -> Option<&'static OmissionRule> {
+        self.omission_rules.iter().find(|rule| rule.rule == name)
+    }
+}
+
+#[derive(Serialize)]
+struct SupportedVersions {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    versions: Option<&'static str>,
+    tested: &'static [&'static str],
+    coverage: Coverage,
+    gaps: Gaps,
+}
+
+struct Gaps(Coverage);
+
+impl Serialize for Gaps {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for kind in Kind::ALL {
+            let gaps = self.0.grade(kind).gaps();
+            if !gaps.is_empty() {
+                map.serialize_entry(kind.as_str(), gaps)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl From<&Revision> for SupportedVersions {
+    fn from(revision: &Revision) -> Self {
+        SupportedVersions {
+            schema: revision.schema,
+            versions: revision.versions,
+            tested: revision.tested,
+            coverage: revision.coverage,
+            gaps: Gaps(revision.coverage),
+        }
+    }
+}
+
+impl Serialize for AdapterDescriptor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Wire {
+            adapter_id: &'static str,
+            adapter_version: &'static str,
+            harness_family: &'static str,
+            supported_versions: Vec<SupportedVersions>,
+            schema_detection_strategy: &'static str,
+            coverage: Coverage,
+            unknown_version_policy: UnknownVersionPolicy,
+            known_bad_versions: &'static [KnownBad],
+            gaps: &'static [Gap],
+            omission_rules: &'static [OmissionRule],
+        }
+        Wire {
+            adapter_id: self.adapter_id,
+            adapter_version: self.adapter_version,
+            harness_family: self.harness_family,
+            supported_versions: self.matrix.revisions.iter().map(SupportedVersions::from).collect(),
+            schema_detection_strategy: self.schema_detection_strategy,
+            coverage: self.coverage,
+            unknown_version_policy: self.unknown_version_policy,
+            known_bad_versions: self.matrix.known_bad,
+            gaps: self.gaps,
+            omission_rules: self.omission_rules,
+        }
+        .serialize(serializer)
+    }
+}

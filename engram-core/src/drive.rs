@@ -1,0 +1,302 @@
+//! The driver: divides an artifact into records, hands each to the session, applies the policy, bounds everything.
+
+use std::io::{Read, Write};
+use std::str;
+
+use serde_json::value::RawValue;
+
+use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
+use crate::coverage::Coverage;
+use crate::emit::{Emitter, Fault, refusal, stand};
+use crate::error::{AdapterError, ErrorCode};
+pub use crate::input::Input;
+use crate::input::Line;
+use crate::ledger::Ledger;
+use crate::limits::Limits;
+use crate::policy::Policy;
+use crate::render::Place;
+use crate::version::Support;
+
+/// How a conversion is to be run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// What to do about the unknown.
+    pub policy: Policy,
+    /// Bounds.
+    pub limits: Limits,
+    /// What the files around the artifact say.
+    pub context: Context,
+}
+
+/// What a conversion came to.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// The adapter that converted.
+    pub adapter_id: &'static str,
+    /// The harness that wrote the artifact.
+    pub harness: &'static str,
+    /// The last version that the artifact records.
+    pub version: Option<String>,
+    /// The schema revision, where it is known.
+    pub schema: Option<&'static str>,
+    /// How well the version is known.
+    pub support: Support,
+    /// What was claimed for the artifact.
+    pub coverage: Option<Coverage>,
+    /// Why the claim was lowered.
+    pub degraded: Vec<&'static str>,
+    /// The session's id.
+    pub session_id: Option<String>,
+    /// The sub-agent's id.
+    pub agent_id: Option<String>,
+    /// Events by kind, in the order of [`crate::event::Kind::ALL`].
+    pub counts: [u64; 8],
+    /// Where every record went.
+    pub ledger: Ledger,
+    /// Bytes of the artifact.
+    pub input_bytes: u64,
+    /// False when the artifact ends inside a record.
+    pub complete: bool,
+}
+
+/// The output is handed on when the buffer holds this much.
+const FLUSH_BYTES: usize = 128 << 10;
+
+/// Converts one artifact. The sink may hold part of a tape when this fails: the caller throws it away.
+///
+/// # Errors
+/// [`AdapterError`] with code, adapter, harness, version and line where known.
+pub fn convert<R: Read>(
+    adapter: &dyn StreamAdapter,
+    mut input: Input<R>,
+    options: &Options,
+    sink: &mut dyn Write,
+) -> Result<Summary, AdapterError> {
+    let descriptor = adapter.describe();
+    let head = input.head()?;
+    let framing = adapter.probe(&head).map_or(Framing::Lines, |evidence| evidence.framing);
+    let identity = adapter.identify(&head);
+    let (revision, support) = match (&identity.version, identity.schema.and_then(|schema| descriptor.matrix.schema(schema))) {
+        (None, Some(revision)) => (Some(revision), Support::Tested),
+        (version, _) => descriptor.matrix.resolve(version.as_deref()),
+    };
+    if options.policy == Policy::Strict
+        && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
+    {
+        return Err(error);
+    }
+    let mut session = adapter.session(&Opening { identity: &identity, revision, head: &head, context: &options.context });
+    let standing = stand(descriptor, identity.version.as_deref(), revision, support);
+    let mut run = Run { out: Emitter::new(descriptor, options.policy, options.limits, &identity, standing), sink, complete: true };
+    run.whole(session.as_mut(), &mut input, framing).map_err(|mut error| {
+        error.adapter.get_or_insert(descriptor.adapter_id);
+        error.harness.get_or_insert(descriptor.harness_family);
+        if error.version.is_none() {
+            error.version = run.out.standing().version.clone();
+        }
+        error
+    })?;
+    let standing = run.out.standing();
+    Ok(Summary {
+        adapter_id: descriptor.adapter_id,
+        harness: descriptor.harness_family,
+        version: standing.version.clone(),
+        schema: standing.revision,
+        support: standing.support,
+        coverage: standing.coverage,
+        degraded: standing.degraded.clone(),
+        session_id: identity.session_id,
+        agent_id: identity.agent_id,
+        counts: run.out.counts(),
+        ledger: run.out.ledger().clone(),
+        input_bytes: input.consumed().1,
+        complete: run.complete,
+    })
+}
+
+struct Run<'s> {
+    out: Emitter,
+    sink: &'s mut dyn Write,
+    complete: bool,
+}
+
+impl Run<'_> {
+    fn whole<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>, framing: Framing) -> Result<(), AdapterError> {
+        self.out.start().map_err(|fault| self.error(fault))?;
+        match framing {
+            Framing::Lines => self.lines(session, input)?,
+            Framing::Document => self.document(session, input)?,
+        }
+        self.out.begin();
+        session.finish(&mut self.out).map_err(|fault| self.error(fault))?;
+        self.out.stop(input.consumed(), self.complete).map_err(|fault| self.error(fault))?;
+        self.flush()
+    }
+
+    fn lines<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>) -> Result<(), AdapterError> {
+        let mut number = 0;
+        while let Some(line) = input.next_line()? {
+            number += 1;
+            match line {
+                Line::Text { bytes, terminated } => self.line(session, bytes, number, terminated)?,
+                Line::Oversize { bytes, hash, allowed } => {
+                    self.out.begin_at(Place { line: number, part: 0 });
+                    if self.out.policy() == Policy::Strict {
+                        let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(number);
+                        return Err(error.found(&format!("{bytes} bytes")));
+                    }
+                    self.out.oversize(bytes, hash).map_err(|fault| self.error(fault))?;
+                }
+            }
+            if self.out.buffered().len() >= FLUSH_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts one physical line. Nearly always it is one record, and is parsed once.
+    fn line(&mut self, session: &mut dyn Session, bytes: &[u8], number: u64, terminated: bool) -> Result<(), AdapterError> {
+        let place = Place { line: number, part: 0 };
+        let Ok(text) = str::from_utf8(bytes) else {
+            self.out.begin_at(place);
+            return match str::from_utf8(bytes) {
+                Err(error) if !terminated && error.error_len().is_none() => self.cut(),
+                _ => self.not_json(bytes, "UTF-8"),
+            };
+        };
+        if text.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        self.out.begin_at(place);
+        match session.record(text, &mut self.out) {
+            Err(Fault::Json(error)) => self.odd_line(session, text, number, terminated, &error),
+            settled => self.settle(settled, text),
+        }
+    }
+
+    /// Converts a line that is not one JSON value of the expected shape: several values, a cut record, or something else.
+    fn odd_line(
+        &mut self,
+        session: &mut dyn Session,
+        text: &str,
+        number: u64,
+        terminated: bool,
+        error: &serde_json::Error,
+    ) -> Result<(), AdapterError> {
+        if error.is_data() {
+            return self.settle(Err(Fault::malformed("", "fields of the known types", &error.to_string())), text);
+        }
+        let (mut rest, mut part) = (text, 0);
+        while !rest.trim_ascii().is_empty() {
+            self.out.begin_at(Place { line: number, part });
+            match first_value(rest) {
+                Ok(end) => {
+                    let settled = session.record(&rest[..end], &mut self.out);
+                    self.settle(settled, &rest[..end])?;
+                    rest = &rest[end..];
+                }
+                Err(cut) => {
+                    let end = session
+                        .resync(rest)
+                        .filter(|end| *end > 0 && *end < rest.len() && rest.is_char_boundary(*end))
+                        .unwrap_or(rest.len());
+                    let last = end == rest.len();
+                    if last && !terminated && cut {
+                        return self.cut();
+                    }
+                    match session.fragment(&rest[..end], &mut self.out) {
+                        Some(settled) => self.settle(settled, &rest[..end])?,
+                        None => self.not_json(&rest.as_bytes()[..end], "JSON")?,
+                    }
+                    rest = &rest[end..];
+                }
+            }
+            part += 1;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, settled: Result<crate::ledger::Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
+        match settled {
+            Ok(crate::ledger::Outcome::Mapped) if !self.out.has_events() => {
+                let error = AdapterError::new(ErrorCode::AdapterDefect).expected("an event of a mapped record");
+                Err(error.line(self.out.line()))
+            }
+            Ok(outcome) => {
+                self.out.settle(outcome);
+                Ok(())
+            }
+            Err(fault) => self.out.settle_fault(fault, text).map_err(|fault| self.error(fault)),
+        }
+    }
+
+    /// The artifact ends inside this record.
+    fn cut(&mut self) -> Result<(), AdapterError> {
+        self.complete = false;
+        if self.out.policy() == Policy::Strict {
+            return Err(AdapterError::new(ErrorCode::TruncatedInput).line(self.out.line()));
+        }
+        Ok(())
+    }
+
+    fn not_json(&mut self, bytes: &[u8], expected: &str) -> Result<(), AdapterError> {
+        if self.out.policy() == Policy::Strict {
+            let error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected).line(self.out.line());
+            return Err(error.found(&String::from_utf8_lossy(&bytes[..bytes.len().min(512)])));
+        }
+        self.out.malformed_bytes(bytes).map_err(|fault| self.error(fault))
+    }
+
+    fn document<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>) -> Result<(), AdapterError> {
+        let bytes = input.rest()?;
+        let text = str::from_utf8(bytes).map_err(|error| {
+            AdapterError::new(ErrorCode::MalformedRecord)
+                .expected("UTF-8")
+                .found(&format!("invalid byte at offset {}", error.valid_up_to()))
+        })?;
+        match session.document(text, &mut self.out) {
+            Err(Fault::Json(error)) if error.is_eof() => {
+                let found = format!("the end of the document at line {}, column {}", error.line(), error.column());
+                Err(AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found))
+            }
+            Err(fault) => Err(self.error(fault)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), AdapterError> {
+        self.sink.write_all(self.out.buffered().as_bytes())?;
+        self.out.clear_buffer();
+        Ok(())
+    }
+
+    fn error(&self, fault: Fault) -> AdapterError {
+        let mut error = match fault {
+            Fault::Fatal(error) => return error,
+            Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()),
+            Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord).expected("a known record type").found(&name),
+            Fault::Malformed { pointer, expected, found } => {
+                let mut error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
+                error.pointer = Some(pointer);
+                error.found = Some(found);
+                error
+            }
+            Fault::Limit(limit) => {
+                AdapterError::new(ErrorCode::LimitExceeded).expected(format!("{} of at most {}", limit.limit, limit.allowed))
+            }
+        };
+        error.line = (self.out.line() > 0).then_some(self.out.line());
+        error
+    }
+}
+
+/// The length of the first JSON value in `text`, or whether `text` ends inside it.
+fn first_value(text: &str) -> Result<usize, bool> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    match values.next() {
+        Some(Ok(_)) => Ok(values.byte_offset()),
+        Some(Err(error)) => Err(error.is_eof()),
+        None => Err(false),
+    }
+}

@@ -1,0 +1,544 @@
+//! The emitter: the only way to make an event. It owns order, time, source, parents and the ledger.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::adapter::Identity;
+use crate::anchor;
+use crate::coverage::Coverage;
+use crate::descriptor::AdapterDescriptor;
+use crate::error::{AdapterError, ErrorCode, excerpt};
+use crate::event::{Event, Kind};
+use crate::hash::Hash;
+use crate::ledger::{Ledger, Outcome};
+use crate::limits::{LimitExceeded, Limits};
+use crate::policy::Policy;
+use crate::render::{Object, Place, Pointer, push_fields, push_origin};
+use crate::text::{Text, push_json, push_plain};
+use crate::version::{Revision, Support};
+
+/// The schema of the tapes that this crate writes.
+pub const TAPE_SCHEMA: &str = "engram.tape/1";
+
+/// The time that stands where an artifact has none.
+pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
+
+/// Why a record could not be converted. The driver applies the policy to it.
+#[derive(Debug)]
+pub enum Fault {
+    /// The text is not one JSON value of the expected shape.
+    Json(serde_json::Error),
+    /// The record is of a type that the adapter does not know.
+    Unrecognized {
+        /// The type.
+        name: String,
+    },
+    /// The record is of a known type, but a field has the wrong shape.
+    Malformed {
+        /// The field (RFC 6901).
+        pointer: String,
+        /// What was expected there.
+        expected: &'static str,
+        /// What was found there.
+        found: String,
+    },
+    /// A bound was exceeded.
+    Limit(LimitExceeded),
+    /// The conversion cannot go on.
+    Fatal(AdapterError),
+}
+
+impl Fault {
+    /// A field of the wrong shape.
+    pub fn malformed(pointer: impl Into<String>, expected: &'static str, found: &str) -> Fault {
+        Fault::Malformed { pointer: pointer.into(), expected, found: excerpt(found) }
+    }
+
+    /// A record of unknown type.
+    pub fn unrecognized(name: &str) -> Fault {
+        Fault::Unrecognized { name: excerpt(name) }
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Fault::Json(error)
+    }
+}
+
+impl From<LimitExceeded> for Fault {
+    fn from(limit: LimitExceeded) -> Self {
+        Fault::Limit(limit)
+    }
+}
+
+/// What a record says of itself, for the envelope of its events.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stamp<'a> {
+    /// The record's own time in the tape's form (RFC 3339, UTC, `Z`), if it has one.
+    pub t: Option<&'a str>,
+    /// The record's own id.
+    pub id: Option<Text<'a>>,
+    /// True when the record repeats another session's history.
+    pub replay: bool,
+}
+
+/// What a conversion amounts to so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub version: Option<String>,
+    pub revision: Option<&'static str>,
+    pub support: Support,
+    pub coverage: Option<Coverage>,
+    pub degraded: Vec<&'static str>,
+}
+
+/// Writes events in order. Made by the driver, handed to the session with each record.
+pub struct Emitter {
+    descriptor: &'static AdapterDescriptor,
+    policy: Policy,
+    limits: Limits,
+    out: String,
+    seq: u64,
+    counts: [u64; 8],
+    ledger: Ledger,
+    /// `"source":{...}` as it stands in the current events.
+    source: String,
+    source_key: (Option<String>, Option<String>),
+    last_t: Option<String>,
+    own_t: bool,
+    place: Place,
+    id: Option<String>,
+    replay: bool,
+    calls: HashMap<u64, u64>,
+    next_parent: Option<u64>,
+    at_begin: u64,
+    unknown_blocks: Option<String>,
+    standing: Standing,
+}
+
+impl Emitter {
+    pub(crate) fn new(
+        descriptor: &'static AdapterDescriptor,
+        policy: Policy,
+        limits: Limits,
+        identity: &Identity,
+        standing: Standing,
+    ) -> Self {
+        let mut emitter = Emitter {
+            descriptor,
+            policy,
+            limits,
+            out: String::with_capacity(256 << 10),
+            seq: 0,
+            counts: [0; 8],
+            ledger: Ledger::default(),
+            source: String::new(),
+            source_key: (None, None),
+            last_t: identity.start.clone(),
+            own_t: false,
+            place: Place::default(),
+            id: None,
+            replay: false,
+            calls: HashMap::new(),
+            next_parent: None,
+            at_begin: 0,
+            unknown_blocks: None,
+            standing,
+        };
+        emitter.render_source();
+        emitter.source(identity.session_id.as_deref(), identity.agent_id.as_deref());
+        emitter
+    }
+
+    /// The policy of this conversion.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// States which session (and sub-agent) the events from here on belong to. Costs nothing when it does not change.
+    pub fn source(&mut self, session_id: Option<&str>, agent_id: Option<&str>) {
+        if self.source_key.0.as_deref() == session_id && self.source_key.1.as_deref() == agent_id {
+            return;
+        }
+        self.source_key = (session_id.map(str::to_owned), agent_id.map(str::to_owned));
+        self.render_source();
+    }
+
+    fn render_source(&mut self) {
+        self.source.clear();
+        let mut source = Object::open(&mut self.source);
+        source.word("harness", self.descriptor.harness_family);
+        source.text("session_id", self.source_key.0.as_deref().map(Text::Plain));
+        source.text("agent_id", self.source_key.1.as_deref().map(Text::Plain));
+        source.close();
+    }
+
+    /// Begins a record. The driver does this for lines; a session does it for the records of a document.
+    pub fn begin(&mut self) {
+        self.begin_at(Place::default());
+    }
+
+    pub(crate) fn begin_at(&mut self, place: Place) {
+        self.place = place;
+        self.own_t = false;
+        self.id = None;
+        self.replay = false;
+        self.next_parent = None;
+        self.at_begin = self.seq;
+        self.unknown_blocks = None;
+    }
+
+    /// States what the current record says of itself. To be called before its first event.
+    pub fn stamp(&mut self, stamp: Stamp<'_>) {
+        self.own_t = stamp.t.is_some();
+        if let Some(t) = stamp.t {
+            let last = self.last_t.get_or_insert_default();
+            last.clear();
+            last.push_str(t);
+        }
+        self.id = stamp.id.map(|id| {
+            let mut spelled = String::new();
+            crate::text::push_text(&mut spelled, id);
+            spelled
+        });
+        self.replay = stamp.replay;
+    }
+
+    /// The 1-based line of the current record, 0 in a document.
+    pub fn line(&self) -> u64 {
+        self.place.line
+    }
+
+    /// Places the events that follow at another record, for facts that only a later record settles.
+    pub fn restamp(&mut self, line: u64, stamp: Stamp<'_>) {
+        self.place = Place { line, part: 0 };
+        self.stamp(stamp);
+    }
+
+    /// Makes the next event a child of this one. For the first event of a sub-agent.
+    pub fn parent_of_next(&mut self, parent: Option<u64>) {
+        self.next_parent = parent;
+    }
+
+    /// The `seq` of the `tool.call` with this id, if it has come.
+    pub fn call(&self, call_id: Text<'_>) -> Option<u64> {
+        self.calls.get(&call_key(call_id)).copied()
+    }
+
+    /// Writes an event and gives its `seq`.
+    ///
+    /// # Errors
+    /// [`Fault::Limit`] when `args` nest too deep; nothing is written then.
+    pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<u64, Fault> {
+        let event = event.into();
+        let parent = self.next_parent.take().or_else(|| match &event {
+            Event::ToolResult(result) => result.call_id.and_then(|id| self.call(id)),
+            Event::CodeRead(read) => read.call_id.and_then(|id| self.call(id)),
+            Event::CodeEdit(edit) => edit.call_id.and_then(|id| self.call(id)),
+            Event::SpanLink(link) => link.call_id.and_then(|id| self.call(id)),
+            _ => None,
+        });
+        let max_depth = self.limits.nesting;
+        let seq = self.write(event.kind(), pointer, parent, |object| push_fields(object, &event, max_depth))?;
+        if let Event::ToolCall(call) = &event
+            && let Some(id) = call.call_id
+        {
+            self.calls.entry(call_key(id)).or_insert(seq);
+        }
+        Ok(seq)
+    }
+
+    /// Keeps a block of a mapped record that the adapter does not know.
+    ///
+    /// # Errors
+    /// [`Fault::Unrecognized`] in strict policy.
+    pub fn unrecognized_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
+        if self.policy == Policy::Strict {
+            return Err(Fault::unrecognized(name));
+        }
+        self.unknown_blocks.get_or_insert_with(|| excerpt(name));
+        self.write_unrecognized(name, raw, pointer)
+    }
+
+    /// States that the record was written by this version. When it changes, writes `meta revision` and gives the new revision.
+    ///
+    /// # Errors
+    /// [`Fault::Fatal`] in strict policy, when the new version is not supported.
+    pub fn version(&mut self, version: &str) -> Result<Option<&'static Revision>, Fault> {
+        if self.standing.version.as_deref() == Some(version) {
+            return Ok(None);
+        }
+        let (revision, support) = self.descriptor.matrix.resolve(Some(version));
+        if self.policy == Policy::Strict
+            && let Some(error) = refusal(self.descriptor, support, Some(version))
+        {
+            return Err(Fault::Fatal(error));
+        }
+        self.standing = stand(self.descriptor, Some(version), revision, support);
+        let standing = self.standing.clone();
+        let family = self.descriptor.harness_family;
+        self.write(Kind::Meta, Pointer::Root, None, |object| {
+            object.word("label", "revision");
+            push_harness(object, family, &standing);
+            push_standing(object, &standing);
+            Ok(())
+        })?;
+        Ok(revision)
+    }
+
+    /// Ends a record of a document. The driver does this for lines.
+    pub fn settle(&mut self, outcome: Outcome) {
+        match (self.unknown_blocks.take(), outcome) {
+            (Some(name), _) => self.ledger.unrecognized(&name),
+            (None, outcome) => self.ledger.settle(outcome),
+        }
+    }
+
+    /// Takes back that an earlier record was a duplicate. Its event must have been written after [`Emitter::restamp`].
+    pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
+        self.ledger.duplicate_was_mapped(record, rule);
+    }
+
+    /// Keeps a record of a document that the adapter does not know or cannot read, as the policy says.
+    ///
+    /// # Errors
+    /// The fault itself in strict policy.
+    pub fn settle_fault(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
+        if self.policy == Policy::Strict {
+            return Err(fault);
+        }
+        match fault {
+            Fault::Fatal(_) => return Err(fault),
+            Fault::Limit(_) => {
+                self.write_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), "limit_exceeded")?;
+                self.ledger.unrecognized("limit_exceeded");
+            }
+            Fault::Unrecognized { name } => {
+                self.write_unrecognized(&name, raw, Pointer::Root)?;
+                self.ledger.unrecognized(&name);
+            }
+            Fault::Json(_) | Fault::Malformed { .. } => {
+                self.write_unrecognized("malformed", raw, Pointer::Root)?;
+                self.ledger.malformed("malformed");
+            }
+        }
+        Ok(())
+    }
+
+    /// True when the current record has given an event.
+    pub(crate) fn has_events(&self) -> bool {
+        self.seq > self.at_begin
+    }
+
+    pub(crate) fn malformed_bytes(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let text = String::from_utf8_lossy(bytes);
+        let lossy = matches!(text, std::borrow::Cow::Owned(_));
+        self.write(Kind::Meta, Pointer::Root, None, |object| {
+            object.word("label", "unrecognized");
+            object.word("name", "malformed");
+            object.word("raw", &text);
+            object.flag("lossy", lossy, false);
+            Ok(())
+        })?;
+        self.ledger.malformed("malformed");
+        Ok(())
+    }
+
+    pub(crate) fn oversize(&mut self, bytes: u64, hash: Hash) -> Result<(), Fault> {
+        self.write_oversize(bytes, hash, "limit_exceeded")?;
+        self.ledger.unrecognized("limit_exceeded");
+        Ok(())
+    }
+
+    fn write_oversize(&mut self, bytes: u64, hash: Hash, name: &str) -> Result<(), Fault> {
+        self.write(Kind::Meta, Pointer::Root, None, |object| {
+            object.word("label", "unrecognized");
+            object.word("name", name);
+            object.value("bytes", Some(bytes));
+            object.hash("hash", Some(hash));
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// `raw` is the value where it is JSON that nests within the limit, else its hash and size stand for it.
+    fn write_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
+        let mut spelled = String::new();
+        if serde_json::from_str::<serde::de::IgnoredAny>(raw).is_err() {
+            spelled.push('"');
+            push_plain(&mut spelled, raw);
+            spelled.push('"');
+        } else if push_json(&mut spelled, raw, self.limits.nesting).is_err() {
+            return self.write_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
+        }
+        self.write(Kind::Meta, pointer, None, |object| {
+            object.word("label", "unrecognized");
+            object.word("name", name);
+            object.key("raw").push_str(&spelled);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Writes one line: the envelope around what `fields` writes.
+    fn write(
+        &mut self,
+        kind: Kind,
+        pointer: Pointer<'_>,
+        parent: Option<u64>,
+        fields: impl FnOnce(&mut Object<'_>) -> Result<(), LimitExceeded>,
+    ) -> Result<u64, Fault> {
+        let before = self.out.len();
+        let mut object = Object::open(&mut self.out);
+        object.value("seq", Some(self.seq));
+        object.word("t", self.last_t.as_deref().unwrap_or(NO_TIME));
+        object.word("k", kind.as_str());
+        object.key("source").push_str(&self.source);
+        if let Err(limit) = fields(&mut object) {
+            self.out.truncate(before);
+            return Err(limit.into());
+        }
+        object.value("parent", parent);
+        if self.last_t.is_none() {
+            object.word("t_basis", "absent");
+        } else if !self.own_t {
+            object.word("t_basis", "inherited");
+        }
+        // The id is held canonical, and a canonical token copies as it stands.
+        push_origin(&mut object, self.place, pointer, self.id.as_deref().map(Text::Token));
+        object.flag("replay", self.replay, false);
+        object.close();
+        self.out.push('\n');
+        self.counts[kind as usize] += 1;
+        self.seq += 1;
+        Ok(self.seq - 1)
+    }
+
+    pub(crate) fn start(&mut self) -> Result<(), Fault> {
+        let (descriptor, policy, standing) = (self.descriptor, self.policy, self.standing.clone());
+        self.write(Kind::Meta, Pointer::Root, None, |object| {
+            object.word("label", "tape.start");
+            object.word("schema", TAPE_SCHEMA);
+            object.object("adapter", |adapter| {
+                adapter.word("id", descriptor.adapter_id);
+                adapter.word("version", descriptor.adapter_version);
+            });
+            push_harness(object, descriptor.harness_family, &standing);
+            object.word("policy", policy.as_str());
+            object.word("anchors", anchor::SCHEME);
+            push_standing(object, &standing);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn stop(&mut self, input: (Hash, u64), complete: bool) -> Result<(), Fault> {
+        self.begin();
+        let mut counts = self.counts;
+        counts[Kind::Meta as usize] += 1;
+        let ledger = serde_json::to_string(&self.ledger).map_err(|_| Fault::Fatal(AdapterError::new(ErrorCode::AdapterDefect)))?;
+        self.write(Kind::Meta, Pointer::Root, None, |object| {
+            object.word("label", "tape.stop");
+            object.object("counts", |inner| {
+                for kind in Kind::ALL {
+                    inner.value(kind.as_str(), Some(counts[kind as usize]));
+                }
+            });
+            object.key("ledger").push_str(&ledger);
+            object.object("input", |inner| {
+                inner.hash("hash", Some(input.0));
+                inner.value("bytes", Some(input.1));
+            });
+            object.key("complete").push_str(if complete { "true" } else { "false" });
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn buffered(&self) -> &str {
+        &self.out
+    }
+
+    pub(crate) fn clear_buffer(&mut self) {
+        self.out.clear();
+    }
+
+    pub(crate) fn counts(&self) -> [u64; 8] {
+        self.counts
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+}
+
+fn call_key(call_id: Text<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    call_id.decode_lossy().hash(&mut hasher);
+    hasher.finish()
+}
+
+fn push_harness(object: &mut Object<'_>, family: &str, standing: &Standing) {
+    object.object("harness", |harness| {
+        harness.word("family", family);
+        harness.text("version", standing.version.as_deref().map(Text::Plain));
+        harness.text("schema", standing.revision.map(Text::Plain));
+    });
+}
+
+fn push_standing(object: &mut Object<'_>, standing: &Standing) {
+    object.word("support", standing.support.as_str());
+    if let Some(coverage) = &standing.coverage {
+        object.object("coverage", |inner| {
+            for kind in Kind::ALL {
+                inner.word(kind.as_str(), coverage.grade(kind).as_str());
+            }
+        });
+    }
+    let out = object.key("degraded");
+    out.push('[');
+    for (n, reason) in standing.degraded.iter().enumerate() {
+        out.push_str(if n == 0 { "\"" } else { ",\"" });
+        out.push_str(reason);
+        out.push('"');
+    }
+    out.push(']');
+}
+
+/// What holds for an artifact (or a part of one) of this version.
+pub(crate) fn stand(
+    descriptor: &'static AdapterDescriptor,
+    version: Option<&str>,
+    revision: Option<&'static Revision>,
+    support: Support,
+) -> Standing {
+    let claimed = revision.map_or(descriptor.coverage, |revision| revision.coverage);
+    let degraded: Vec<&'static str> = support.degradation().into_iter().collect();
+    let supported = degraded.is_empty();
+    Standing {
+        version: version.map(str::to_owned),
+        revision: revision.filter(|_| supported).map(|revision| revision.schema),
+        support,
+        coverage: Some(if supported { claimed } else { claimed.degraded() }),
+        degraded,
+    }
+}
+
+/// The error that strict policy makes of this support, if any.
+pub(crate) fn refusal(descriptor: &'static AdapterDescriptor, support: Support, version: Option<&str>) -> Option<AdapterError> {
+    let code = match support {
+        Support::Tested | Support::Untested => return None,
+        Support::Unknown => ErrorCode::UnknownHarnessVersion,
+        Support::KnownBad => ErrorCode::KnownBadVersion,
+    };
+    let mut error = AdapterError::new(code);
+    error.adapter = Some(descriptor.adapter_id);
+    error.harness = Some(descriptor.harness_family);
+    error.version = version.map(excerpt);
+    Some(error)
+}

@@ -1,0 +1,214 @@
+//! The one error type: a stable code and a location for machines, a sentence for people.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Stable names of what can go wrong. The names are part of the interface; `docs/errors.md` lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// No adapter recognises the content.
+    UnknownHarness,
+    /// More than one adapter recognises the content.
+    AmbiguousHarness,
+    /// The version is outside the matrix, or none is recorded and the schema is not positively identified.
+    UnknownHarnessVersion,
+    /// The version is on the known-bad list.
+    KnownBadVersion,
+    /// A record or block of a type that the adapter does not know.
+    UnrecognizedRecord,
+    /// A record that is not JSON, not UTF-8, or of the wrong shape.
+    MalformedRecord,
+    /// The artifact ends inside a record.
+    TruncatedInput,
+    /// A bound on what the input may ask for was exceeded.
+    LimitExceeded,
+    /// Reading the artifact or writing the tape failed.
+    Io,
+    /// The adapter broke its contract. A bug to report.
+    AdapterDefect,
+    /// No adapter has the id that was asked for.
+    UnknownAdapter,
+}
+
+impl ErrorCode {
+    /// Every code, in the order in which `docs/errors.md` lists them.
+    pub const ALL: [ErrorCode; 11] = [
+        ErrorCode::UnknownHarness,
+        ErrorCode::AmbiguousHarness,
+        ErrorCode::UnknownHarnessVersion,
+        ErrorCode::KnownBadVersion,
+        ErrorCode::UnrecognizedRecord,
+        ErrorCode::MalformedRecord,
+        ErrorCode::TruncatedInput,
+        ErrorCode::LimitExceeded,
+        ErrorCode::Io,
+        ErrorCode::AdapterDefect,
+        ErrorCode::UnknownAdapter,
+    ];
+
+    /// The stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::UnknownHarness => "unknown_harness",
+            ErrorCode::AmbiguousHarness => "ambiguous_harness",
+            ErrorCode::UnknownHarnessVersion => "unknown_harness_version",
+            ErrorCode::KnownBadVersion => "known_bad_version",
+            ErrorCode::UnrecognizedRecord => "unrecognized_record",
+            ErrorCode::MalformedRecord => "malformed_record",
+            ErrorCode::TruncatedInput => "truncated_input",
+            ErrorCode::LimitExceeded => "limit_exceeded",
+            ErrorCode::Io => "io",
+            ErrorCode::AdapterDefect => "adapter_defect",
+            ErrorCode::UnknownAdapter => "unknown_adapter",
+        }
+    }
+
+    /// What happened and what to do next, in a sentence.
+    pub fn explain(self) -> &'static str {
+        match self {
+            ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
+            ErrorCode::AmbiguousHarness => "more than one adapter recognises this content; name one with --adapter",
+            ErrorCode::UnknownHarnessVersion => {
+                "this harness version is outside the tested matrix; use a newer engram, or --policy permissive for a degraded tape"
+            }
+            ErrorCode::KnownBadVersion => {
+                "this harness version is known to write logs that cannot be trusted; --policy permissive gives a degraded tape"
+            }
+            ErrorCode::UnrecognizedRecord => {
+                "a record type this adapter does not know; --policy permissive keeps it as `meta unrecognized`"
+            }
+            ErrorCode::MalformedRecord => {
+                "a record that cannot be read as what it claims to be; --policy permissive keeps it as `meta unrecognized`"
+            }
+            ErrorCode::TruncatedInput => "the log ends inside a record; --policy permissive converts everything before it",
+            ErrorCode::LimitExceeded => "a record is larger or deeper than the limit; --policy permissive keeps its hash and size",
+            ErrorCode::Io => "the file system refused; check the path and its permissions",
+            ErrorCode::AdapterDefect => "the adapter broke its own contract; please report this with the log's harness and version",
+            ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure with as much of its place as is known. Serializes to the JSON that the command line prints.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub struct AdapterError {
+    /// The stable name of what went wrong.
+    pub code: ErrorCode,
+    /// The adapter that was at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<&'static str>,
+    /// The harness that wrote the artifact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harness: Option<&'static str>,
+    /// The harness version, as the artifact gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The path of the artifact, as the caller gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The 1-based physical line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The place inside the record (RFC 6901).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// What was expected there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What was found: a short, escaped excerpt, since logs hold secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+}
+
+impl AdapterError {
+    /// An error of which nothing but the code is known yet.
+    pub fn new(code: ErrorCode) -> Self {
+        AdapterError {
+            code,
+            adapter: None,
+            harness: None,
+            version: None,
+            path: None,
+            line: None,
+            pointer: None,
+            expected: None,
+            found: None,
+        }
+    }
+
+    /// With what was expected.
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// With an excerpt of what was found.
+    pub fn found(mut self, found: &str) -> Self {
+        self.found = Some(excerpt(found));
+        self
+    }
+
+    /// With the path of the artifact.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// With the line.
+    pub fn line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+}
+
+impl From<std::io::Error> for AdapterError {
+    fn from(error: std::io::Error) -> Self {
+        AdapterError::new(ErrorCode::Io).found(&error.to_string())
+    }
+}
+
+impl fmt::Display for AdapterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        if let Some(path) = &self.path {
+            write!(f, " in {path}")?;
+        }
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if let Some(pointer) = &self.pointer {
+            write!(f, ", at {pointer}")?;
+        }
+        if let (Some(harness), Some(version)) = (self.harness, &self.version) {
+            write!(f, " ({harness} {version})")?;
+        }
+        if let Some(expected) = &self.expected {
+            write!(f, ": expected {expected}")?;
+        }
+        if let Some(found) = &self.found {
+            write!(f, ", found `{found}`")?;
+        }
+        write!(f, ": {}", self.code.explain())
+    }
+}
+
+/// The longest excerpt of a log that an error quotes, in characters.
+pub const EXCERPT_CHARS: usize = 80;
+
+/// A short, escaped piece of `text`, for errors.
+pub fn excerpt(text: &str) -> String {
+    let mut out: String = text.chars().take(EXCERPT_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(EXCERPT_CHARS).is_some() {
+        out.push('…');
+    }
+    out
+}

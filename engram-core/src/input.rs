@@ -1,0 +1,177 @@
+//! Reading an artifact: a head to look at, then lines, in memory bounded by the largest of them, hashed on the way.
+
+use std::io::Read;
+
+use memchr::{memchr, memchr_iter};
+
+use crate::error::{AdapterError, ErrorCode};
+use crate::hash::{Hash, StreamHasher};
+use crate::head::{HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
+use crate::limits::Limits;
+
+/// Bytes asked of the reader at a time.
+const READ_BYTES: usize = 256 << 10;
+
+/// An artifact being read.
+pub struct Input<R> {
+    reader: R,
+    limits: Limits,
+    buffer: Vec<u8>,
+    start: usize,
+    /// The buffer has been searched for a line end up to here.
+    searched: usize,
+    end: usize,
+    ended: bool,
+    hasher: StreamHasher,
+}
+
+/// One physical line.
+#[derive(Debug)]
+pub(crate) enum Line<'b> {
+    /// A line without its `\n`.
+    Text {
+        /// The bytes.
+        bytes: &'b [u8],
+        /// False for a last line that no `\n` ends.
+        terminated: bool,
+    },
+    /// A line that is longer than the limit.
+    Oversize {
+        /// Its length.
+        bytes: u64,
+        /// Its hash.
+        hash: Hash,
+        /// The limit.
+        allowed: u64,
+    },
+}
+
+impl<R: Read> Input<R> {
+    /// An artifact that has not been read yet.
+    pub fn new(reader: R, limits: Limits) -> Self {
+        Input { reader, limits, buffer: Vec::new(), start: 0, searched: 0, end: 0, ended: false, hasher: StreamHasher::default() }
+    }
+
+    /// The head. May be asked for again until the first line is taken.
+    ///
+    /// # Errors
+    /// `io` when the reader fails.
+    pub fn head(&mut self) -> Result<Head<'_>, AdapterError> {
+        while !self.ended && !self.head_suffices() {
+            self.fill()?;
+        }
+        let cut = self.head_len();
+        Ok(Head::new(&self.buffer[..cut], self.ended && cut == self.end))
+    }
+
+    fn head_suffices(&self) -> bool {
+        let bytes = &self.buffer[..self.end];
+        let enough = bytes.len() >= HEAD_BYTES && memchr_iter(b'\n', bytes).take(HEAD_LINES).count() == HEAD_LINES;
+        let full = bytes.len() >= HEAD_MAX_BYTES && memchr(b'\n', bytes).is_some();
+        enough || full || bytes.len() as u64 > self.limits.record_bytes
+    }
+
+    /// How much of the buffer is the head: a function of the content alone, however it was chunked.
+    fn head_len(&self) -> usize {
+        let bytes = &self.buffer[..self.end];
+        let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
+        let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+        lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first).min(bytes.len())
+    }
+
+    /// The hash and length of all that has been read.
+    pub fn consumed(&self) -> (Hash, u64) {
+        self.hasher.finish()
+    }
+
+    /// Reads once. Room is made by moving what is left to the front.
+    fn fill(&mut self) -> Result<(), AdapterError> {
+        if self.start > 0 && self.buffer.len() - self.end < READ_BYTES {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.searched -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.len() - self.end < READ_BYTES {
+            let grown = (self.buffer.len() * 3 / 2).max(self.end + READ_BYTES);
+            self.buffer.resize(grown, 0);
+        }
+        let read = loop {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        self.hasher.update(&self.buffer[self.end..self.end + read]);
+        self.end += read;
+        self.ended = read == 0;
+        Ok(())
+    }
+
+    /// The next line, or none at the end.
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, AdapterError> {
+        loop {
+            if let Some(at) = memchr(b'\n', &self.buffer[self.searched..self.end]) {
+                let (from, to) = (self.start, self.searched + at);
+                self.start = to + 1;
+                self.searched = self.start;
+                return Ok(Some(self.text_line(from, to, true)));
+            }
+            self.searched = self.end;
+            if self.ended {
+                let from = std::mem::replace(&mut self.start, self.end);
+                return Ok((from < self.end).then(|| self.text_line(from, self.end, false)));
+            }
+            if (self.end - self.start) as u64 > self.limits.record_bytes {
+                return self.skip_line().map(Some);
+            }
+            self.fill()?;
+        }
+    }
+
+    fn text_line(&self, from: usize, to: usize, terminated: bool) -> Line<'_> {
+        let bytes = &self.buffer[from..to];
+        let allowed = self.limits.record_bytes;
+        if bytes.len() as u64 > allowed {
+            return Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed };
+        }
+        let is_first = self.hasher_offset(from) == 0;
+        let bytes = if is_first { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        Line::Text { bytes, terminated }
+    }
+
+    /// The offset in the artifact of a place in the buffer.
+    fn hasher_offset(&self, at: usize) -> u64 {
+        self.hasher.len() - (self.end - at) as u64
+    }
+
+    /// Passes over a line that is longer than the limit, holding none of it.
+    fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
+        let mut hasher = StreamHasher::default();
+        loop {
+            let found = memchr(b'\n', &self.buffer[self.start..self.end]);
+            let to = found.map_or(self.end, |at| self.start + at);
+            hasher.update(&self.buffer[self.start..to]);
+            self.start = to + usize::from(found.is_some());
+            self.searched = self.start;
+            if found.is_some() || self.ended {
+                let (hash, bytes) = hasher.finish();
+                return Ok(Line::Oversize { bytes, hash, allowed: self.limits.record_bytes });
+            }
+            self.fill()?;
+        }
+    }
+
+    /// All that is left, for a document.
+    pub(crate) fn rest(&mut self) -> Result<&[u8], AdapterError> {
+        while !self.ended {
+            if (self.end - self.start) as u64 > self.limits.record_bytes {
+                let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
+                return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
+            }
+            self.fill()?;
+        }
+        let bytes = &self.buffer[self.start..self.end];
+        Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+    }
+}

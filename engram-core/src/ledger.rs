@@ -1,0 +1,122 @@
+//! The ledger: every source record is counted exactly once, and what is not mapped is named.
+
+use serde::Serialize;
+
+/// Where one source record went. Returned for every record, so forgetting one does not compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// It gave at least one event.
+    Mapped,
+    /// It says again what another record says.
+    Duplicate {
+        /// The record's type.
+        record: &'static str,
+        /// The rule in the descriptor that names the pair.
+        rule: &'static str,
+    },
+    /// It is UI or cache state without content.
+    Bookkeeping {
+        /// The record's type.
+        record: &'static str,
+        /// The rule in the descriptor that names the type.
+        rule: &'static str,
+    },
+}
+
+/// One row of `omitted`: records of one type that one rule left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Omitted {
+    /// The record type.
+    #[serde(rename = "type")]
+    pub record: String,
+    /// The rule.
+    pub rule: String,
+    /// How many records.
+    pub count: u64,
+}
+
+/// Sums over all records (spec section 4).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Ledger {
+    /// Source records seen.
+    pub records: u64,
+    /// Records that gave at least one event.
+    pub mapped: u64,
+    /// Records that repeat another.
+    pub duplicate: u64,
+    /// Records without content.
+    pub bookkeeping: u64,
+    /// Records of a type, or with a block of a type, that the adapter does not know.
+    pub unrecognized: u64,
+    /// Records that could not be read.
+    pub malformed: u64,
+    /// All that is not mapped, sorted by type, then rule.
+    pub omitted: Vec<Omitted>,
+}
+
+/// The most different types that `omitted` lists by name; what comes after is listed as `*`.
+const MAX_OMITTED_ROWS: usize = 512;
+
+impl Ledger {
+    /// Counts a record by its outcome.
+    pub(crate) fn settle(&mut self, outcome: Outcome) {
+        self.records += 1;
+        match outcome {
+            Outcome::Mapped => self.mapped += 1,
+            Outcome::Duplicate { record, rule } => {
+                self.duplicate += 1;
+                self.omit(record, rule);
+            }
+            Outcome::Bookkeeping { record, rule } => {
+                self.bookkeeping += 1;
+                self.omit(record, rule);
+            }
+        }
+    }
+
+    /// Counts a record of unknown type.
+    pub(crate) fn unrecognized(&mut self, record: &str) {
+        self.records += 1;
+        self.unrecognized += 1;
+        self.omit(record, "unrecognized");
+    }
+
+    /// Counts a record that could not be read.
+    pub(crate) fn malformed(&mut self, record: &str) {
+        self.records += 1;
+        self.malformed += 1;
+        self.omit(record, "malformed");
+    }
+
+    /// Takes back that a record was a duplicate: what it repeats never came, and it gives an event after all.
+    pub(crate) fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
+        if let Ok(at) = self.find(record, rule) {
+            self.duplicate -= 1;
+            self.mapped += 1;
+            self.omitted[at].count -= 1;
+            if self.omitted[at].count == 0 {
+                self.omitted.remove(at);
+            }
+        }
+    }
+
+    fn find(&self, record: &str, rule: &str) -> Result<usize, usize> {
+        self.omitted.binary_search_by(|row| (row.record.as_str(), row.rule.as_str()).cmp(&(record, rule)))
+    }
+
+    fn omit(&mut self, record: &str, rule: &str) {
+        let record = if self.omitted.len() < MAX_OMITTED_ROWS || self.find(record, rule).is_ok() { record } else { "*" };
+        match self.find(record, rule) {
+            Ok(at) => self.omitted[at].count += 1,
+            Err(at) => self.omitted.insert(at, Omitted { record: record.to_owned(), rule: rule.to_owned(), count: 1 }),
+        }
+    }
+
+    /// True when every record is counted exactly once.
+    pub fn balances(&self) -> bool {
+        let omitted: u64 = self.omitted.iter().map(|row| row.count).sum();
+        self.records == self.mapped + self.duplicate + self.bookkeeping + self.unrecognized + self.malformed
+            && omitted == self.records - self.mapped
+    }
+}

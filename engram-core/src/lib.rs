@@ -1,0 +1,24 @@
+//! The contract of the Engram tape: what an adapter is, what a tape holds, and how one is written, read and checked.
+//!
+//! One direction, one pass, bounded memory: an [`Input`](drive::Input) gives records, a
+//! [`Session`](adapter::Session) turns each into events, the [`Emitter`](emit::Emitter) writes them.
+//! This crate names no harness and touches no file, clock or environment.
+
+pub mod adapter;
+pub mod anchor;
+pub mod coverage;
+pub mod descriptor;
+pub mod drive;
+pub mod emit;
+pub mod error;
+pub mod event;
+pub mod hash;
+pub mod head;
+mod input;
+pub mod ledger;
+pub mod limits;
+pub mod policy;
+pub mod render;
+pub mod text;
+pub mod tool_kind;
+pub mod version;

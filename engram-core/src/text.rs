@@ -1,0 +1,335 @@
+//! Borrowed text: a slice of the source's JSON as it stands, or plain text, and its canonical form.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use memchr::memchr;
+
+use crate::limits::LimitExceeded;
+
+/// Text on its way to a tape.
+///
+/// `Token` is a JSON string token of the source, quotes included, so that text which is already canonical is
+/// copied and never decoded. The token must have passed a JSON parser (`serde_json::value::RawValue` gives such slices).
+#[derive(Debug, Clone, Copy)]
+pub enum Text<'a> {
+    /// A JSON string token with its quotes, as the source wrote it.
+    Token(&'a str),
+    /// Decoded text.
+    Plain(&'a str),
+}
+
+/// A string token that holds a lone surrogate: it is text for JavaScript, but not for UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoneSurrogate;
+
+impl<'a> Text<'a> {
+    /// The text of a raw JSON value, if it is a string.
+    pub fn of(raw: &'a serde_json::value::RawValue) -> Option<Text<'a>> {
+        Text::of_str(raw.get())
+    }
+
+    /// As [`Text::of`], for a raw slice that a JSON parser has accepted.
+    pub fn of_str(raw: &'a str) -> Option<Text<'a>> {
+        raw.starts_with('"').then_some(Text::Token(raw))
+    }
+
+    /// True when the text has no characters.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Text::Token(token) => token.len() <= 2,
+            Text::Plain(plain) => plain.is_empty(),
+        }
+    }
+
+    /// The text as UTF-8. Borrowed when the source has no escapes.
+    ///
+    /// # Errors
+    /// [`LoneSurrogate`] when the token escapes half a surrogate pair.
+    pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
+        match *self {
+            Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
+            Text::Token(token) => decode_token(token).map_or_else(|()| Err(LoneSurrogate), Ok),
+        }
+    }
+
+    /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
+    pub fn decode_lossy(&self) -> Cow<'a, str> {
+        self.decode().unwrap_or_else(|LoneSurrogate| match *self {
+            Text::Token(token) => Cow::Owned(decode_lossy(token)),
+            Text::Plain(plain) => Cow::Borrowed(plain),
+        })
+    }
+
+    /// True when the text equals `other`, without decoding where that can be avoided.
+    pub fn is(&self, other: &str) -> bool {
+        match self {
+            Text::Plain(plain) => *plain == other,
+            Text::Token(token) if memchr(b'\\', token.as_bytes()).is_none() => &token[1..token.len() - 1] == other,
+            Text::Token(_) => self.decode().is_ok_and(|text| text == other),
+        }
+    }
+}
+
+/// Appends `text` as a canonical JSON string, quotes included (spec section 1).
+pub fn push_text(out: &mut String, text: Text<'_>) {
+    match text {
+        Text::Token(token) => push_token(out, token),
+        Text::Plain(plain) => {
+            out.push('"');
+            push_plain(out, plain);
+            out.push('"');
+        }
+    }
+}
+
+/// Appends the canonical escape of every character of `plain`, without quotes.
+pub(crate) fn push_plain(out: &mut String, plain: &str) {
+    let mut start = 0;
+    for (at, byte) in plain.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&plain[start..at]);
+        push_char(out, char::from(byte));
+        start = at + 1;
+    }
+    out.push_str(&plain[start..]);
+}
+
+/// Appends one character in canonical form.
+fn push_char(out: &mut String, c: char) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c if c < ' ' => {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        }
+        c => out.push(c),
+    }
+}
+
+/// Appends a source token in canonical form: whole runs are copied, only escapes that are not canonical are rewritten.
+fn push_token(out: &mut String, token: &str) {
+    let bytes = token.as_bytes();
+    let (mut start, mut at) = (0, 0);
+    while let Some(found) = memchr(b'\\', &bytes[at..]) {
+        let escape = at + found;
+        if matches!(bytes[escape + 1], b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') {
+            at = escape + 2;
+            continue;
+        }
+        out.push_str(&token[start..escape]);
+        let (unit, len) = read_escape(bytes, escape);
+        push_unit(out, unit);
+        at = escape + len;
+        start = at;
+    }
+    out.push_str(&token[start..]);
+}
+
+/// One decoded escape: a character, or a surrogate without its other half.
+enum Unit {
+    Char(char),
+    Lone(u16),
+}
+
+fn push_unit(out: &mut String, unit: Unit) {
+    match unit {
+        Unit::Char(c) => push_char(out, c),
+        Unit::Lone(code) => {
+            let _ = write!(out, "\\u{code:04x}");
+        }
+    }
+}
+
+/// Reads the escape that begins at `at` and gives its length in bytes. The token has passed a JSON parser.
+fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
+    let simple = match bytes[at + 1] {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return read_unicode_escape(bytes, at),
+        other => char::from(other),
+    };
+    (Unit::Char(simple), 2)
+}
+
+fn read_unicode_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
+    let high = hex4(bytes, at + 2);
+    if let Some(c) = char::from_u32(u32::from(high)) {
+        return (Unit::Char(c), 6);
+    }
+    if high < 0xdc00 && bytes.get(at + 6) == Some(&b'\\') && bytes.get(at + 7) == Some(&b'u') {
+        let low = hex4(bytes, at + 8);
+        if let Some(Ok(c)) = char::decode_utf16([high, low]).next() {
+            return (Unit::Char(c), 12);
+        }
+    }
+    (Unit::Lone(high), 6)
+}
+
+fn hex4(bytes: &[u8], at: usize) -> u16 {
+    bytes[at..at + 4].iter().fold(0, |value, digit| value << 4 | u16::from(hex_digit(*digit)))
+}
+
+fn hex_digit(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'f' => byte - b'a' + 10,
+        _ => byte.wrapping_sub(b'A').wrapping_add(10) & 0xf,
+    }
+}
+
+fn decode_token(token: &str) -> Result<Cow<'_, str>, ()> {
+    let inner = &token[1..token.len() - 1];
+    if memchr(b'\\', inner.as_bytes()).is_none() {
+        return Ok(Cow::Borrowed(inner));
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut lone = false;
+    decode_into(inner, &mut out, |_, _| lone = true);
+    if lone { Err(()) } else { Ok(Cow::Owned(out)) }
+}
+
+fn decode_lossy(token: &str) -> String {
+    let mut out = String::with_capacity(token.len());
+    decode_into(&token[1..token.len() - 1], &mut out, |out, _| out.push(char::REPLACEMENT_CHARACTER));
+    out
+}
+
+fn decode_into(inner: &str, out: &mut String, mut lone: impl FnMut(&mut String, u16)) {
+    let bytes = inner.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', &bytes[at..]) {
+        out.push_str(&inner[at..at + found]);
+        let (unit, len) = read_escape(bytes, at + found);
+        match unit {
+            Unit::Char(c) => out.push(c),
+            Unit::Lone(code) => lone(out, code),
+        }
+        at += found + len;
+    }
+    out.push_str(&inner[at..]);
+}
+
+/// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
+///
+/// `raw` must have passed a JSON parser.
+///
+/// # Errors
+/// [`LimitExceeded`] when the value nests deeper than `max_depth`; `out` is then as it was before.
+pub fn push_json(out: &mut String, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
+    let before = out.len();
+    let bytes = raw.as_bytes();
+    let (mut at, mut start, mut depth) = (0, 0, 0usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                out.push_str(&raw[start..at]);
+                let end = string_end(bytes, at);
+                push_token(out, &raw[at..end]);
+                at = end;
+                start = end;
+                continue;
+            }
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                out.push_str(&raw[start..at]);
+                start = at + 1;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > max_depth {
+                    out.truncate(before);
+                    return Err(LimitExceeded { limit: "nesting", allowed: max_depth as u64 });
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(&raw[start..]);
+    Ok(())
+}
+
+/// The index after the closing quote of the string token that begins at `at`.
+fn string_end(bytes: &[u8], at: usize) -> usize {
+    let mut from = at + 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[from..]) {
+        if bytes[from + found] == b'"' {
+            return from + found + 1;
+        }
+        from += found + 2;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn canonical(token: &str) -> String {
+        let mut out = String::new();
+        push_text(&mut out, Text::Token(token));
+        out
+    }
+
+    #[test]
+    fn canonical_tokens_stand_as_they_are() {
+        for token in [r#""""#, r#""a\n\t\"\\ ü 😀""#, "\"\u{2028}\"", r#""\u0000\u001f""#, r#""\ud800""#, r#""\udc00x""#] {
+            assert_eq!(canonical(token), token);
+        }
+    }
+
+    #[test]
+    fn other_escapes_are_rewritten() {
+        assert_eq!(canonical(r#""\/\u00E9\u0041""#), "\"/éA\"");
+        assert_eq!(canonical(r#""\u000A\u001F\u0022""#), r#""\n\u001f\"""#);
+        assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
+        assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
+    }
+
+    #[test]
+    fn json_loses_white_space_and_nothing_else() {
+        let mut out = String::new();
+        push_json(&mut out, "{ \"b\" : [1.0, 1e3,\n12345678901234567890 ] , \"a\":\"x  y\\/\" }", 8).unwrap();
+        assert_eq!(out, r#"{"b":[1.0,1e3,12345678901234567890],"a":"x  y/"}"#);
+    }
+
+    #[test]
+    fn deep_json_is_a_limit_and_leaves_no_trace() {
+        let mut out = String::from("x");
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(push_json(&mut out, &deep, 100).is_err());
+        assert_eq!(out, "x");
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_is_what_serde_json_writes(text in any::<String>()) {
+            let mut out = String::new();
+            push_text(&mut out, Text::Plain(&text));
+            prop_assert_eq!(&out, &serde_json::to_string(&text).unwrap());
+            prop_assert_eq!(canonical(&out), out.clone());
+            let decoded = Text::Token(&out).decode().unwrap();
+            prop_assert_eq!(decoded.as_ref(), text.as_str());
+        }
+
+        #[test]
+        fn escaped_text_decodes_to_itself(text in any::<String>()) {
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+            let token = format!("\"{escaped}\"");
+            prop_assert_eq!(canonical(&token), serde_json::to_string(&text).unwrap());
+        }
+    }
+}

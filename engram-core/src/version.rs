@@ -1,0 +1,110 @@
+//! The version matrix: which harness versions are supported, by which revision of the log schema.
+
+use semver::{Version, VersionReq};
+use serde::Serialize;
+
+use crate::coverage::Coverage;
+
+/// One revision of a harness's log schema, and what an adapter claims for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Revision {
+    /// The name of the schema, as it stands in `tape.start`.
+    pub schema: &'static str,
+    /// The versions that write it, as a semver requirement (`>=1.0.10, <=1.0.100`). Both ends are proven by fixtures.
+    /// `None` for a harness or schema that records no version: then structure alone proves the revision.
+    pub versions: Option<&'static str>,
+    /// The exact versions that fixtures prove.
+    pub tested: &'static [&'static str],
+    /// What is claimed for it.
+    pub coverage: Coverage,
+}
+
+impl Revision {
+    /// True when `version` lies in this revision's range.
+    pub fn covers(&self, version: &Version) -> bool {
+        // A pre-release compares as its release: `1.2.0-beta` writes what 1.2.0 writes.
+        let release = Version::new(version.major, version.minor, version.patch);
+        self.versions.and_then(|req| VersionReq::parse(req).ok()).is_some_and(|req| req.matches(&release))
+    }
+}
+
+/// A version that must not be trusted.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct KnownBad {
+    /// The versions, as a semver requirement.
+    pub versions: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// How well the version of an artifact is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// Fixtures prove exactly this version, or the schema where no version is recorded.
+    Tested,
+    /// Inside a supported range, between two proven versions.
+    Untested,
+    /// Outside the matrix, or not identified.
+    Unknown,
+    /// On the known-bad list.
+    KnownBad,
+}
+
+impl Support {
+    /// The name that stands in a tape.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Support::Tested => "tested",
+            Support::Untested => "untested",
+            Support::Unknown => "unknown",
+            Support::KnownBad => "known_bad",
+        }
+    }
+
+    /// The reason code of the degradation that this support means, if it means one.
+    pub fn degradation(self) -> Option<&'static str> {
+        match self {
+            Support::Tested | Support::Untested => None,
+            Support::Unknown => Some("unknown_harness_version"),
+            Support::KnownBad => Some("known_bad_version"),
+        }
+    }
+}
+
+/// All revisions of one harness, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct VersionMatrix {
+    /// The revisions.
+    pub revisions: &'static [Revision],
+    /// Versions that must not be trusted.
+    pub known_bad: &'static [KnownBad],
+}
+
+impl VersionMatrix {
+    /// The revision that a recorded version belongs to, and how well it is known. An unknown version gets the newest
+    /// revision: the safe subset is converted by the rules nearest to it.
+    pub fn resolve(&self, version: Option<&str>) -> (Option<&'static Revision>, Support) {
+        let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some());
+        let Some(parsed) = version.and_then(|text| Version::parse(text).ok()) else {
+            return (newest, Support::Unknown);
+        };
+        let found = self.revisions.iter().find(|revision| revision.covers(&parsed));
+        if self.is_known_bad(&parsed) {
+            return (found.or(newest), Support::KnownBad);
+        }
+        match found {
+            None => (newest, Support::Unknown),
+            Some(revision) if revision.tested.iter().any(|tested| Some(*tested) == version) => (found, Support::Tested),
+            Some(_) => (found, Support::Untested),
+        }
+    }
+
+    /// The revision of that schema name.
+    pub fn schema(&self, schema: &str) -> Option<&'static Revision> {
+        self.revisions.iter().find(|revision| revision.schema == schema)
+    }
+
+    fn is_known_bad(&self, version: &Version) -> bool {
+        self.known_bad.iter().filter_map(|bad| VersionReq::parse(bad.versions).ok()).any(|req| req.matches(version))
+    }
+}
