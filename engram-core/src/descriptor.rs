@@ -38,6 +38,8 @@ pub enum Omission {
     Bookkeeping,
     /// A field of a mapped record whose text the tape represents otherwise.
     Field,
+    /// A field that is opaque by declaration: signatures, encrypted text, base64.
+    Opaque,
 }
 
 /// One omission rule. An omission without a rule is a bug.
@@ -49,7 +51,7 @@ pub struct OmissionRule {
     pub omission: Omission,
     /// The record type that it applies to; `*` matches any run of characters.
     pub record: &'static str,
-    /// For fields: where the text lies, from the record's root; `*` matches one segment, a last `**` any rest.
+    /// For fields and opaque text: where it lies, from the record's root; `*` matches one segment, a last `**` any rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<&'static str>,
     /// Why the tape loses nothing by it.
@@ -73,6 +75,9 @@ pub struct AdapterDescriptor {
     pub coverage: Coverage,
     /// What happens by default when the version is unknown.
     pub unknown_version_policy: UnknownVersionPolicy,
+    /// Where a record says what type it is: the strings at these places that it has, joined with `/`, are its type
+    /// in the ledger and in [`OmissionRule::record`].
+    pub record_type: &'static [&'static str],
     /// Every gap that a claim refers to.
     pub gaps: &'static [Gap],
     /// Every rule by which something is omitted.
@@ -135,6 +140,7 @@ impl Serialize for AdapterDescriptor {
             coverage: Coverage,
             unknown_version_policy: UnknownVersionPolicy,
             known_bad_versions: &'static [KnownBad],
+            record_type: &'static [&'static str],
             gaps: &'static [Gap],
             omission_rules: &'static [OmissionRule],
         }
@@ -147,6 +153,7 @@ impl Serialize for AdapterDescriptor {
             coverage: self.coverage,
             unknown_version_policy: self.unknown_version_policy,
             known_bad_versions: self.matrix.known_bad,
+            record_type: self.record_type,
             gaps: self.gaps,
             omission_rules: self.omission_rules,
         }

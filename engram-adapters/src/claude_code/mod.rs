@@ -43,6 +43,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     schema_detection_strategy: "",
     coverage: NOTHING,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
+    record_type: &[],
     gaps: &[],
     omission_rules: &[],
 };
