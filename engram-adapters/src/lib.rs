@@ -12,6 +12,7 @@ mod claude_code;
 mod codex;
 pub mod kit;
 pub mod open;
+pub mod tables;
 
 use kit::tool_table::ToolTable;
 

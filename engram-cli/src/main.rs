@@ -7,6 +7,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use engram_core::error::AdapterError;
 
+mod adapters;
 mod args;
 mod artifact;
 mod detect;
@@ -36,6 +37,7 @@ fn run(line: &CommandLine) -> Exit {
     let done = match &line.command {
         Command::Ingest(args) => Ok(ingest::run(args, &mut report)),
         Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),
+        Command::Adapters(args) => adapters::run(args),
         _ => Ok(Exit::Usage),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engram_core::coverage::{Coverage, Grade};
+use engram_adapters::tables::claims;
 use engram_core::drive::Summary;
 use engram_core::event::Kind;
 use engram_core::ledger::Ledger;
@@ -16,7 +16,7 @@ pub fn session(summary: &Summary) -> String {
         harness(summary),
         format!("{} ({})", count(events, "event"), counts(&summary.counts)),
         format!("{omitted} of {} omitted", count(records, "record")),
-        format!("coverage {}", coverage(summary.coverage.as_ref())),
+        format!("coverage {}", coverage(summary)),
     ];
     parts.join("; ")
 }
@@ -63,7 +63,7 @@ impl Totals {
             *self.omitted.entry((summary.harness, row.record.clone(), row.rule.clone())).or_default() += row.count;
         }
         let schema = summary.schema.unwrap_or("unknown schema");
-        *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary.coverage.as_ref()))).or_default() += 1;
+        *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
         for warning in warnings(summary) {
             *self.degraded.entry(warning).or_default() += 1;
         }
@@ -111,20 +111,8 @@ fn counts(counts: &[u64; Kind::ALL.len()]) -> String {
     named.join(", ")
 }
 
-/// A claim in a few words: what is not full, by grade.
-fn coverage(coverage: Option<&Coverage>) -> String {
-    let Some(coverage) = coverage else { return "unknown".to_owned() };
-    let of = |wanted: fn(Grade) -> bool| {
-        Kind::ALL.into_iter().filter(|kind| wanted(coverage.grade(*kind))).map(Kind::as_str).collect::<Vec<_>>().join(", ")
-    };
-    let grades = [
-        ("full", of(|grade| grade == Grade::Full)),
-        ("partial", of(|grade| matches!(grade, Grade::Partial(_)))),
-        ("none", of(|grade| grade == Grade::None)),
-    ];
-    let named: Vec<String> =
-        grades.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(grade, kinds)| format!("{grade}: {kinds}")).collect();
-    named.join("; ")
+fn coverage(summary: &Summary) -> String {
+    summary.coverage.as_ref().map_or_else(|| "unknown".to_owned(), claims)
 }
 
 /// A number and its noun.
