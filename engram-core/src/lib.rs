@@ -19,6 +19,8 @@ pub mod ledger;
 pub mod limits;
 pub mod policy;
 pub mod render;
+pub mod shape;
+pub mod tape;
 pub mod text;
 pub mod tool_kind;
 pub mod version;
