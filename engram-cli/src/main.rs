@@ -10,6 +10,7 @@ use engram_core::error::AdapterError;
 mod adapters;
 mod args;
 mod artifact;
+mod check;
 mod detect;
 mod exit;
 mod ingest;
@@ -38,6 +39,7 @@ fn run(line: &CommandLine) -> Exit {
         Command::Ingest(args) => Ok(ingest::run(args, &mut report)),
         Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),
         Command::Adapters(args) => adapters::run(args),
+        Command::Check(args) => check::run(args, &report),
         _ => Ok(Exit::Usage),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))

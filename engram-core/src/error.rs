@@ -172,9 +172,13 @@ impl AdapterError {
 }
 
 impl From<std::io::Error> for AdapterError {
-    /// A reader that finds its container corrupt says so with [`ErrorKind::InvalidData`]; all else is the file system's.
+    /// A reader that finds its container corrupt or cut off says so by the kind of its error; all else is the file system's.
     fn from(error: std::io::Error) -> Self {
-        let code = if error.kind() == ErrorKind::InvalidData { ErrorCode::MalformedRecord } else { ErrorCode::Io };
+        let code = match error.kind() {
+            ErrorKind::InvalidData => ErrorCode::MalformedRecord,
+            ErrorKind::UnexpectedEof => ErrorCode::TruncatedInput,
+            _ => ErrorCode::Io,
+        };
         AdapterError::new(code).found(&error.to_string())
     }
 }
