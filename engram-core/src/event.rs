@@ -31,7 +31,7 @@ impl Kind {
         [Kind::Meta, Kind::MsgIn, Kind::MsgOut, Kind::ToolCall, Kind::ToolResult, Kind::CodeRead, Kind::CodeEdit, Kind::SpanLink];
 
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Meta => "meta",
             Kind::MsgIn => "msg.in",
@@ -180,7 +180,7 @@ impl<'a> Number<'a> {
     }
 
     /// The number as the source spells it.
-    pub fn as_str(self) -> &'a str {
+    pub const fn as_str(self) -> &'a str {
         self.0
     }
 }
@@ -226,7 +226,7 @@ pub enum Decision {
 
 impl Decision {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Decision::Allow => "allow",
             Decision::Deny => "deny",
@@ -276,7 +276,7 @@ pub enum Role {
 
 impl Role {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Role::User => "user",
             Role::System => "system",
@@ -324,7 +324,7 @@ pub enum Channel {
 
 impl Channel {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Channel::Final => "final",
             Channel::Commentary => "commentary",
@@ -376,7 +376,7 @@ pub enum Status {
 
 impl Status {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Status::Ok => "ok",
             Status::Error => "error",
@@ -465,7 +465,7 @@ pub enum EditOp {
 
 impl EditOp {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             EditOp::Create => "create",
             EditOp::Update => "update",
