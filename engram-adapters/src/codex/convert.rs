@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use memchr::memmem;
 use serde::Deserialize;
 
-use crate::kit::json::Raw;
+use crate::kit::json::{self, Raw};
 use crate::kit::time::rfc3339;
 
 use super::history::History;
@@ -143,15 +143,15 @@ impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         // A form rarely changes inside a file, so the form of the last line is tried first.
         if self.container == Container::Bare {
-            let line: Bare<'_> = serde_json::from_str(text).map_err(|error| misshapen(text, error))?;
+            let line: Bare<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
             if line.payload.is_none() {
                 return self.bare(line, text, out);
             }
             self.container = Container::Envelope;
         }
-        let line: Line<'_> = serde_json::from_str(text).map_err(|error| misshapen(text, error))?;
+        let line: Line<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
         if line.payload.is_none() && !rules::is_line_type(&line.kind) {
-            let bare: Bare<'_> = serde_json::from_str(text).map_err(|error| misshapen(text, error))?;
+            let bare: Bare<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
             if rules::is_bare(&bare) {
                 self.container = Container::Bare;
                 return self.bare(bare, text, out);

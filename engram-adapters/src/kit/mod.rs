@@ -6,3 +6,4 @@ pub mod media;
 pub mod spans;
 pub mod time;
 pub mod tool_table;
+pub mod value;
