@@ -51,6 +51,11 @@ impl Converter {
         }
     }
 
+    /// The item itself. In a line it is the whole record, which needs no pointer.
+    pub fn root(&self) -> Root {
+        Root(self.at("/payload"), self.container)
+    }
+
     /// The facts of a header without cwd, model and version (0.1 to 0.29).
     pub fn header(&mut self, instructions: Raw<'_>, git: Option<&Git<'_>>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut facts = SessionFacts::default();
@@ -104,6 +109,15 @@ impl Converter {
         }
         out.stamp(Stamp { t: None, id: line.id.and_then(Text::of), replay: false });
         self.item(&line.into_item(), text, out)
+    }
+}
+
+/// The place of a whole item.
+pub(super) struct Root(Cow<'static, str>, Container);
+
+impl Root {
+    pub fn pointer(&self) -> Pointer<'_> {
+        if matches!(self.1, Container::Document(_)) { Pointer::At(&self.0) } else { Pointer::Root }
     }
 }
 

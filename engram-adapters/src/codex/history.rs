@@ -134,8 +134,8 @@ pub(super) struct History {
     pub settings: Option<u64>,
     /// The last token counts.
     pub tokens: Option<u64>,
-    /// The call of code mode that runs, or ran last.
-    pub script: Option<String>,
+    /// The scripts of code mode that run.
+    pub scripts: Vec<String>,
     /// The name of the agent whose session this is, among agents.
     pub agent_path: Option<String>,
 }

@@ -3,6 +3,7 @@
 pub mod correlate;
 pub mod json;
 pub mod media;
+pub mod patch;
 pub mod spans;
 pub mod time;
 pub mod tool_table;
