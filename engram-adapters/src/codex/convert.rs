@@ -10,6 +10,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::kit::json::{self, Raw};
 use crate::kit::time::rfc3339;
@@ -198,8 +199,9 @@ pub(super) fn next_record(text: &str) -> Option<usize> {
     memmem::find_iter(text.as_bytes(), BEGINNING).find(|at| *at > 0)
 }
 
-/// True for the beginning of an envelope line.
+/// True for the beginning of an envelope line, and not its end.
 fn is_cut_record(text: &str) -> bool {
     let text = text.trim_ascii_end();
-    !text.is_empty() && (text.starts_with(BEGINNING) || BEGINNING.starts_with(text))
+    let begins = text.starts_with(BEGINNING) || BEGINNING.starts_with(text);
+    begins && serde_json::from_str::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }

@@ -45,6 +45,7 @@ const INJECTED: &[&str] = &[
     "<skill>",
     "<image name=",
     "</image>",
+    "Warning: apply_patch was requested via ",
 ];
 
 impl Converter {
@@ -114,7 +115,10 @@ impl Converter {
             }
         }
         if !attachments.is_empty() {
-            let input = MsgIn { role: role.unwrap_or(Role::User), text: None, synthetic: false, attachments };
+            // Up to 0.98 the harness answers `view_image` with a message in the user's place.
+            let synthetic = self.history.shown > 0;
+            self.history.shown = self.history.shown.saturating_sub(1);
+            let input = MsgIn { role: role.unwrap_or(Role::User), text: None, synthetic, attachments };
             out.emit(input, Pointer::At(&self.at("/payload/content")))?;
             mapped = true;
         }
@@ -143,7 +147,7 @@ impl Converter {
         if role == Role::User && !self.history.twins.is_new(side, Fact::Prompt, said.get()) {
             return Ok(false);
         }
-        let synthetic = role != Role::User || is_injected(said.get());
+        let synthetic = role != Role::User || self.history.is_spawned || is_injected(said.get());
         let attachments = if synthetic { Vec::new() } else { std::mem::take(attachments) };
         out.emit(MsgIn { role, text: Some(text), synthetic, attachments }, pointer)?;
         Ok(true)

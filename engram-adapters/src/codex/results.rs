@@ -162,7 +162,9 @@ impl Converter {
         }
         if let Some(call) = self.history.calls.get_mut(&key) {
             call.changes_listed |= done.form == Form::Patch;
-            call.told = done.stdout.filter(|_| call.ending.is_none()).or(done.stderr).map(|said| said.get().to_owned());
+            let filled = |raw: Raw<'_>| filled_text(raw).is_some();
+            let told = if filled(done.stderr) && !filled(done.stdout) { done.stderr } else { done.stdout };
+            call.told = told.filter(|_| call.ending.is_none()).map(|said| said.get().to_owned());
         }
         if done.is_applied()
             && let Some(changes) = done.changes
@@ -251,17 +253,15 @@ impl Converter {
         if is_array(output) {
             return self.output_parts(item, output, &key, out);
         }
-        let token = output.get();
-        let ending = Ending::of_token(token);
-        if told.is_some_and(|told| repeats(token, &told)) {
+        let decoded = if may_be_wrapped(output.get()) { decode(output.get()) } else { Cow::Borrowed("") };
+        let wrapped = Wrapped::of(&decoded);
+        let said = wrapped.as_ref().map_or(output, |wrapped| wrapped.output);
+        let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.get()), Wrapped::ending);
+        if told.is_some_and(|told| repeats(said.get(), &told)) {
             self.close(&key, ending, item, out)?;
             return Ok(rules::duplicate(record, rules::OUTPUT_TWIN));
         }
-        let decoded = if may_be_wrapped(token) { decode(token) } else { Cow::Borrowed("") };
-        let wrapped = Wrapped::of(&decoded);
-        let ending = wrapped.as_ref().map_or(ending, Wrapped::ending);
-        let stdout = wrapped.as_ref().map_or(Text::of(output), |wrapped| Text::of(wrapped.output));
-        self.emit_output(item, &key, ending, stdout, Vec::new(), Pointer::At(&self.at("/payload/output")), out)?;
+        self.emit_output(item, &key, ending, Text::of(said), Vec::new(), Pointer::At(&self.at("/payload/output")), out)?;
         self.close(&key, ending, item, out)?;
         Ok(Outcome::Mapped)
     }
@@ -315,6 +315,9 @@ impl Converter {
         call.ending = Some(ending);
         self.history.scripts.retain(|script| script != key);
         let patch = call.patch.take();
+        if call.tool == "view_image" && !item.output.is_some_and(is_array) {
+            self.history.shown += 1;
+        }
         let listed = call.changes_listed;
         if let (Some(patch), true, false, Some(id)) = (patch, ending.patched, listed, text(item.call_id)) {
             self.patched(&patch, id, out)?;
