@@ -10,8 +10,9 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use crate::kit::json::Raw;
+use crate::kit::json::{self, Raw};
 use crate::kit::time::rfc3339;
 
 use super::history::History;
@@ -49,6 +50,11 @@ impl Converter {
             Container::Bare => Cow::Borrowed(inner),
             Container::Document(index) => Cow::Owned(format!("/items/{index}{inner}")),
         }
+    }
+
+    /// The item itself. In a line it is the whole record, which needs no pointer.
+    pub fn root(&self) -> Root {
+        Root(self.at("/payload"), self.container)
     }
 
     /// The facts of a header without cwd, model and version (0.1 to 0.29).
@@ -107,6 +113,15 @@ impl Converter {
     }
 }
 
+/// The place of a whole item.
+pub(super) struct Root(Cow<'static, str>, Container);
+
+impl Root {
+    pub fn pointer(&self) -> Pointer<'_> {
+        if matches!(self.1, Container::Document(_)) { Pointer::At(&self.0) } else { Pointer::Root }
+    }
+}
+
 /// The names of a record's types, whatever else is in it.
 #[derive(Deserialize)]
 struct Names<'a> {
@@ -143,15 +158,15 @@ impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         // A form rarely changes inside a file, so the form of the last line is tried first.
         if self.container == Container::Bare {
-            let line: Bare<'_> = serde_json::from_str(text).map_err(|error| misshapen(text, error))?;
+            let line: Bare<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
             if line.payload.is_none() {
                 return self.bare(line, text, out);
             }
             self.container = Container::Envelope;
         }
-        let line: Line<'_> = serde_json::from_str(text).map_err(|error| misshapen(text, error))?;
+        let line: Line<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
         if line.payload.is_none() && !rules::is_line_type(&line.kind) {
-            let bare: Bare<'_> = serde_json::from_str(text).map_err(|error| misshapen(text, error))?;
+            let bare: Bare<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
             if rules::is_bare(&bare) {
                 self.container = Container::Bare;
                 return self.bare(bare, text, out);
@@ -184,8 +199,9 @@ pub(super) fn next_record(text: &str) -> Option<usize> {
     memmem::find_iter(text.as_bytes(), BEGINNING).find(|at| *at > 0)
 }
 
-/// True for the beginning of an envelope line.
+/// True for the beginning of an envelope line, and not its end.
 fn is_cut_record(text: &str) -> bool {
     let text = text.trim_ascii_end();
-    !text.is_empty() && (text.starts_with(BEGINNING) || BEGINNING.starts_with(text))
+    let begins = text.starts_with(BEGINNING) || BEGINNING.starts_with(text);
+    begins && serde_json::from_str::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }

@@ -57,7 +57,7 @@ impl Converter {
     pub(super) fn event(&mut self, event: &Payload<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         match event.kind.as_ref() {
             "item_completed" => match &event.item {
-                Some(item) => self.completed(event, item, line, out),
+                Some(item) => self.completed(item, line, out),
                 None => Err(Fault::malformed("/payload/item", "an item", "nothing")),
             },
             "token_count" => self.token_count(event, out),
@@ -74,9 +74,9 @@ impl Converter {
             "thread_rolled_back" => self.notice("thread_rolled_back", event.num_turns.map(|n| Text::Plain(n.get())), out),
             "thread_name_updated" => self.renamed(event, out),
             "thread_settings_applied" => self.settings_applied(event, out),
-            "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch), line, out),
-            "exec_command_end" => self.ended(&Done::of_event(event, Form::Command), line, out),
-            "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp), line, out),
+            "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch), out),
+            "exec_command_end" => self.ended(&Done::of_event(event, Form::Command), out),
+            "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp), out),
             "error" => {
                 out.emit(Meta::Error { code: None, text: text(event.message) }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
@@ -86,12 +86,12 @@ impl Converter {
     }
 
     /// Converts one `item_completed` (0.150 and later).
-    fn completed(&mut self, event: &Payload<'_>, item: &Item<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn completed(&mut self, item: &Item<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         match item.kind.as_ref() {
-            "CommandExecution" => self.ended(&Done::of_item(event, item, Form::Command), line, out),
-            "FileChange" => self.ended(&Done::of_item(event, item, Form::Patch), line, out),
-            "McpToolCall" => self.ended(&Done::of_item(event, item, Form::Mcp), line, out),
-            "ImageView" => self.image_view(event, item, out),
+            "CommandExecution" => self.ended(&Done::of_item(item, Form::Command), out),
+            "FileChange" => self.ended(&Done::of_item(item, Form::Patch), out),
+            "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp), out),
+            "ImageView" => self.image_view(item, out),
             "AgentMessage" => self.item_message(item, line, "event_msg/item_completed/AgentMessage", out),
             "UserMessage" => self.item_message(item, line, "event_msg/item_completed/UserMessage", out),
             "Reasoning" => self.item_reasoning(item, out),

@@ -130,12 +130,16 @@ pub(super) struct History {
     pub said: Said,
     /// Compactions that no marker has followed yet.
     pub unmarked_compactions: u64,
+    /// Images that `view_image` attached and that no message has brought yet (up to 0.98).
+    pub shown: u64,
     /// The last state of the settings that a turn states.
     pub settings: Option<u64>,
     /// The last token counts.
     pub tokens: Option<u64>,
-    /// The call of code mode that runs, or ran last.
-    pub script: Option<String>,
+    /// The scripts of code mode that run.
+    pub scripts: Vec<String>,
+    /// An agent began the session: what stands in the user's place is that agent's.
+    pub is_spawned: bool,
     /// The name of the agent whose session this is, among agents.
     pub agent_path: Option<String>,
 }

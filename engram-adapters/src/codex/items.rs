@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kit::json::{Raw, text};
+use crate::kit::json::{self, Raw, text};
 use crate::kit::media;
 
 use super::convert::{Container, Converter};
@@ -45,6 +45,7 @@ const INJECTED: &[&str] = &[
     "<skill>",
     "<image name=",
     "</image>",
+    "Warning: apply_patch was requested via ",
 ];
 
 impl Converter {
@@ -55,8 +56,8 @@ impl Converter {
             "reasoning" => self.reasoning(item, line, out),
             "function_call" => self.call(item, item.arguments, out),
             "custom_tool_call" => self.call(item, item.input, out),
-            "function_call_output" => self.output(item, "response_item/function_call_output", line, out),
-            "custom_tool_call_output" => self.output(item, "response_item/custom_tool_call_output", line, out),
+            "function_call_output" => self.output(item, "response_item/function_call_output", out),
+            "custom_tool_call_output" => self.output(item, "response_item/custom_tool_call_output", out),
             "local_shell_call" => self.plain_call(Text::Plain("local_shell"), item.call_id.or(item.id), item.action, out),
             "tool_search_call" => self.plain_call(Text::Plain("tool_search"), item.call_id, item.arguments, out),
             "tool_search_output" => self.tools_found(item, out),
@@ -114,7 +115,10 @@ impl Converter {
             }
         }
         if !attachments.is_empty() {
-            let input = MsgIn { role: role.unwrap_or(Role::User), text: None, synthetic: false, attachments };
+            // Up to 0.98 the harness answers `view_image` with a message in the user's place.
+            let synthetic = self.history.shown > 0;
+            self.history.shown = self.history.shown.saturating_sub(1);
+            let input = MsgIn { role: role.unwrap_or(Role::User), text: None, synthetic, attachments };
             out.emit(input, Pointer::At(&self.at("/payload/content")))?;
             mapped = true;
         }
@@ -143,7 +147,7 @@ impl Converter {
         if role == Role::User && !self.history.twins.is_new(side, Fact::Prompt, said.get()) {
             return Ok(false);
         }
-        let synthetic = role != Role::User || is_injected(said.get());
+        let synthetic = role != Role::User || self.history.is_spawned || is_injected(said.get());
         let attachments = if synthetic { Vec::new() } else { std::mem::take(attachments) };
         out.emit(MsgIn { role, text: Some(text), synthetic, attachments }, pointer)?;
         Ok(true)
@@ -178,7 +182,7 @@ impl Converter {
     fn reasoning(&mut self, item: &Payload<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = self.ledger_name("response_item/reasoning");
         let summary: Vec<Part<'_>> = match item.summary {
-            Some(raw) => crate::kit::json::read(raw, &self.at("/payload/summary"), "parts of a summary")?,
+            Some(raw) => json::read(raw, &self.at("/payload/summary"), "parts of a summary")?,
             None => Vec::new(),
         };
         let content = item.content.as_deref().unwrap_or_default();
@@ -282,11 +286,11 @@ impl Converter {
         let value = parsed(&decoded);
         let token = args.map(RawValue::get);
         let mut call = ToolCall { tool, kind: tools::kind(&name, &namespace), call_id, args: value.or(token) };
-        let emitted = out.emit(call.clone(), Pointer::Root);
+        let emitted = out.emit(call.clone(), self.root().pointer());
         if let Err(Fault::Limit(_)) = emitted {
             // Nested too deep to be copied as a value; the text that holds it has no depth.
             call.args = token;
-            out.emit(call, Pointer::Root)?;
+            out.emit(call, self.root().pointer())?;
         } else {
             emitted?;
         }
@@ -299,7 +303,7 @@ impl Converter {
     fn remember_call(&mut self, item: &Payload<'_>, name: &str, asked: &str, is_custom: bool) {
         let Some(id) = text(item.call_id).map(|id| id.decode_lossy().into_owned()) else { return };
         if name == "exec" && is_custom {
-            self.history.script = Some(id.clone());
+            self.history.scripts.push(id.clone());
         }
         let patch = super::edits::asked_patch(asked, is_custom);
         self.history.calls.open(&id, super::history::Call { tool: name.to_owned(), patch, ..Default::default() });
@@ -309,7 +313,7 @@ impl Converter {
     pub(super) fn plain_call(&mut self, tool: Text<'_>, call_id: Raw<'_>, args: Raw<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let name = tool.decode_lossy();
         let call = ToolCall { tool, kind: tools::kind(&name, ""), call_id: text(call_id), args: args.map(RawValue::get) };
-        out.emit(call, Pointer::Root)?;
+        out.emit(call, self.root().pointer())?;
         if let Some(id) = text(call_id) {
             let call = super::history::Call { tool: name.into_owned(), ..Default::default() };
             self.history.calls.open(&id.decode_lossy(), call);
@@ -320,7 +324,7 @@ impl Converter {
     fn tools_found(&mut self, item: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let status = text(item.status).filter(|status| status.is("completed")).map(|_| Status::Ok);
         let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(item.call_id), status, ..ToolResult::default() };
-        out.emit(result, Pointer::Root)?;
+        out.emit(result, self.root().pointer())?;
         self.tools_offered(item.tools.filter(|tools| tools.get() != "[]"), out)?;
         Ok(Outcome::Mapped)
     }

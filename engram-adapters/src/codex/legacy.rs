@@ -58,7 +58,8 @@ impl Converter {
 
     fn document_item(&mut self, raw: &RawValue, out: &mut Emitter) -> Result<(), Fault> {
         out.begin();
-        let settled = serde_json::from_str::<Payload<'_>>(raw.get()).map_err(Fault::from).and_then(|item| self.item(&item, raw.get(), out));
+        let settled =
+            crate::kit::json::parse::<Payload<'_>>(raw.get()).map_err(Fault::from).and_then(|item| self.item(&item, raw.get(), out));
         match settled {
             Ok(outcome) => out.settle(outcome),
             Err(fault) => out.settle_fault(fault, raw.get())?,

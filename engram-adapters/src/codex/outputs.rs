@@ -81,7 +81,7 @@ impl Ending {
         let mut ending = Ending::default();
         let body = ending.read_framing(text);
         let said = Ending::of_body(body);
-        ending.status = said.status;
+        ending.status = said.status.or(ending.status);
         ending.truncated = said.truncated;
         ending.patched = said.patched;
         if body.starts_with("{\\\"output\\\":")

@@ -9,12 +9,12 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use serde_json::value::RawValue;
 
-use crate::kit::json::{Raw, boolean, filled_text, integer, is_array, text};
+use crate::kit::json::{self, Raw, boolean, filled_text, integer, is_array, text};
 use crate::kit::media;
 
 use super::convert::Converter;
 use super::history::Call;
-use super::outputs::{Ending, Wrapped, decode, may_be_wrapped, repeats};
+use super::outputs::{Ending, Wrapped, decode, may_be_wrapped, repeats, unquote};
 use super::rules;
 use super::schema::{Item, McpResult, Part, Payload};
 use super::tools;
@@ -55,7 +55,7 @@ pub(super) struct Done<'a> {
 
 impl<'a> Done<'a> {
     /// The end of a call as an item of `item_completed` states it.
-    pub fn of_item(_event: &Payload<'a>, item: &Item<'a>, form: Form) -> Self {
+    pub fn of_item(item: &Item<'a>, form: Form) -> Self {
         let record = match form {
             Form::Command => "event_msg/item_completed/CommandExecution",
             Form::Patch => "event_msg/item_completed/FileChange",
@@ -142,7 +142,7 @@ fn streams<'a>(form: Form, aggregated: Raw<'a>, stdout: Raw<'a>, stderr: Raw<'a>
 
 impl Converter {
     /// Converts the end of a call that an item or event states.
-    pub(super) fn ended(&mut self, done: &Done<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn ended(&mut self, done: &Done<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if done.is_user_shell {
             let said = done.stdout.and_then(Text::of);
             out.emit(Meta::System { name: Text::Plain("user_shell"), text: said }, Pointer::At(done.at))?;
@@ -157,12 +157,14 @@ impl Converter {
         }
         let mut mapped = false;
         if self.says_something_new(done, &key) {
-            self.result_of(done, id, &key, line, out)?;
+            self.result_of(done, id, &key, out)?;
             mapped = true;
         }
         if let Some(call) = self.history.calls.get_mut(&key) {
             call.changes_listed |= done.form == Form::Patch;
-            call.told = done.stdout.filter(|_| call.ending.is_none()).or(done.stderr).map(|said| said.get().to_owned());
+            let filled = |raw: Raw<'_>| filled_text(raw).is_some();
+            let told = if filled(done.stderr) && !filled(done.stdout) { done.stderr } else { done.stdout };
+            call.told = told.filter(|_| call.ending.is_none()).map(|said| said.get().to_owned());
         }
         if done.is_applied()
             && let Some(changes) = done.changes
@@ -194,7 +196,9 @@ impl Converter {
     }
 
     fn nested(&mut self, tool: &str, id: Text<'_>, args: Raw<'_>, at: &str, out: &mut Emitter) -> Result<(), Fault> {
-        out.parent_of_next(self.history.script.as_deref().and_then(|script| out.call(Text::Plain(script))));
+        // With several scripts at once nothing says which of them made the call.
+        let parent = if let [script] = self.history.scripts.as_slice() { out.call(Text::Plain(script)) } else { None };
+        out.parent_of_next(parent);
         let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(id), args: args.map(RawValue::get) };
         out.emit(call, Pointer::At(at))?;
         self.history.calls.open(&id.decode_lossy(), Call { tool: tool.to_owned(), ..Call::default() });
@@ -202,7 +206,7 @@ impl Converter {
     }
 
     /// The result that an item or event states. An MCP server answers in parts: each text is a result of its own.
-    fn result_of(&mut self, done: &Done<'_>, id: Text<'_>, key: &str, line: &str, out: &mut Emitter) -> Result<(), Fault> {
+    fn result_of(&mut self, done: &Done<'_>, id: Text<'_>, key: &str, out: &mut Emitter) -> Result<(), Fault> {
         let tool = self.history.calls.get(key).map(|call| call.tool.clone());
         let mut result = ToolResult {
             tool: tool.as_deref().map(Text::Plain),
@@ -218,40 +222,14 @@ impl Converter {
             result.stdout = result.stdout.filter(|stdout| !stdout.is_empty());
         }
         if let (Form::Mcp, Some(answer)) = (done.form, done.result) {
-            return self.mcp_result(answer, result, line, out);
+            return mcp_result(answer, result, done.at, out);
         }
         out.emit(result, Pointer::At(done.at))?;
         Ok(())
     }
 
-    fn mcp_result<'r>(&mut self, answer: &'r RawValue, mut result: ToolResult<'r>, line: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let answer: McpResult<'_> = crate::kit::json::read(answer, "/payload", "the answer of an MCP server")?;
-        let (content, is_error) = match &answer.ok {
-            Some(ok) => (&ok.content, ok.is_error),
-            None => (&answer.content, answer.is_error),
-        };
-        result.status = match is_error {
-            _ if answer.err.is_some() => Some(Status::Error),
-            Some(is_error) => Some(if is_error { Status::Error } else { Status::Ok }),
-            None => result.status,
-        };
-        result.stderr = text(answer.err);
-        let mut parts = content.as_deref().unwrap_or_default().iter();
-        result.stdout = parts.by_ref().find_map(|part| text(part.text));
-        let (tool, call_id) = (result.tool, result.call_id);
-        out.emit(result, Pointer::Root)?;
-        for part in parts {
-            let Some(more) = text(part.text) else {
-                self.unknown_part(line, 0, &part.kind, out)?;
-                continue;
-            };
-            out.emit(ToolResult { tool, call_id, stdout: Some(more), ..ToolResult::default() }, Pointer::Root)?;
-        }
-        Ok(())
-    }
-
     /// A look at an image: the `view_image` call says it already, unless a script made it.
-    pub(super) fn image_view(&mut self, _event: &Payload<'_>, item: &Item<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn image_view(&mut self, item: &Item<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let Some(id) = text(item.id) else {
             return Err(Fault::malformed("/payload/item/id", "the id of a call", ""));
         };
@@ -266,26 +244,24 @@ impl Converter {
     }
 
     /// Converts the output of a call, as the model gets it.
-    pub(super) fn output(&mut self, item: &Payload<'_>, record: &'static str, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn output(&mut self, item: &Payload<'_>, record: &'static str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let Some(output) = item.output else {
             return Err(Fault::malformed(self.at("/payload/output"), "an output", "nothing"));
         };
         let key = text(item.call_id).map(|id| id.decode_lossy()).unwrap_or_default();
         let told = self.history.calls.get_mut(&key).and_then(|call| call.told.take());
         if is_array(output) {
-            return self.output_parts(item, output, &key, line, out);
+            return self.output_parts(item, output, &key, out);
         }
-        let token = output.get();
-        let ending = Ending::of_token(token);
-        if told.is_some_and(|told| repeats(token, &told)) {
+        let decoded = if may_be_wrapped(output.get()) { decode(output.get()) } else { Cow::Borrowed("") };
+        let wrapped = Wrapped::of(&decoded);
+        let said = wrapped.as_ref().map_or(output, |wrapped| wrapped.output);
+        let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.get()), Wrapped::ending);
+        if told.is_some_and(|told| repeats(said.get(), &told)) {
             self.close(&key, ending, item, out)?;
             return Ok(rules::duplicate(record, rules::OUTPUT_TWIN));
         }
-        let decoded = if may_be_wrapped(token) { decode(token) } else { Cow::Borrowed("") };
-        let wrapped = Wrapped::of(&decoded);
-        let ending = wrapped.as_ref().map_or(ending, Wrapped::ending);
-        let stdout = wrapped.as_ref().map_or(Text::of(output), |wrapped| Text::of(wrapped.output));
-        self.emit_output(item, &key, ending, stdout, Pointer::At(&self.at("/payload/output")), out)?;
+        self.emit_output(item, &key, ending, Text::of(said), Vec::new(), Pointer::At(&self.at("/payload/output")), out)?;
         self.close(&key, ending, item, out)?;
         Ok(Outcome::Mapped)
     }
@@ -296,6 +272,7 @@ impl Converter {
         key: &str,
         ending: Ending,
         stdout: Option<Text<'_>>,
+        attachments: Vec<Attachment<'_>>,
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
@@ -307,6 +284,7 @@ impl Converter {
             exit: ending.exit,
             stdout,
             truncated: ending.truncated,
+            attachments,
             duration_ms: ending.duration_ms,
             ..ToolResult::default()
         };
@@ -314,44 +292,18 @@ impl Converter {
         Ok(())
     }
 
-    /// An output that is a list: what a script printed, or images. The first text says how it ended.
-    fn output_parts(&mut self, item: &Payload<'_>, output: &RawValue, key: &str, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let parts: Vec<Part<'_>> = crate::kit::json::read(output, &self.at("/payload/output"), "parts of an output")?;
-        let mut attachments: Vec<Attachment<'_>> = parts.iter().filter_map(|part| part.image_url).filter_map(media::data_url).collect();
-        let first = parts.iter().find_map(|part| part.text);
-        let ending = first.map(|text| Ending::of_token(text.get())).unwrap_or_default();
-        let truncated = parts.iter().filter_map(|part| part.text).any(|text| Ending::of_token(text.get()).truncated);
+    /// An output that is a list: what a script printed, or images. It begins with how the call ended.
+    fn output_parts(&mut self, item: &Payload<'_>, output: &RawValue, key: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let path = self.at("/payload/output");
-        let tool = self.history.calls.get(key).map(|call| call.tool.clone());
-        let mut is_first = true;
-        for (index, part) in parts.iter().enumerate() {
-            if part.text.is_none() && part.image_url.is_none() {
-                let raw: Vec<&RawValue> = crate::kit::json::read(output, &path, "parts of an output")?;
-                out.unrecognized_block(&part.kind, raw.get(index).map_or("null", |raw| raw.get()), Pointer::Item(&path, index))?;
-                continue;
-            }
-            if part.text.is_none() && (!is_first || first.is_some()) {
-                continue;
-            }
-            let mut result = ToolResult {
-                tool: tool.as_deref().map(Text::Plain),
-                call_id: text(item.call_id),
-                stdout: text(part.text),
-                ..ToolResult::default()
-            };
-            if is_first {
-                result.status = ending.status;
-                result.exit = ending.exit;
-                result.duration_ms = ending.duration_ms;
-                result.truncated = truncated;
-                result.attachments = std::mem::take(&mut attachments);
-            }
-            is_first = false;
-            out.emit(result, Pointer::Item(&path, index))?;
-        }
-        let _ = line;
-        if is_first {
-            self.emit_output(item, key, ending, None, Pointer::At(&path), out)?;
+        let parts: Vec<Part<'_>> = json::read(output, &path, "parts of an output")?;
+        let said = joined(&parts, "");
+        let mut ending = said.as_deref().map(Ending::of_token).unwrap_or_default();
+        ending.truncated |= parts.iter().filter_map(|part| part.text).any(|text| Ending::of_token(text.get()).truncated);
+        let attachments = parts.iter().filter_map(|part| part.image_url).filter_map(media::data_url).collect();
+        self.emit_output(item, key, ending, said.as_deref().map(Text::Token), attachments, Pointer::At(&path), out)?;
+        for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.text.is_none() && part.image_url.is_none()) {
+            let raw: Vec<&RawValue> = json::read(output, &path, "parts of an output")?;
+            out.unrecognized_block(&part.kind, raw.get(index).map_or("null", |raw| raw.get()), Pointer::Item(&path, index))?;
         }
         self.close(key, ending, item, out)?;
         Ok(Outcome::Mapped)
@@ -361,11 +313,41 @@ impl Converter {
     fn close(&mut self, key: &str, ending: Ending, item: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(call) = self.history.calls.get_mut(key) else { return Ok(()) };
         call.ending = Some(ending);
+        self.history.scripts.retain(|script| script != key);
         let patch = call.patch.take();
+        if call.tool == "view_image" && !item.output.is_some_and(is_array) {
+            self.history.shown += 1;
+        }
         let listed = call.changes_listed;
         if let (Some(patch), true, false, Some(id)) = (patch, ending.patched, listed, text(item.call_id)) {
             self.patched(&patch, id, out)?;
         }
         Ok(())
     }
+}
+
+/// The result of an MCP call: the texts of the answer, an image as its hash.
+fn mcp_result(answer: &RawValue, result: ToolResult<'_>, at: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let answer: McpResult<'_> = json::read(answer, at, "the answer of an MCP server")?;
+    let (content, is_error) = match &answer.ok {
+        Some(ok) => (&ok.content, ok.is_error),
+        None => (&answer.content, answer.is_error),
+    };
+    let status = match is_error {
+        _ if answer.err.is_some() => Some(Status::Error),
+        Some(is_error) => Some(if is_error { Status::Error } else { Status::Ok }),
+        None => result.status,
+    };
+    let parts = content.as_deref().unwrap_or_default();
+    let said = joined(parts, "\\n");
+    let attachments = parts.iter().filter_map(|part| part.image_url).filter_map(media::data_url).collect();
+    let stdout = said.as_deref().map(Text::Token);
+    out.emit(ToolResult { status, stdout, stderr: text(answer.err), attachments, ..result }, Pointer::At(at))?;
+    Ok(())
+}
+
+/// The texts of parts as one JSON token; the tokens are joined as they stand.
+fn joined(parts: &[Part<'_>], between: &str) -> Option<String> {
+    let texts: Vec<&str> = parts.iter().filter_map(|part| part.text).map(|text| unquote(text.get())).collect();
+    (!texts.is_empty()).then(|| format!("\"{}\"", texts.join(between)))
 }

@@ -133,7 +133,9 @@ rules! {
         "an image, kept as its hash";
     "attachment.event", Opaque, "event_msg/user_message", Some("/payload/images/*"),
         "an image, kept as its hash";
-    "reasoning.encrypted", Opaque, "*reasoning", Some("**/encrypted_content"),
+    "reasoning.encrypted", Opaque, "*reasoning", Some("/payload/encrypted_content"),
+        "only the provider can read it";
+    "reasoning.bare_encrypted", Opaque, "reasoning", Some("/encrypted_content"),
         "only the provider can read it";
     "agents.encrypted", Opaque, "response_item/agent_message", Some("/payload/content/*/encrypted_content"),
         "only the provider can read it";

@@ -1,8 +1,11 @@
 //! The shapes of Codex records, borrowed from the line: one parse gives every field that a conversion looks at.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::kit::json::Raw;
@@ -211,8 +214,6 @@ pub(super) struct Part<'a> {
     pub text: Raw<'a>,
     #[serde(borrow)]
     pub image_url: Raw<'a>,
-    #[serde(borrow)]
-    pub path: Raw<'a>,
 }
 
 /// What `item_completed` (0.150 and later) says of one item.
@@ -330,6 +331,31 @@ pub(super) struct Change<'a> {
     pub unified_diff: Raw<'a>,
     #[serde(borrow)]
     pub move_path: Raw<'a>,
+}
+
+/// The changes of a patch by file, in the order in which they are written.
+pub(super) struct Changes<'a>(pub Vec<(Cow<'a, str>, Change<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Changes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Files<'a>(PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for Files<'a> {
+            type Value = Changes<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("changes by file")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Changes<'a>, M::Error> {
+                let mut changes = Vec::new();
+                while let Some(change) = map.next_entry()? {
+                    changes.push(change);
+                }
+                Ok(Changes(changes))
+            }
+        }
+        deserializer.deserialize_map(Files(PhantomData))
+    }
 }
 
 /// What a turn failed with (0.150 and later).

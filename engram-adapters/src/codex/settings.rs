@@ -28,6 +28,7 @@ impl Converter {
             facts.fork_of = text(meta.forked_from_id).or_else(|| meta.history_base.as_ref().and_then(|base| text(base.thread_id)));
         }
         if self.history.copied.is_own_meta() {
+            self.history.is_spawned = spawn.is_some();
             self.history.agent_path = path.map(|path| path.decode_lossy().into_owned());
             self.surroundings(&mut facts);
         }

@@ -1,55 +1,54 @@
-//! Images and files inside a log: named and hashed, never copied.
+//! Images and files inside messages: hashed, never copied.
 
 use engram_core::event::Attachment;
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 use serde_json::value::RawValue;
 
-/// The attachment that a `data:` URL (a JSON string token) holds; of another URL, its name.
+/// The attachment that a `data:` URL (a JSON string) holds; of any other URL, its name.
 pub fn data_url(raw: &RawValue) -> Option<Attachment<'_>> {
-    let text = Text::of(raw)?;
-    let Some(inner) = raw.get().strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')) else {
-        return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(text) });
+    let url = Text::of(raw)?;
+    let data = raw.get().strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
+    let Some((media_type, data)) = data else {
+        return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(url) });
     };
-    let (media_type, data) = inner.split_once(";base64,")?;
-    Some(base64(Some(Text::Plain(media_type)), data))
+    let (hash, bytes) = base64_hash(data);
+    Some(Attachment { media_type: Some(Text::Plain(media_type)), hash: Some(hash), bytes: Some(bytes), name: None })
 }
 
-/// The attachment that base64 text holds. Where it does not decode, the text itself is hashed.
-pub fn base64<'a>(media_type: Option<Text<'a>>, data: &str) -> Attachment<'a> {
-    let decoded = decode(data);
-    let bytes = decoded.as_deref().unwrap_or(data.as_bytes());
-    Attachment { media_type, hash: Some(Hash::of_bytes(bytes)), bytes: Some(bytes.len() as u64), name: None }
+/// The hash and size of base64 data: of the decoded bytes, or of the text itself where it does not decode.
+pub fn base64_hash(data: &str) -> (Hash, u64) {
+    let bytes = decode_base64(data);
+    let bytes = bytes.as_deref().unwrap_or(data.as_bytes());
+    (Hash::of_bytes(bytes), bytes.len() as u64)
 }
 
-/// The bytes of base64 text, padded or not, in the common or the URL alphabet.
-fn decode(data: &str) -> Option<Vec<u8>> {
-    let digits = data.trim_end_matches('=').as_bytes();
-    let mut out = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for group in digits.chunks(4) {
+/// Standard base64, with or without padding. None where the text is something else.
+fn decode_base64(data: &str) -> Option<Vec<u8>> {
+    let data = data.trim_end_matches('=').as_bytes();
+    let mut out = Vec::with_capacity(data.len() / 4 * 3 + 2);
+    for chunk in data.chunks(4) {
         let mut bits = 0u32;
-        for digit in group {
-            bits = bits << 6 | sextet(*digit)?;
+        for byte in chunk {
+            bits = bits << 6 | sextet(*byte)?;
         }
-        match group.len() {
-            4 => out.extend_from_slice(&bits.to_be_bytes()[1..]),
-            3 => out.extend_from_slice(&(bits << 6).to_be_bytes()[1..3]),
-            2 => out.extend_from_slice(&(bits << 12).to_be_bytes()[1..2]),
-            _ => return None,
-        }
+        bits <<= 6 * (4 - chunk.len());
+        let [_, bytes @ ..] = bits.to_be_bytes();
+        out.extend_from_slice(&bytes[..chunk.len().checked_sub(1).filter(|len| *len > 0)?]);
     }
     Some(out)
 }
 
-fn sextet(digit: u8) -> Option<u32> {
-    Some(u32::from(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
+fn sextet(byte: u8) -> Option<u32> {
+    let value = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
         _ => return None,
-    }))
+    };
+    Some(u32::from(value))
 }
 
 #[cfg(test)]
@@ -57,11 +56,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_of_every_length() {
-        for (text, bytes) in [("", &b""[..]), ("Zg==", b"f"), ("Zm8", b"fo"), ("Zm9v", b"foo"), ("_-8=", b"\xff\xef")] {
-            assert_eq!(decode(text).as_deref(), Some(bytes), "{text}");
+    fn base64_decodes() {
+        let cases: [(&str, Option<&[u8]>); 6] = [
+            ("", Some(b"")),
+            ("Zg==", Some(b"f")),
+            ("Zm8=", Some(b"fo")),
+            ("Zm9v", Some(b"foo")),
+            ("Zm9vYmE", Some(b"fooba")),
+            ("Zm9v!", None),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(decode_base64(text).as_deref(), bytes, "{text}");
         }
-        assert_eq!(decode("Z"), None);
-        assert_eq!(decode("Z g="), None);
+        assert_eq!(base64_hash("Zm9v").0, Hash::of_bytes(b"foo"));
+        assert_eq!(base64_hash("no base64").0, Hash::of_bytes(b"no base64"));
     }
 }
