@@ -123,12 +123,11 @@ fn to_directory(args: &Ingest, way: &Way, found: &[Artifact], out: &Path, report
         report.error(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(paths.join(", ")));
         return Exit::NotRecognised;
     }
-    let passed_over = format!("{empty} empty, {} no session", count(no_session, "file"));
-    report.note(&format!(
-        "{} converted ({unchanged} unchanged), {} failed; {passed_over}",
-        count(totals.sessions(), "session"),
-        tally.failed()
-    ));
+    let sessions = count(totals.sessions(), "session");
+    report.note(&format!("{sessions} converted ({unchanged} unchanged), {} failed", tally.failed()));
+    if empty + no_session > 0 {
+        report.note(&format!("  no session in {}, {empty} of them empty", count(empty + no_session, "file")));
+    }
     totals.lines().iter().for_each(|line| report.note(line));
     tally.exit()
 }
