@@ -81,8 +81,9 @@ fn malformed_truncated_and_oversized_records_are_5_or_a_warning() {
 
 #[test]
 fn a_cut_compressed_log_is_truncated_and_a_damaged_one_malformed() {
-    let frame = zstd::encode_all(claude_session("a").as_bytes(), 0).unwrap();
+    let frame = zstd::encode_all(fs::File::open(claude_file()).unwrap(), 0).unwrap();
     let cut = &frame[..frame.len() - 10];
+    assert_fails(&ingest_text(&frame[..6], &[]), 5, "truncated_input");
     assert_fails(&ingest_text(cut, &["--policy", "strict"]), 5, "truncated_input");
     let permissive = run_with_input(&["ingest", "-"], cut);
     assert_eq!(code(&permissive), 0, "{}", stderr(&permissive));
