@@ -2,3 +2,7 @@
 
 mod audit;
 mod check;
+mod chunks;
+mod everything;
+mod policy;
+mod toy;
