@@ -59,8 +59,8 @@ impl Tally {
     }
 
     /// Counts a failure.
-    pub fn failure(&mut self, exit: impl Into<Exit>) {
-        self.failures.push(exit.into());
+    pub fn failure(&mut self, exit: Exit) {
+        self.failures.push(exit);
     }
 
     /// How many failed.
