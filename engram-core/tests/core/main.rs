@@ -3,6 +3,7 @@
 mod audit;
 mod check;
 mod chunks;
+mod docs;
 mod everything;
 mod policy;
 mod toy;
