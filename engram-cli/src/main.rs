@@ -1,11 +1,12 @@
 //! The `engram` command: arguments, files in and out, progress, exit codes. What logs mean is the adapters' knowledge.
 
-use std::io;
+use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use engram_core::error::AdapterError;
+use engram_core::schema::json_schema;
 
 mod adapters;
 mod args;
@@ -46,9 +47,18 @@ fn run(line: &CommandLine) -> Exit {
         }
         Command::Check(args) => check::run(args, &report),
         Command::Adapters(args) => adapters::run(args),
-        _ => Ok(Exit::Usage),
+        Command::Schema => schema(),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))
+}
+
+/// `engram schema`.
+fn schema() -> io::Result<Exit> {
+    let mut out = stdout().lock();
+    out.write_all(json_schema().trim_end().as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()?;
+    Ok(Exit::Success)
 }
 
 /// A reader that has seen enough is no failure.
