@@ -55,8 +55,7 @@ fn run(line: &CommandLine) -> Exit {
 /// `engram schema`.
 fn schema() -> io::Result<Exit> {
     let mut out = stdout().lock();
-    out.write_all(json_schema().trim_end().as_bytes())?;
-    out.write_all(b"\n")?;
+    out.write_all(json_schema().as_bytes())?;
     out.flush()?;
     Ok(Exit::Success)
 }
