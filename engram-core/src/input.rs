@@ -108,7 +108,7 @@ impl<R: Read> Input<R> {
 
     /// Why the artifact ended too early: what a reader says that fails with [`ErrorKind::UnexpectedEof`], as for a compressed
     /// file that was not written to its end.
-    pub(crate) fn cut_off(&self) -> Option<&str> {
+    pub fn cut_off(&self) -> Option<&str> {
         self.cut_off.as_deref()
     }
 
