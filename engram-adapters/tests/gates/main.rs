@@ -1,6 +1,10 @@
 //! The gates: every promise of the tape format and every claim of an adapter, checked over all fixtures and recordings.
 
+mod bless;
+mod determinism;
+mod golden;
 mod report;
 mod tape;
+mod tools;
 mod tree;
 mod truth;
