@@ -5,6 +5,8 @@ mod determinism;
 mod golden;
 mod report;
 mod tape;
+mod tidy;
 mod tools;
 mod tree;
 mod truth;
+mod versions;
