@@ -14,7 +14,7 @@ use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
 use crate::render::{Object, Place, Pointer, push_fields, push_origin};
-use crate::text::{Text, push_json, push_plain};
+use crate::text::{LoneSurrogate, Text, push_json, push_plain, push_text};
 use crate::version::{Revision, Support};
 
 /// The schema of the tapes that this crate writes.
@@ -169,8 +169,8 @@ impl Emitter {
         self.source.clear();
         let mut source = Object::open(&mut self.source);
         source.word("harness", self.descriptor.harness_family);
-        source.text("session_id", self.source_key.0.as_deref().map(Text::Plain));
-        source.text("agent_id", self.source_key.1.as_deref().map(Text::Plain));
+        source.name("session_id", self.source_key.0.as_deref().map(Text::Plain));
+        source.name("agent_id", self.source_key.1.as_deref().map(Text::Plain));
         source.close();
     }
 
@@ -199,7 +199,7 @@ impl Emitter {
         }
         self.id = stamp.id.map(|id| {
             let mut spelled = String::new();
-            crate::text::push_text(&mut spelled, id);
+            push_text(&mut spelled, id);
             spelled
         });
         self.replay = stamp.replay;
@@ -242,7 +242,7 @@ impl Emitter {
         let max_depth = self.limits.nesting;
         let seq = self.write(event.kind(), pointer, parent, |object| push_fields(object, &event, max_depth))?;
         if let Event::ToolCall(call) = &event
-            && let Some(id) = call.call_id
+            && let Some(id) = call.call_id.filter(|id| !id.is_empty())
         {
             self.calls.entry(call_key(id)).or_insert(seq);
         }
@@ -479,14 +479,22 @@ impl Emitter {
 
 fn call_key(call_id: Text<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    call_id.decode_lossy().hash(&mut hasher);
+    match call_id.decode() {
+        Ok(id) => id.hash(&mut hasher),
+        // Two ids that differ in half a surrogate pair are two ids.
+        Err(LoneSurrogate) => {
+            let mut spelled = String::new();
+            push_text(&mut spelled, call_id);
+            spelled.hash(&mut hasher);
+        }
+    }
     hasher.finish()
 }
 
 fn push_harness(object: &mut Object<'_>, family: &str, standing: &Standing) {
     object.object("harness", |harness| {
         harness.word("family", family);
-        harness.text("version", standing.version.as_deref().map(Text::Plain));
+        harness.name("version", standing.version.as_deref().map(Text::Plain));
         harness.text("schema", standing.revision.map(Text::Plain));
     });
 }

@@ -31,7 +31,7 @@ impl Kind {
         [Kind::Meta, Kind::MsgIn, Kind::MsgOut, Kind::ToolCall, Kind::ToolResult, Kind::CodeRead, Kind::CodeEdit, Kind::SpanLink];
 
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Meta => "meta",
             Kind::MsgIn => "msg.in",
@@ -176,7 +176,7 @@ impl<'a> Number<'a> {
     }
 
     /// The number as the source spells it.
-    pub fn as_str(self) -> &'a str {
+    pub const fn as_str(self) -> &'a str {
         self.0
     }
 }
@@ -222,7 +222,7 @@ pub enum Decision {
 
 impl Decision {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Decision::Allow => "allow",
             Decision::Deny => "deny",
@@ -272,7 +272,7 @@ pub enum Role {
 
 impl Role {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Role::User => "user",
             Role::System => "system",
@@ -320,7 +320,7 @@ pub enum Channel {
 
 impl Channel {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Channel::Final => "final",
             Channel::Commentary => "commentary",
@@ -372,7 +372,7 @@ pub enum Status {
 
 impl Status {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Status::Ok => "ok",
             Status::Error => "error",
@@ -461,7 +461,7 @@ pub enum EditOp {
 
 impl EditOp {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             EditOp::Create => "create",
             EditOp::Update => "update",

@@ -52,7 +52,7 @@ pub enum Support {
 
 impl Support {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Support::Tested => "tested",
             Support::Untested => "untested",
