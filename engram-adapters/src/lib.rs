@@ -11,6 +11,8 @@ use engram_core::head::Head;
 mod claude_code;
 mod codex;
 pub mod kit;
+pub mod open;
+pub mod tables;
 
 use kit::tool_table::ToolTable;
 

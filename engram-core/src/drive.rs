@@ -76,10 +76,7 @@ pub fn convert<R: Read>(
     let head = input.head()?;
     let framing = adapter.probe(&head).map_or(Framing::Lines, |evidence| evidence.framing);
     let identity = adapter.identify(&head);
-    let (revision, support) = match (&identity.version, identity.schema.and_then(|schema| descriptor.matrix.schema(schema))) {
-        (None, Some(revision)) => (Some(revision), Support::Tested),
-        (version, _) => descriptor.matrix.resolve(version.as_deref()),
-    };
+    let (revision, support) = descriptor.matrix.identify(&identity);
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {
@@ -126,6 +123,12 @@ impl Run<'_> {
         match framing {
             Framing::Lines => self.lines(session, input)?,
             Framing::Document => self.document(session, input)?,
+        }
+        if let Some(reason) = input.cut_off() {
+            self.complete = false;
+            if self.out.policy() == Policy::Strict {
+                return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason));
+            }
         }
         self.out.begin();
         session.finish(&mut self.out).map_err(|fault| self.error(fault))?;
