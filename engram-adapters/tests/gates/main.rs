@@ -1,6 +1,7 @@
 //! The gates: every promise of the tape format and every claim of an adapter, checked over all fixtures and recordings.
 
 mod bless;
+mod checker;
 mod determinism;
 mod golden;
 mod report;
