@@ -4,6 +4,7 @@ mod bless;
 mod checker;
 mod determinism;
 mod golden;
+mod hostile;
 mod report;
 mod tape;
 mod tidy;
