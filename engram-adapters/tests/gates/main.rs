@@ -5,6 +5,7 @@ mod checker;
 mod determinism;
 mod golden;
 mod hostile;
+mod mutation;
 mod report;
 mod tape;
 mod tidy;
