@@ -2,6 +2,8 @@
 
 mod bless;
 mod checker;
+mod contract;
+mod detection;
 mod determinism;
 mod golden;
 mod hostile;

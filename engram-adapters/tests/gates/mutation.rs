@@ -19,6 +19,9 @@ const LINES: usize = 6;
 /// Longer lines are left alone: what matters in them is in shorter ones too.
 const LINE_BYTES: usize = 16 << 10;
 
+/// JSON values of shapes that a field may not expect.
+const VALUES: &[&str] = &["null", "7", "\"x\"", "[]", "{}", "true", "-1e999", "\"\\ud800\"", "[{}]", "\"\"", "18446744073709551616"];
+
 /// One act of damage. Places are taken modulo what there is.
 #[derive(Debug, Clone)]
 enum Damage {
@@ -36,15 +39,14 @@ enum Damage {
 
 fn damage() -> impl Strategy<Value = Damage> {
     let at = any::<usize>;
-    let values = ["null", "7", "\"x\"", "[]", "{}", "true", "-1e999", "\"\\ud800\"", "[{}]", "\"\"", "18446744073709551616"];
     prop_oneof![
         (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Flip(at, byte)),
         (at(), 1usize..200).prop_map(|(at, len)| Damage::Cut(at, len)),
         (at(), at(), 1usize..200).prop_map(|(from, to, len)| Damage::Splice(from, to, len)),
         (at(), 1usize..200).prop_map(|(at, len)| Damage::Repeat(at, len)),
         // Wrong shapes go deepest into an adapter, so they come most often.
-        (at(), proptest::sample::select(&values[..])).prop_map(|(at, value)| Damage::Value(at, value)),
-        (at(), proptest::sample::select(&values[..])).prop_map(|(at, value)| Damage::Value(at, value)),
+        (at(), proptest::sample::select(VALUES)).prop_map(|(at, value)| Damage::Value(at, value)),
+        (at(), proptest::sample::select(VALUES)).prop_map(|(at, value)| Damage::Value(at, value)),
     ]
 }
 
