@@ -2,9 +2,11 @@
 
 mod bless;
 mod checker;
+mod claims;
 mod contract;
 mod detection;
 mod determinism;
+mod gaps;
 mod golden;
 mod hostile;
 mod mutation;
