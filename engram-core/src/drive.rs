@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
-use crate::emit::{Emitter, Fault, refusal, stand};
+use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 pub use crate::input::Input;
 use crate::input::Line;
@@ -15,6 +15,7 @@ use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::render::Place;
+use crate::standing::{refusal, stand};
 use crate::version::Support;
 
 /// How a conversion is to be run.

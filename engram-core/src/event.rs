@@ -171,7 +171,11 @@ pub struct Number<'a>(&'a str);
 impl<'a> Number<'a> {
     /// The number of a raw JSON value, if it is one.
     pub fn of(raw: &'a serde_json::value::RawValue) -> Option<Number<'a>> {
-        let text = raw.get();
+        Number::of_str(raw.get())
+    }
+
+    /// As [`Number::of`], for a raw slice that a JSON parser has accepted.
+    pub fn of_str(text: &'a str) -> Option<Number<'a>> {
         text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then_some(Number(text))
     }
 

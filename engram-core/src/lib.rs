@@ -21,6 +21,7 @@ pub mod limits;
 pub mod policy;
 pub mod render;
 pub mod shape;
+mod standing;
 pub mod tape;
 pub mod text;
 pub mod tool_kind;
