@@ -7,7 +7,7 @@ use std::io::Write;
 use crate::tree::Corpus;
 
 /// The most findings of one gate that are printed in full.
-const SHOWN: usize = 60;
+const SHOWN: usize = 2000;
 
 /// What a gate went over, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use engram_core::event::Kind;
 use engram_core::hash::Hash;
 
 use super::spans::{self, Lines};
-use super::{Call, RealEdit, Scene, Side, escaped};
+use super::{Call, RealEdit, Scene, Side};
 use crate::tape::Event;
 
 /// Where the recorded project lay.
@@ -291,10 +291,8 @@ fn edits(call: &Call, file: &str) -> bool {
 fn stated_whole_files(scene: &mut Scene<'_>, real: &RealEdit, call: &Call, events: &[&Event]) {
     for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
         let Some(text) = text.filter(|text| text.lines().count() > 1) else { continue };
-        let whole = escaped(&text.replace("\r\n", "\n"));
-        let stated = scene.sides.iter().any(|side| {
-            memchr::memmem::find_iter(side.source, call.id.as_bytes()).any(|at| holds(line_around(side.source, at), whole.as_bytes()))
-        });
+        let whole = text.replace("\r\n", "\n");
+        let stated = scene.sides.iter().any(|side| side.logs_together(&call.id, &whole));
         let moved = events.iter().any(|event| event.text("op") == Some("move"));
         if stated && !moved && !events.iter().all(|event| event.text(key).is_some()) {
             scene.find(format!(
@@ -303,14 +301,4 @@ fn stated_whole_files(scene: &mut Scene<'_>, real: &RealEdit, call: &Call, event
             ));
         }
     }
-}
-
-fn holds(line: &[u8], text: &[u8]) -> bool {
-    memchr::memmem::find(line, &[b"\"", text, b"\""].concat()).is_some()
-}
-
-fn line_around(source: &[u8], at: usize) -> &[u8] {
-    let start = memchr::memrchr(b'\n', &source[..at]).map_or(0, |found| found + 1);
-    let end = memchr::memchr(b'\n', &source[at..]).map_or(source.len(), |found| at + found);
-    &source[start..end]
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use super::{Scene, escaped, names, short};
+use super::{Returned, Scene, escaped, names, short};
 use crate::tape::Event;
 
 /// Every prompt that the harness logged is a `msg.in`.
@@ -42,7 +42,9 @@ fn is_sub_agents(event: &Event) -> bool {
 /// Slash commands are logged as the command line that the harness makes of them.
 fn is_prompt(text: &str, prompt: &str) -> bool {
     let prompt = prompt.trim();
-    text.trim() == prompt || (prompt.starts_with('/') && text.contains(&format!("<command-name>{prompt}</command-name>")))
+    let (command, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
+    let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
+    text.trim() == prompt || (is_command && text.contains(args))
 }
 
 /// Every call that the harness logged is a `tool.call`, once, with its arguments; and no other call is made up.
@@ -119,7 +121,9 @@ fn same_args(real: &Value, said: &Value) -> bool {
         (Value::Array(real), Value::Array(said)) => {
             real.len() == said.len() && real.iter().zip(said).all(|(real, said)| same_args(real, said))
         }
-        (Value::String(real), Value::String(said)) => real == said || without_trailing_blanks(real) == without_trailing_blanks(said),
+        (Value::String(real), Value::String(said)) => {
+            real == said || without_trailing_blanks(real) == without_trailing_blanks(said) || real.replace("\\u2028", "\u{2028}") == *said
+        }
         (Value::String(real), said) => serde_json::from_str::<Value>(real).is_ok_and(|real| same_args(&real, said)),
         _ => real == said,
     }
@@ -148,7 +152,7 @@ pub fn results(scene: &mut Scene<'_>) {
         };
         once(scene, tapes, "tool.result", &returned.id);
         for event in tapes.values().flatten() {
-            if let Some(missing) = missing_line(&returned.text, event) {
+            if let Some(missing) = missing_line(scene, returned, event) {
                 scene.find(format!("tool.result {} lacks `{}`", returned.id, short(missing)));
             }
             let status = event.text("status").unwrap_or_default();
@@ -179,15 +183,18 @@ fn is_result_logged(scene: &Scene<'_>, id: &str, text: &str) -> bool {
     scene.is_logged(id) && scene.is_logged(mark)
 }
 
-/// A line of what the model saw that stands nowhere in the event.
-fn missing_line<'t>(text: &'t str, event: &Event) -> Option<&'t str> {
+/// A line of what the model saw that the record holds and the event does not.
+fn missing_line<'t>(scene: &Scene<'_>, returned: &'t Returned, event: &Event) -> Option<&'t str> {
+    let text = returned.text.as_str();
     let said = format!("{}\n{}", event.text("stdout").unwrap_or_default(), event.text("stderr").unwrap_or_default());
     let said = said.replace("\r\n", "\n");
     if event.0.get("attachments").is_some() || event.0.get("artifact").is_some() || said.contains(text.trim()) {
         return None;
     }
     let bare = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
-    bare.lines().map(str::trim).filter(|line| !line.is_empty() && exit_code(line).is_none()).find(|line| !said.contains(line))
+    let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty() && exit_code(line).is_none());
+    // Reminders that a harness adds when it sends a result are not all in the log.
+    lines.filter(|line| !said.contains(line)).find(|line| scene.sides.iter().any(|side| side.logs_together(&returned.id, line)))
 }
 
 /// The code of a line that says `Exit code N`.

@@ -75,6 +75,13 @@ impl Side<'_> {
         memchr::memmem::find(self.source, bytes).is_some()
     }
 
+    /// True when one line of the source holds both a call's id and a text, spelled as a JSON string.
+    fn logs_together(&self, id: &str, text: &str) -> bool {
+        let text = escaped(text);
+        memchr::memmem::find_iter(self.source, id.as_bytes())
+            .any(|at| memchr::memmem::find(line_around(self.source, at), text.as_bytes()).is_some())
+    }
+
     /// The call ids by which truth may know the call of an event: its own, and those of the calls that it is nested in.
     fn roots(&self, event: &Event) -> Vec<&str> {
         let mut found = Vec::new();
@@ -144,6 +151,13 @@ impl<'a> Scene<'a> {
 fn escaped(text: &str) -> String {
     let quoted = serde_json::to_string(text).expect("a string serializes");
     quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// The line of the source that holds a place in it.
+fn line_around(source: &[u8], at: usize) -> &[u8] {
+    let start = memchr::memrchr(b'\n', &source[..at]).map_or(0, |found| found + 1);
+    let end = memchr::memchr(b'\n', &source[at..]).map_or(source.len(), |found| at + found);
+    &source[start..end]
 }
 
 /// At most this much of a text in a finding.
