@@ -30,7 +30,7 @@ impl Call {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
         let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
-        let kept = input.filter(|_| keep_arguments && of_files).map(|input| input.raw().to_owned());
+        let kept = input.filter(|_| of_files && (keep_arguments || arguments.notebook_path.is_some())).map(|input| input.raw().to_owned());
         Call { tool: tool.to_owned(), prompt, arguments: kept }
     }
 }
@@ -74,7 +74,7 @@ impl Converter {
             self.say_result(line, block, index, &returned, out)?;
         }
         if status == Status::Ok {
-            let files = self.files(line, &returned, index, out)?;
+            let files = self.files(&returned, index, out)?;
             return Ok(new || files);
         }
         Ok(new)

@@ -135,6 +135,9 @@ view! {
         notebook_path: "notebook_path",
         notebook_before: "original_file",
         notebook_after: "updated_file",
+        new_source: "new_source",
+        edit_mode: "edit_mode",
+        error: "error",
         /// Bash.
         stdout: "stdout",
         stderr: "stderr",
@@ -168,8 +171,8 @@ view! {
         notebook_path: "notebook_path",
         old_string: "old_string",
         new_string: "new_string",
-        new_source: "new_source",
         replace_all: "replace_all",
+        new_source: "new_source",
         content: "content",
         edits: "edits",
         prompt: "prompt",
@@ -177,12 +180,27 @@ view! {
 }
 
 view! {
-    /// One file of `bashEditDiff` (2.1.300 and later), or one hunk of `structuredPatch`.
-    Patch {
+    /// One replacement of a MultiEdit.
+    Replacement {
+        old_string: "old_string",
+        new_string: "new_string",
+        replace_all: "replace_all",
+    }
+}
+
+view! {
+    /// One file of `bashEditDiff`.
+    DiffFile {
         path: "filePath",
         hunks: "hunks",
         created: "created",
         deleted: "deleted",
+    }
+}
+
+view! {
+    /// One hunk of `structuredPatch` or `bashEditDiff`.
+    Hunk {
         old_start: "oldStart",
         old_lines: "oldLines",
         new_start: "newStart",

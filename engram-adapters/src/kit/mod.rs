@@ -2,6 +2,7 @@
 
 pub mod correlate;
 pub mod json;
+pub mod linenum;
 pub mod media;
 pub mod spans;
 pub mod time;

@@ -3,6 +3,8 @@
 use engram_core::text::Text;
 use serde::de::IgnoredAny;
 
+use crate::kit::json;
+
 /// A JSON value as a slice of its source, without white space around it.
 ///
 /// Made by [`parse`], which checks the whole of it once; what is inside is then found by looking for its ends.
@@ -17,7 +19,7 @@ pub type Field<'a> = Option<Value<'a>>;
 /// # Errors
 /// The parser's, where `text` is not one JSON value.
 pub fn parse(text: &str) -> Result<Value<'_>, serde_json::Error> {
-    serde_json::from_str::<IgnoredAny>(text)?;
+    json::parse::<IgnoredAny>(text)?;
     Ok(Value(text.trim_ascii()))
 }
 
