@@ -13,7 +13,6 @@ use super::convert::Converter;
 use super::patches;
 use super::results::Returned;
 use super::schema::{Replacement, Structured};
-use super::snippets;
 use crate::kit::spans::{ChangedSpan, Rewrite, whole_range};
 use crate::kit::value::{Field, Value, is_true, text, word};
 
@@ -36,7 +35,7 @@ impl<'a> Edit<'a> {
 impl Converter {
     /// What a successful call read or changed. True when there was something.
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(result) = &returned.structured else { return snippets::from_arguments(returned, index, out) };
+        let Some(result) = &returned.structured else { return self.from_arguments(returned, index, out) };
         if let Some(file) = result.file.filter(|file| file.is_object()) {
             return super::reads::structured(returned, file, out);
         }
@@ -52,7 +51,7 @@ impl Converter {
             return file_edit(&edit, result, out);
         }
         if result.is_notebook_edit() {
-            return snippets::from_arguments(returned, index, out);
+            return self.from_arguments(returned, index, out);
         }
         Ok(false)
     }
@@ -91,6 +90,8 @@ fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, o
     }
     let mut event = edit.event(EditOp::Overwrite);
     match decoded(before) {
+        Some(before) if before == after => return Ok(false),
+        None if patches::is_empty(result.structured_patch) => return Ok(false),
         Some(before) => {
             ChangedSpan::whole(&before, &after).describe(&mut event);
             event.file_before_hash = Hash::of_pinned_text(&before);
@@ -169,6 +170,9 @@ fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Resu
     let mut event = edit.event(EditOp::Update);
     let (before, after) = (decoded(text(result.notebook_before)), decoded(text(result.notebook_after)));
     if let (Some(before), Some(after)) = (&before, &after) {
+        if before == after {
+            return Ok(false);
+        }
         ChangedSpan::trimmed(1, before, 1, after).describe(&mut event);
         event.file_before_hash = Hash::of_pinned_text(before);
         event.file_after_hash = Hash::of_pinned_text(after);

@@ -18,8 +18,8 @@ const COPY_STEP: i64 = 1;
 /// What is remembered to tell copies from news.
 pub(super) struct History {
     agents_share_the_file: bool,
-    /// The time of the last record, while the file begins with records that were copied at one moment.
-    restamped: Option<i64>,
+    /// While the file begins with records that were copied at one moment.
+    restamped: Option<Copies>,
     /// The head shows that copied records reach up to this one, by its `uuid`.
     copied_until: Option<String>,
     /// The last prompt was queued at this time, in this session. Records that are older were not written for it.
@@ -41,13 +41,22 @@ pub(super) struct History {
     over: Said,
 }
 
+/// A run of records that were copied at one moment.
+#[derive(Default)]
+struct Copies {
+    /// The time of the last of them, in milliseconds.
+    last: Option<i64>,
+    /// The first of them is a prompt that is a string.
+    prompts_are_strings: bool,
+}
+
 impl History {
     /// Looks at the head for signs of a copied history.
     pub fn open(head: &Head<'_>, dialect: Dialect) -> Self {
         let restamped = dialect.copies_are_restamped && begins_with_copies(head);
         History {
             agents_share_the_file: dialect.agents_share_the_file,
-            restamped: restamped.then_some(i64::MIN),
+            restamped: restamped.then(Copies::default),
             copied_until: last_foreign_request(head),
             floor: None,
             copying: false,
@@ -100,14 +109,27 @@ impl History {
         replay
     }
 
-    /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Copied prompts are lists of blocks;
-    /// the first prompt that is a string is a new one.
+    /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Where copied prompts are lists of
+    /// blocks (1.0.45 and later), the first prompt that is a string is a new one.
     fn is_restamped(&mut self, line: &Line<'_>, time: Option<&str>) -> bool {
-        let Some(last) = self.restamped else { return false };
-        let now = time.and_then(millis);
-        let typed = word(line.kind) == "user" && line.message.and_then(|message| text(Message::of(message).content)).is_some();
-        self.restamped = now.filter(|now| !typed && (last == i64::MIN || (0..=COPY_STEP).contains(&(now - last))));
-        self.restamped.is_some()
+        let Some(copies) = &mut self.restamped else { return false };
+        let is_string = word(line.kind) == "user" && line.message.is_some_and(|message| text(Message::of(message).content).is_some());
+        let continues = match (time.and_then(millis), copies.last) {
+            (Some(now), None) => {
+                *copies = Copies { last: Some(now), prompts_are_strings: is_string };
+                true
+            }
+            (Some(now), Some(last)) => {
+                let step = if copies.prompts_are_strings { 0 } else { COPY_STEP };
+                copies.last = Some(now);
+                (0..=step).contains(&(now - last)) && (copies.prompts_are_strings || !is_string)
+            }
+            (None, _) => false,
+        };
+        if !continues {
+            self.restamped = None;
+        }
+        continues
     }
 
     /// 2.1.329: copied answers name the session that asked for them.

@@ -26,6 +26,11 @@ pub(super) fn growth(patch: Field<'_>) -> Option<i64> {
     grown
 }
 
+/// True for a patch without a hunk: nothing changed.
+pub(super) fn is_empty(patch: Field<'_>) -> bool {
+    patch.is_some_and(|patch| patch.is_array() && patch.elements().next().is_none())
+}
+
 /// An edit whose file is not logged: the lines that its patch counts, without text.
 pub(super) fn ranges(edit: &Edit<'_>, patch: Field<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let runs: Vec<Run> = patch.into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::of(hunk))).collect();

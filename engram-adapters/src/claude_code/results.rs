@@ -4,10 +4,12 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, Attachment, Context, Decision, Meta, Permission, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
 use super::convert::Converter;
-use super::messages::image;
+use super::messages::{begins, image};
 use super::schema::{Block, FileArguments, Line, Structured};
+use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
@@ -29,8 +31,10 @@ impl Call {
     pub fn of(tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
+        // Results of reads and of notebook edits do not always name the file.
+        let unnamed = arguments.notebook_path.is_some() || TOOLS.kind(tool) == ToolKind::Read;
         let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
-        let kept = input.filter(|_| of_files && (keep_arguments || arguments.notebook_path.is_some())).map(|input| input.raw().to_owned());
+        let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
         Call { tool: tool.to_owned(), prompt, arguments: kept }
     }
 }
@@ -142,11 +146,7 @@ impl Converter {
 
 /// How the call ended.
 fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
-    let begins = |texts: &[&str]| match content {
-        Some(Text::Token(token)) => texts.iter().any(|text| token.get(1..).is_some_and(|token| token.starts_with(text))),
-        Some(Text::Plain(plain)) => texts.iter().any(|text| plain.starts_with(text)),
-        None => false,
-    };
+    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| begins(content, text)));
     if structured.is_some_and(|structured| is_true(structured.interrupted)) || begins(CANCELLED) {
         Status::Cancelled
     } else if !is_true(block.is_error) {
@@ -166,17 +166,16 @@ fn exit_code(content: Text<'_>) -> Option<i64> {
     digits.get(..end)?.parse().ok()
 }
 
-/// True when `content` is the two streams, one after the other, but for white space at their ends.
+/// True when `content` is the one stream that the command wrote to, but for white space at its ends.
 fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
-    let Some(content) = content else { return true };
-    if let (Text::Token(content), Some(Text::Token(stdout)), None) = (content, stdout, stderr)
-        && content == stdout
-    {
-        return true;
+    match (content, stdout, stderr) {
+        (None, _, _) => true,
+        (Some(Text::Token(content)), Some(Text::Token(stream)), None) if content == stream => true,
+        (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
+            content.decode_lossy().trim() == stream.decode_lossy().trim()
+        }
+        _ => false,
     }
-    let decode = |text: Option<Text<'_>>| text.map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
-    let (content, stdout, stderr) = (decode(Some(content)), decode(stdout), decode(stderr));
-    content.trim().strip_prefix(stdout.trim()).is_some_and(|rest| rest.trim() == stderr.trim())
 }
 
 /// True when `content` holds the text that the log keeps beside it, but for the word `Error`.

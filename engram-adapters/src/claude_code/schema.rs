@@ -13,6 +13,8 @@ view! {
         timestamp: "timestamp",
         session_id: "sessionId",
         agent_id: "agentId",
+        /// Type of the sub-agent (2.1.150 and later).
+        agent_type: "attributionAgent",
         /// On answers that another session asked for (2.1.329).
         request_session_id: "requestSessionId",
         version: "version",
@@ -173,6 +175,7 @@ view! {
         new_string: "new_string",
         replace_all: "replace_all",
         new_source: "new_source",
+        edit_mode: "edit_mode",
         content: "content",
         edits: "edits",
         prompt: "prompt",

@@ -7,32 +7,53 @@ use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::{Hash, is_pinned};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
+use super::convert::Converter;
 use super::edits::{Edit, after_side};
 use super::reads;
 use super::results::Returned;
 use super::schema::{FileArguments, Replacement};
 use super::tools::TOOLS;
+use crate::kit::correlate::key;
 use crate::kit::value::{Value, parse, text, word};
-use engram_core::tool_kind::ToolKind;
 
-/// What the arguments of the call tell. True when there was something.
-pub(super) fn from_arguments(returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(call) = &returned.call else { return Ok(false) };
-    let Some(arguments) = call.arguments.as_deref().map(parse).transpose()?.map(FileArguments::of) else { return Ok(false) };
-    let Some(file) = text(arguments.path.or(arguments.notebook_path)) else { return Ok(false) };
-    let pointer = Pointer::Item("/message/content", index);
-    let edit = Edit { call_id: returned.call_id, file };
-    match TOOLS.kind(&call.tool) {
-        ToolKind::Read => reads::shown(returned, file, pointer, out)?,
-        ToolKind::Write => write(&edit, &arguments, returned.content, pointer, out)?,
-        ToolKind::Edit if arguments.new_source.is_some() => {
-            out.emit(edit.event(EditOp::Update), pointer)?;
+impl Converter {
+    /// What the arguments of the call tell. True when there was something.
+    pub fn from_arguments(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+        let Some(call) = &returned.call else { return Ok(false) };
+        let Some(source) = call.arguments.as_deref() else { return Ok(false) };
+        let arguments = FileArguments::of(parse(source)?);
+        let Some(file) = text(arguments.path.or(arguments.notebook_path)) else { return Ok(false) };
+        let pointer = Pointer::Item("/message/content", index);
+        let edit = Edit { call_id: returned.call_id, file };
+        match TOOLS.kind(&call.tool) {
+            ToolKind::Read => reads::shown(returned, file, pointer, out)?,
+            ToolKind::Write => write(&edit, &arguments, returned.content, pointer, out)?,
+            ToolKind::Edit if arguments.notebook_path.is_some() => return self.notebook_cell(&edit, &arguments, source, pointer, out),
+            ToolKind::Edit => replace(&edit, &arguments, pointer, out)?,
+            _ => return Ok(false),
         }
-        ToolKind::Edit => replace(&edit, &arguments, pointer, out)?,
-        _ => return Ok(false),
+        Ok(true)
     }
-    Ok(true)
+
+    /// A cell of a notebook, whose text in the file no field gives. The same text for the same cell again changes nothing.
+    fn notebook_cell(
+        &mut self,
+        edit: &Edit<'_>,
+        arguments: &FileArguments<'_>,
+        source: &str,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<bool, Fault> {
+        let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode), "" | "replace"));
+        if cell.is_some() && self.last_cell == cell {
+            return Ok(false);
+        }
+        self.last_cell = cell;
+        out.emit(edit.event(EditOp::Update), pointer)?;
+        Ok(true)
+    }
 }
 
 /// A whole file, whose text the call gives. Only the answer tells whether it is new.
