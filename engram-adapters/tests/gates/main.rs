@@ -1,5 +1,6 @@
 //! The gates: every promise of the tape format and every claim of an adapter, checked over all fixtures and recordings.
 
+mod accounting;
 mod bless;
 mod checker;
 mod claims;

@@ -79,8 +79,11 @@ pub fn calls(scene: &mut Scene<'_>) {
     }
     for (id, tapes) in &said {
         let known = scene.truth.calls.iter().any(|call| call.id == *id);
-        let nested = tapes.values().flatten().all(|event| event.0.get("parent").is_some());
-        if !known && !nested {
+        // What a script calls is no call of the model; which script it was, the log does not say where several run.
+        let nested = scene.case.harness == "codex" && id.starts_with("exec-");
+        if !known && nested {
+            scene.tally.count("calls that a script made");
+        } else if !known {
             scene.find(format!("tool.call `{id}` in {}, which the model never made", names(tapes)));
         }
     }
@@ -94,6 +97,14 @@ fn is_tool(said: &str, real: &str) -> bool {
 /// A fact that stands in several tapes is a copy that one of them does not mark, twice in one tape it is said twice.
 fn once(scene: &mut Scene<'_>, tapes: &BTreeMap<&str, Vec<&Event>>, what: &str, id: &str) {
     for (name, events) in tapes.iter().filter(|(_, events)| events.len() > 1) {
+        if let [running, ended] = events.as_slice()
+            && running.text("stdout").is_some()
+            && running.text("status").is_none()
+            && ended.text("status").is_some()
+        {
+            scene.tally.count("late ends of commands left running");
+            continue;
+        }
         scene.find(format!("{} {what} {id} in {name}", events.len()));
     }
     if tapes.len() > 1 {
