@@ -18,7 +18,7 @@ use super::schema::{Line, Message};
 use super::usage::Usages;
 use crate::kit::correlate::OpenCalls;
 use crate::kit::time::rfc3339;
-use crate::kit::value::{Field, filled_text, parse, text, word};
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
 /// What is remembered from line to line.
 pub(super) struct Converter {
@@ -36,6 +36,7 @@ pub(super) struct Converter {
     standing: Standing,
     /// The facts from around the file have been said.
     introduced: bool,
+    index: Index,
 }
 
 /// What a line says of itself, decoded.
@@ -84,6 +85,7 @@ impl Converter {
             last_cell: None,
             standing: Standing::default(),
             introduced: false,
+            index: Index::default(),
         }
     }
 
@@ -157,6 +159,19 @@ impl Converter {
         Ok(())
     }
 
+    fn line(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = Line::of(value);
+        if line.kind.is_none() {
+            return Err(Fault::malformed("/type", "the type of a record", value.raw()));
+        }
+        let envelope = self.envelope(&line);
+        self.enter(&line, &envelope, out)?;
+        if is_conversation(&line) {
+            self.introduce(&line, out)?;
+        }
+        self.dispatch(&line, &envelope, out)
+    }
+
     fn dispatch(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         match word(line.kind) {
             "user" => self.user(line, out),
@@ -186,17 +201,11 @@ fn is_conversation(line: &Line<'_>) -> bool {
 
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let value = parse(source)?;
-        let line = Line::of(value);
-        if line.kind.is_none() {
-            return Err(Fault::malformed("/type", "the type of a record", source));
-        }
-        let envelope = self.envelope(&line);
-        self.enter(&line, &envelope, out)?;
-        if is_conversation(&line) {
-            self.introduce(&line, out)?;
-        }
-        self.dispatch(&line, &envelope, out)
+        // Out of its place while the line borrows it.
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|line| self.line(line, out));
+        self.index = index;
+        outcome
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {

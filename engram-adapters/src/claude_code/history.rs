@@ -10,7 +10,7 @@ use super::revisions::Dialect;
 use super::schema::{Line, Message};
 use crate::kit::correlate::{Said, key};
 use crate::kit::time::millis;
-use crate::kit::value::{is_true, parse, text, word};
+use crate::kit::value::{find_line, is_true, text, word};
 
 /// Two records of one copying run lie at most this far apart, in milliseconds. No model answers that fast.
 const COPY_STEP: i64 = 1;
@@ -192,33 +192,32 @@ impl History {
     }
 }
 
-/// Lines of the conversation in the head.
-fn conversation<'h>(head: &Head<'h>) -> impl Iterator<Item = Line<'h>> + use<'h> {
-    head.lines().filter_map(|line| parse(line).ok()).map(Line::of).filter(|line| line.message.is_some())
-}
-
 /// True when the first answer of a model has the time of the record before it.
 fn begins_with_copies(head: &Head<'_>) -> bool {
     let mut before = None;
-    for line in conversation(head) {
+    let answer = find_line(head.lines(), |line| {
+        let line = Line::of(line);
+        let model = Message::of(line.message?).model;
         let time = millis(word(line.timestamp));
-        let model = line.message.and_then(|message| Message::of(message).model);
         if word(line.kind) == "assistant" && word(model) != "<synthetic>" {
-            return matches!((before, time), (Some(before), Some(time)) if (0..=COPY_STEP).contains(&(time - before)));
+            return Some((before, time));
         }
         before = time;
-    }
-    false
+        None
+    });
+    matches!(answer, Some((Some(before), Some(time))) if (0..=COPY_STEP).contains(&(time - before)))
 }
 
 /// The last record of the head whose answer another session asked for.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
-    let foreign = |line: &Line<'_>| {
+    let mut last = None;
+    find_line(head.lines().filter(|line| line.contains("\"requestSessionId\"")), |line| {
+        let line = Line::of(line);
         let (asked_by, session) = (text(line.request_session_id)?, text(line.session_id)?);
-        (!asked_by.is(&session.decode_lossy())).then(|| text(line.uuid).map(|uuid| uuid.decode_lossy().into_owned()))?
-    };
-    if !head.text().contains("\"requestSessionId\"") {
-        return None;
-    }
-    conversation(head).filter_map(|line| foreign(&line)).last()
+        if line.message.is_some() && !asked_by.is(&session.decode_lossy()) {
+            last = text(line.uuid).map(|uuid| uuid.decode_lossy().into_owned());
+        }
+        None::<()>
+    });
+    last
 }

@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::results::Returned;
 use super::schema::{FileArguments, FileRead};
 use crate::kit::linenum;
-use crate::kit::value::{Value, parse, text};
+use crate::kit::value::{Index, Value, parse, text};
 
 /// The tools cut lines that are longer than this before they show them.
 const SHOWN_LINE: usize = 2000;
@@ -19,7 +19,9 @@ const SHOWN_LINE: usize = 2000;
 pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::of(file);
     let argument = returned.call.as_ref().and_then(|call| call.arguments.as_deref());
-    let argument = argument.map(parse).transpose()?.and_then(|argument| text(FileArguments::of(argument).path));
+    let mut index = Index::default();
+    let argument =
+        argument.map(|source| parse(source, &mut index)).transpose()?.and_then(|argument| text(FileArguments::of(argument).path));
     let Some(path) = text(file.path).or(argument) else { return Ok(false) };
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };

@@ -16,14 +16,15 @@ use super::results::Returned;
 use super::schema::{FileArguments, Replacement};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
-use crate::kit::value::{Value, parse, text, word};
+use crate::kit::value::{Index, Value, parse, text, word};
 
 impl Converter {
     /// What the arguments of the call tell. True when there was something.
     pub fn from_arguments(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(call) = &returned.call else { return Ok(false) };
         let Some(source) = call.arguments.as_deref() else { return Ok(false) };
-        let arguments = FileArguments::of(parse(source)?);
+        let mut places = Index::default();
+        let arguments = FileArguments::of(parse(source, &mut places)?);
         let Some(file) = text(arguments.path.or(arguments.notebook_path)) else { return Ok(false) };
         let pointer = Pointer::Item("/message/content", index);
         let edit = Edit { call_id: returned.call_id, file };

@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use super::detect::identify;
 use super::schema::{Block, Line, Message};
-use crate::kit::value::{parse, text, word};
+use crate::kit::value::{Index, parse, text, word};
 
 /// Looks around the transcript at `path`.
 pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
@@ -65,7 +65,8 @@ struct AgentMeta {
 impl AgentMeta {
     fn beside(path: &Path) -> Self {
         let Ok(meta) = fs::read_to_string(path.with_extension("meta.json")) else { return AgentMeta::default() };
-        let Ok(meta) = parse(&meta) else { return AgentMeta::default() };
+        let mut index = Index::default();
+        let Ok(meta) = parse(&meta, &mut index) else { return AgentMeta::default() };
         let owned = |name| text(meta.member(name)).map(|text| text.decode_lossy().into_owned());
         AgentMeta { kind: owned("agentType"), call: owned("toolUseId") }
     }
@@ -75,11 +76,11 @@ impl AgentMeta {
 fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<String>)> {
     let mut reader = BufReader::new(File::open(session).ok()?);
     let finder = memmem::Finder::new(agent);
-    let mut bytes = Vec::new();
+    let (mut bytes, mut index) = (Vec::new(), Index::default());
     while reader.read_until(b'\n', &mut bytes).ok()? > 0 {
         if finder.find(&bytes).is_some()
             && let Ok(line) = std::str::from_utf8(&bytes)
-            && let Ok(line) = parse(line.trim_end())
+            && let Ok(line) = parse(line.trim_end(), &mut index)
             && let Some(started) = result_that_names(&Line::of(line), agent)
         {
             return Some(started);
