@@ -21,18 +21,18 @@ const BACKUP: &str = "file-history-snapshot.messageId";
 view! {
     /// What detection looks at in a line.
     Probe {
-        kind: "type",
-        uuid: "uuid",
-        session_id: "sessionId",
-        agent_id: "agentId",
-        version: "version",
-        timestamp: "timestamp",
-        leaf_uuid: "leafUuid",
-        summary: "summary",
-        operation: "operation",
-        message_id: "messageId",
-        snapshot: "snapshot",
-        is_sidechain: "isSidechain",
+        kind: "type" Text,
+        uuid: "uuid" Text,
+        session_id: "sessionId" Text,
+        agent_id: "agentId" Text,
+        version: "version" Text,
+        timestamp: "timestamp" Text,
+        leaf_uuid: "leafUuid" Text,
+        summary: "summary" Text,
+        operation: "operation" Text,
+        message_id: "messageId" Text,
+        snapshot: "snapshot" Object,
+        is_sidechain: "isSidechain" Flag,
     }
 }
 

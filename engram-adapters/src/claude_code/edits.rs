@@ -35,7 +35,7 @@ impl<'a> Edit<'a> {
 impl Converter {
     /// What a successful call read or changed. True when there was something.
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(result) = &returned.structured else { return self.from_arguments(returned, index, out) };
+        let Some(result) = &returned.structured else { return self.read_arguments(returned, index, out) };
         if let Some(file) = result.file.filter(|file| file.is_object()) {
             return super::reads::structured(returned, file, out);
         }
@@ -51,7 +51,7 @@ impl Converter {
             return file_edit(&edit, result, out);
         }
         if result.is_notebook_edit() {
-            return self.from_arguments(returned, index, out);
+            return self.read_arguments(returned, index, out);
         }
         Ok(false)
     }

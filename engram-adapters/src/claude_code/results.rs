@@ -64,7 +64,9 @@ impl Converter {
     /// One `tool_result` block. False when it only repeats what was said.
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let call_id = text(block.tool_use_id);
-        let id = call_id.map(|id| id.decode_lossy()).unwrap_or_default();
+        let id = call_id
+            .ok_or_else(|| Fault::malformed(format!("{CONTENT}/{index}/tool_use_id"), "the id of a call", "nothing"))?
+            .decode_lossy();
         let joined = joined_text(block.content);
         let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content));
         let structured = line.tool_use_result.filter(|value| value.is_object()).map(Structured::of);
@@ -94,17 +96,18 @@ impl Converter {
     ) -> Result<(), Fault> {
         let tool = returned.call.as_ref().map(|call| Text::Plain(call.tool.as_str()));
         let structured = returned.structured.unwrap_or_default();
-        let attachments: Vec<Attachment<'_>> =
-            block.content.iter().flat_map(|content| content.elements()).filter_map(|block| image(&Block::of(block))).collect();
+        let attachments: Vec<Attachment<'_>> = block.content.iter().flat_map(|content| content.elements()).filter_map(image).collect();
         let mut result =
             ToolResult { tool, call_id: returned.call_id, status: Some(returned.status), attachments, ..ToolResult::default() };
         let (stdout, stderr) = (filled_text(structured.stdout), filled_text(structured.stderr));
-        let own_streams = returned.status == Status::Ok && (stdout.is_some() || stderr.is_some());
+        let own_streams = stdout.is_some() || stderr.is_some();
+        if is_true(block.is_error) {
+            result.exit = returned.content.and_then(exit_code);
+        }
         if own_streams {
             (result.stdout, result.stderr) = (stdout, stderr);
         } else if is_true(block.is_error) {
             result.stderr = returned.content;
-            result.exit = returned.content.and_then(exit_code);
         } else {
             result.stdout = returned.content;
         }

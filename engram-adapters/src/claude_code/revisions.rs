@@ -10,6 +10,8 @@ pub(super) struct Dialect {
     pub copies_are_restamped: bool,
     /// Sub-agents write into the main file.
     pub agents_share_the_file: bool,
+    /// A message may be appended again after a failed stream, with new ids of its lines.
+    pub messages_return: bool,
 }
 
 /// Schema names, oldest first.
@@ -21,8 +23,11 @@ const SHELL_DIFFS: &str = "shell-diffs";
 
 /// The dialect of a revision; that of the newest where the revision is not known.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
-    let shared = matches!(revision.map(|revision| revision.schema), Some(MESSAGE_LINES | BLOCK_LINES));
-    Dialect { copies_are_restamped: shared, agents_share_the_file: shared }
+    match revision.map(|revision| revision.schema) {
+        Some(MESSAGE_LINES | BLOCK_LINES) => Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_return: true },
+        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: true },
+        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: false },
+    }
 }
 
 /// What holds of every revision, but for reads and edits.
