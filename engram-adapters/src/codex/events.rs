@@ -11,8 +11,8 @@ use crate::kit::json::{filled_text, text};
 use crate::kit::media;
 
 use super::convert::Converter;
+use super::ends::{Done, Form};
 use super::history::{Fact, Side};
-use super::results::{Done, Form};
 use super::rules;
 use super::schema::{Item, Payload};
 use super::settings;

@@ -16,15 +16,19 @@ const SNIPPETS: Coverage = Coverage {
     tool_call: Grade::Full,
     tool_result: Grade::Full,
     code_read: Grade::None,
-    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text", "edit.add_over_file"]),
     span_link: Grade::Partial(&["link.no_range"]),
 };
 
 /// What holds where the harness lists the changes that it made.
-const CHANGES: Coverage = Coverage { code_edit: Grade::Partial(&["edit.shell"]), ..SNIPPETS };
+const CHANGES: Coverage = Coverage {
+    tool_call: Grade::Partial(&["tool_call.nested_parent"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file"]),
+    ..SNIPPETS
+};
 
 /// The claim that holds for every revision.
-pub(super) const COVERAGE: Coverage = SNIPPETS;
+pub(super) const COVERAGE: Coverage = Coverage { tool_call: CHANGES.tool_call, ..SNIPPETS };
 
 /// Every revision, oldest first.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {

@@ -66,12 +66,12 @@ rules! {
         "marks the compaction whose record is `compacted`";
     ITEM_COMPACTED = "compaction.item", Duplicate, "event_msg/item_completed/ContextCompaction", None,
         "marks the compaction whose record is `compacted`";
-    OUTPUT_TWIN = "output.twin", Duplicate, "response_item/*_output", None,
-        "the output for the model repeats the text of the item or event that ended the call, framed or cut";
+    OUTPUT_CUT = "output.cut", Duplicate, "response_item/*_output", None,
+        "the output for the model is a cut rendering of the text of the item or event that ended the call";
     ITEM_OUTPUT_TWIN = "output.item", Duplicate, "event_msg/item_completed/*", None,
-        "the item repeats what the call's output said before it";
+        "the call's output says what the item says; exit code, status and duration stand in its result";
     EVENT_OUTPUT_TWIN = "output.event", Duplicate, "event_msg/*_end", None,
-        "the event repeats what the call's output said before it";
+        "the call's output says what the event says; exit code, status and duration stand in its result";
     IMAGE_VIEW = "image.view", Duplicate, "event_msg/item_completed/ImageView", None,
         "the path is an argument of the view_image call that it belongs to";
     TAIL = "document.tail", Duplicate, "tail", None,
@@ -95,6 +95,10 @@ rules! {
         "applied changes are code.edit events with hashes; the text stands in the call's patch";
     "edit.patch_end", Field, "event_msg/patch_apply_end", Some("/payload/changes/**"),
         "applied changes are code.edit events with hashes; the text stands in the call's patch";
+    "edit.item_stdout", Field, "event_msg/item_completed/FileChange", Some("/payload/item/stdout"),
+        "what `apply_patch` said, which the call's output says";
+    "edit.event_stdout", Field, "event_msg/patch_apply_end", Some("/payload/stdout"),
+        "what `apply_patch` said, which the call's output says";
     "command.item", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/command/**"),
         "the command of the call, as it was handed to the shell";
     "command.parsed", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/parsed_cmd/**"),
@@ -131,6 +135,10 @@ rules! {
         "an image, kept as its hash";
     "attachment.output", Opaque, "response_item/*_output", Some("/payload/output/*/image_url"),
         "an image, kept as its hash";
+    "attachment.mcp", Opaque, "event_msg/item_completed/McpToolCall", Some("/payload/item/result/content/*/data"),
+        "an image: the call's output brings it";
+    "attachment.mcp_event", Opaque, "event_msg/mcp_tool_call_end", Some("/payload/result/Ok/content/*/data"),
+        "an image: the call's output brings it";
     "attachment.event", Opaque, "event_msg/user_message", Some("/payload/images/*"),
         "an image, kept as its hash";
     "reasoning.encrypted", Opaque, "*reasoning", Some("/payload/encrypted_content"),
