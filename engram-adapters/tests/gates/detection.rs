@@ -48,6 +48,28 @@ fn mistaken(folder: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<Stri
     (foreign.len() as u64, taken.map(|(path, bytes)| row(&path.display().to_string(), &bytes)).collect())
 }
 
+/// Marks that no fixture shows, and marks that are shown and not listed.
+fn idle_marks(id: &str, listed: &[&str], shown: &BTreeSet<&str>) -> Vec<String> {
+    let idle = listed.iter().filter(|mark| !shown.contains(**mark)).map(|mark| format!("{id}: no fixture shows the mark {mark}"));
+    let unlisted = shown.iter().filter(|mark| !listed.contains(mark)).map(|mark| format!("{id}: the mark {mark} is not listed"));
+    idle.chain(unlisted).collect()
+}
+
+#[test]
+fn every_mark_is_shown_by_a_fixture() {
+    let mut findings = Vec::new();
+    for entry in REGISTRY {
+        let id = entry.adapter.describe().adapter_id;
+        let of_adapter = |found: Vec<(&'static str, Vec<&'static str>)>| {
+            found.into_iter().filter(|(adapter, _)| *adapter == id).flat_map(|(_, marks)| marks).collect::<Vec<_>>()
+        };
+        let shown: BTreeSet<&str> = fixtures().artifacts().flat_map(|artifact| of_adapter(recognised(&artifact.bytes))).collect();
+        findings.extend(idle_marks(id, &entry.adapter.marks(), &shown));
+    }
+    report::none("detection", &findings);
+    assert_eq!(idle_marks("x", &["idle", "shown"], &BTreeSet::from(["shown", "unlisted"])).len(), 2);
+}
+
 #[test]
 fn every_session_has_one_adapter() {
     let findings = report::run("detection", |corpus| {
