@@ -10,10 +10,11 @@ use serde::de::IgnoredAny;
 
 use crate::kit::json::Raw;
 use crate::kit::time::rfc3339;
+use crate::kit::value::{Index, parse, text};
 
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
-use super::settings;
+use super::schema::spawned;
 
 /// Lines of the head that are looked at. A file may begin with a cut line.
 const LINES: usize = 32;
@@ -139,8 +140,10 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 /// The ids of a session that an agent started, and of the session that started it.
 pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
     let meta = head.lines().take(1).filter_map(envelope).find(|line| line.kind == "session_meta")?.payload;
-    let parent = settings::spawned(meta.source?)?.parent_thread_id;
-    Some((owned(meta.id)?, owned(parent)?))
+    let mut index = Index::default();
+    let source = parse(meta.source?.get(), &mut index).ok()?;
+    let parent = text(spawned(Some(source))?.parent_thread_id)?.decode_lossy().into_owned();
+    Some((owned(meta.id)?, parent))
 }
 
 fn envelope(line: &str) -> Option<Envelope<'_>> {
