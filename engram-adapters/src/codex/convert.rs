@@ -93,11 +93,11 @@ impl Converter {
         self.history.replay = replay;
         let id = if kind == "response_item" { own.id } else { own.item.and_then(|item| item.member("id")) };
         out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
-        self.history.t = None;
         match kind {
             "response_item" => self.item(word(own.kind), payload, out),
             "event_msg" => {
-                self.history.t = t.map(Cow::into_owned);
+                self.history.t.clear();
+                self.history.t.push_str(t.as_deref().unwrap_or_default());
                 self.event(&own, payload, out)
             }
             "turn_context" => self.turn_context(payload, out),

@@ -13,7 +13,7 @@ use crate::kit::value::{Field, Value, text, word};
 use super::convert::Converter;
 use super::held::Held;
 use super::history::{Call, said_key};
-use super::outputs::Ending;
+use super::outputs::{Ending, unquote};
 use super::results::joined;
 use super::rules;
 use super::schema::{CallEnd, Duration, ImageView, Invocation, McpResult};
@@ -154,7 +154,7 @@ impl Converter {
             at: done.at,
             mapped,
             line: out.line(),
-            t: self.history.t.clone(),
+            t: Some(self.history.t.clone()).filter(|t| !t.is_empty()),
             replay: self.history.replay,
             status,
             exit: done.exit(),
@@ -179,7 +179,11 @@ impl Converter {
             }
         }
         if ending.is_some_and(|ending| !ending.running) {
-            let repeats = self.history.calls.get(&key).is_some_and(|call| call.said.is_some() && call.said == held.said().map(said_key));
+            let repeats = self
+                .history
+                .calls
+                .get(&key)
+                .is_some_and(|call| call.said.is_some() && call.said == held.said().map(|said| said_key(unquote(said))));
             if repeats || held.said().is_none() {
                 return Ok(false);
             }

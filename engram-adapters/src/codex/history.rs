@@ -113,9 +113,9 @@ impl Copied {
     }
 }
 
-/// A text (a JSON token) as eight bytes, to tell whether it is said again.
-pub(super) fn said_key(token: &str) -> u64 {
-    key(token)
+/// A text as eight bytes, to tell whether it is said again.
+pub(super) fn said_key(text: &str) -> u64 {
+    key(text)
 }
 
 /// The milliseconds since the epoch that a UUIDv7 token begins with.
@@ -138,8 +138,8 @@ pub(super) struct History {
     pub waiting: Waiting,
     /// The artifact states ends of calls apart from their outputs.
     pub has_ends: bool,
-    /// The time of the present record, in the tape's form.
-    pub t: Option<String>,
+    /// The time of the present event, in the tape's form; empty where it has none.
+    pub t: String,
     /// The present record is part of a copy.
     pub replay: bool,
     /// Compactions that no marker has followed yet.

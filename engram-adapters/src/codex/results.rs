@@ -33,16 +33,17 @@ impl Converter {
         let wrapped = Wrapped::of(&decoded);
         let said = wrapped.as_ref().map_or(output.raw(), |wrapped| wrapped.output.get());
         let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
-        // An item can come later only where there are items at all.
-        let said_before = self.history.has_ends.then(|| said_key(&format!("\"{}\"", body(unquote(said)))));
-        if let Some(held) = held.as_ref().filter(|held| held.is_cut_in(said)) {
+        // An item can come later only where there are items at all, and where none came before.
+        let may_be_repeated = self.history.has_ends && held.is_none();
+        let repeatable = may_be_repeated.then(|| said_key(body(unquote(said))));
+        if let Some(held) = held.as_ref().filter(|held| !held.is_in(said) && held.is_cut_in(said)) {
             self.result_without_output(&key, held, out)?;
-            self.close(&key, ending, said_before, item, out)?;
+            self.close(&key, ending, repeatable, item, out)?;
             return Ok(rules::duplicate(record, rules::OUTPUT_CUT));
         }
         let result = ToolResult { stdout: Text::of_str(said), ..ending.facts() };
         self.emit_output(item, &key, result, held.as_ref(), Pointer::At(&self.at("/payload/output")), out)?;
-        self.close(&key, ending, said_before, item, out)?;
+        self.close(&key, ending, repeatable, item, out)?;
         Ok(Outcome::Mapped)
     }
 
