@@ -83,7 +83,7 @@ impl Converter {
             self.input(line, said, Vec::new(), Pointer::At(CONTENT), out)?;
             return Ok(Outcome::Mapped);
         }
-        if !content.is_array() {
+        if content.elements().next().is_none() {
             return Err(no_content(content.raw()));
         }
         let mut images: Vec<Attachment<'_>> = content.elements().filter_map(image).collect();
@@ -102,7 +102,8 @@ impl Converter {
                     said.news |= new;
                     said.repeated |= !new;
                 }
-                "image" | "document" => {}
+                "image" | "document" if block.source.is_some() => {}
+                "image" | "document" => return Err(Fault::malformed(format!("{BLOCK}/source"), "an object", value.raw())),
                 other => {
                     out.unrecognized_block(other, value.raw(), pointer)?;
                     said.news = true;
@@ -112,7 +113,7 @@ impl Converter {
         if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
         }
-        if !said.news || !images.is_empty() {
+        if !images.is_empty() {
             out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
         }
         Ok(Outcome::Mapped)
@@ -167,22 +168,17 @@ impl Converter {
             return notice(&record.line, content, out);
         }
         self.history.message(text(message.id));
-        let (mut news, mut blocks) = (false, 0);
+        let mut news = content.text().is_some();
         if let Some(said) = content.text() {
             out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
-            (news, blocks) = (true, 1);
-        } else if !content.is_array() {
+        } else if content.elements().next().is_none() {
             return Err(no_content(content.raw()));
         }
-        for value in content.elements() {
-            news |= self.output(record, value, Pointer::Item(CONTENT, blocks), out)?;
-            blocks += 1;
+        for (index, value) in content.elements().enumerate() {
+            news |= self.output(record, value, Pointer::Item(CONTENT, index), out)?;
         }
-        if !news && blocks > 0 {
+        if !news {
             return Ok(Omitted { record: "assistant", rule: rule::APPENDED_AGAIN }.duplicate());
-        }
-        if blocks == 0 {
-            out.emit(answer(message, None, None), Pointer::At(CONTENT))?;
         }
         self.usages.state(record, out)?;
         Ok(Outcome::Mapped)
@@ -235,7 +231,7 @@ fn answer<'a>(message: &Message<'a>, said: Option<Text<'a>>, channel: Option<Cha
 }
 
 fn no_content(found: &str) -> Fault {
-    Fault::malformed(CONTENT, "text or a list of blocks", found)
+    Fault::malformed(CONTENT, "text or a list of blocks, not empty", found)
 }
 
 fn no_text(block: Value<'_>) -> Fault {

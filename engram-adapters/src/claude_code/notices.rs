@@ -23,11 +23,14 @@ impl Converter {
                 out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content) }, Pointer::At("/content"))?;
             }
             "local_command" => {
-                let said = text(line.content);
-                if said.is_some_and(is_harness_text) {
-                    out.emit(Meta::System { name: Text::Plain(subtype), text: said }, Pointer::At("/content"))?;
+                let said = text(line.content).ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
+                if is_harness_text(said) {
+                    out.emit(Meta::System { name: Text::Plain(subtype), text: Some(said) }, Pointer::At("/content"))?;
                 } else {
-                    out.emit(MsgIn { role: Role::User, text: said, synthetic: false, attachments: Vec::new() }, Pointer::At("/content"))?;
+                    out.emit(
+                        MsgIn { role: Role::User, text: Some(said), synthetic: false, attachments: Vec::new() },
+                        Pointer::At("/content"),
+                    )?;
                 }
             }
             "api_error" => api_error(line, out)?,
@@ -56,6 +59,9 @@ impl Converter {
     /// `summary` (up to 2.0.10) and `ai-title` (2.1.200 and later): titles. A summary may be of another file's session.
     pub fn title(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let (field, pointer) = if line.summary.is_some() { (line.summary, "/summary") } else { (line.ai_title, "/aiTitle") };
+        if field.is_none() {
+            return Err(Fault::malformed(pointer, "a title", "nothing"));
+        }
         if !changed(&mut self.standing().title, field) && line.summary.is_none() {
             return Ok(Omitted { record: "ai-title", rule: rule::UNCHANGED }.duplicate());
         }

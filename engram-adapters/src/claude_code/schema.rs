@@ -27,8 +27,8 @@ view! {
         message: "message" Object,
         tool_use_result: "toolUseResult" Any,
         tool_denial_kind: "toolDenialKind" Text,
-        /// Text of `system` and `queue-operation` lines.
-        content: "content" Any,
+        /// Of `system` and `queue-operation` lines.
+        content: "content" Text,
         attachment: "attachment" Object,
         rendered: "rendered" List,
         data: "data" Any,

@@ -174,6 +174,56 @@ impl Shape {
     }
 }
 
+/// Places in the table of a view's names; more than twice as many as any view has.
+const PLACES: usize = 128;
+
+/// The names of a view's fields, found at once: most names of a record are of no interest.
+#[derive(Debug)]
+pub struct Names {
+    names: &'static [&'static str],
+    /// At each place the number of a name plus one, or 0.
+    places: [u8; PLACES],
+}
+
+impl Names {
+    /// Puts each name at the first free place after its own.
+    pub const fn of(names: &'static [&'static str]) -> Names {
+        assert!(names.len() <= PLACES / 2, "a view has too many fields");
+        let mut places = [0; PLACES];
+        let mut number = 0;
+        while number < names.len() {
+            let mut place = Names::place(names[number].as_bytes());
+            while places[place] != 0 {
+                place = (place + 1) % PLACES;
+            }
+            number += 1;
+            places[place] = number as u8;
+        }
+        Names { names, places }
+    }
+
+    const fn place(name: &[u8]) -> usize {
+        match name {
+            [] => 0,
+            [only] => *only as usize % PLACES,
+            [first, .., last] => (*first as usize * 31 + *last as usize * 7 + name[name.len() / 2] as usize * 3 + name.len()) % PLACES,
+        }
+    }
+
+    /// The number of a name.
+    #[inline(always)]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        let mut place = Names::place(name.as_bytes());
+        loop {
+            let number = (self.places[place] as usize).checked_sub(1)?;
+            if self.names[number] == name {
+                return Some(number);
+            }
+            place = (place + 1) % PLACES;
+        }
+    }
+}
+
 /// Declares a borrowed view of an object: each field with the name and the [`Shape`] that it has in the source.
 macro_rules! view {
     ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
@@ -185,14 +235,23 @@ macro_rules! view {
 
         #[allow(dead_code, reason = "some views are read strictly, some leniently")]
         impl<'a> $view<'a> {
+            /// The place of the field of that name, and its shape.
+            #[inline(always)]
+            fn slot(&mut self, name: &str) -> Option<(&mut $crate::kit::value::Field<'a>, $crate::kit::value::Shape)> {
+                #[allow(non_camel_case_types, reason = "numbers the fields under their own names")]
+                enum Number { $($field,)* }
+                const NAMES: $crate::kit::value::Names = $crate::kit::value::Names::of(&[$($name,)*]);
+                match NAMES.find(name)? {
+                    $(number if number == Number::$field as usize => Some((&mut self.$field, $crate::kit::value::Shape::$shape)),)*
+                    _ => None,
+                }
+            }
+
             /// The fields of `value` that have their shape; none where it is no object.
             pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
                 let mut view = Self::default();
                 for (name, value) in value.members() {
-                    let (field, shape) = match name {
-                        $($name => (&mut view.$field, $crate::kit::value::Shape::$shape),)*
-                        _ => continue,
-                    };
+                    let Some((field, shape)) = view.slot(name) else { continue };
                     *field = (shape.fits(value) && !value.is_null()).then_some(value);
                 }
                 view
@@ -209,10 +268,7 @@ macro_rules! view {
                 }
                 let mut view = Self::default();
                 for (name, value) in value.members() {
-                    let (field, shape) = match name {
-                        $($name => (&mut view.$field, $crate::kit::value::Shape::$shape),)*
-                        _ => continue,
-                    };
+                    let Some((field, shape)) = view.slot(name) else { continue };
                     if !shape.fits(value) {
                         return Err(engram_core::emit::Fault::malformed(format!("{pointer}/{name}"), shape.expected(), value.raw()));
                     }
@@ -263,6 +319,17 @@ mod tests {
         assert_eq!(value.member("c"), None);
         assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
         assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
+    }
+
+    #[test]
+    fn names_are_numbered() {
+        let names = Names::of(&["a", "type", "uuid", "", "duty", "sessionId"]);
+        for (number, name) in ["a", "type", "uuid", "", "duty", "sessionId"].iter().enumerate() {
+            assert_eq!(names.find(name), Some(number), "{name}");
+        }
+        for name in ["b", "typ", "types", "Uuid", "session"] {
+            assert_eq!(names.find(name), None, "{name}");
+        }
     }
 
     #[test]
