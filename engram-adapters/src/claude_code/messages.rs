@@ -83,7 +83,7 @@ impl Converter {
             self.input(line, said, Vec::new(), Pointer::At(CONTENT), out)?;
             return Ok(Outcome::Mapped);
         }
-        if content.elements().next().is_none() {
+        if !content.is_array() {
             return Err(no_content(content.raw()));
         }
         let mut images: Vec<Attachment<'_>> = content.elements().filter_map(image).collect();
@@ -112,6 +112,9 @@ impl Converter {
         }
         if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
+        }
+        if !said.news && images.is_empty() {
+            return empty_message("user", out);
         }
         if !images.is_empty() {
             out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
@@ -171,8 +174,11 @@ impl Converter {
         let mut news = content.text().is_some();
         if let Some(said) = content.text() {
             out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
-        } else if content.elements().next().is_none() {
+        } else if !content.is_array() {
             return Err(no_content(content.raw()));
+        } else if content.elements().next().is_none() {
+            empty_message("assistant", out)?;
+            news = true;
         }
         for (index, value) in content.elements().enumerate() {
             news |= self.output(record, value, Pointer::Item(CONTENT, index), out)?;
@@ -231,7 +237,7 @@ fn answer<'a>(message: &Message<'a>, said: Option<Text<'a>>, channel: Option<Cha
 }
 
 fn no_content(found: &str) -> Fault {
-    Fault::malformed(CONTENT, "text or a list of blocks, not empty", found)
+    Fault::malformed(CONTENT, "text or a list of blocks", found)
 }
 
 fn no_text(block: Value<'_>) -> Fault {
@@ -243,6 +249,12 @@ pub(super) fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
     let source = Source::of(Block::of(block).source?);
     let (hash, bytes) = base64_hash(word(source.data));
     Some(Attachment { media_type: text(source.media_type), hash: Some(hash), bytes: Some(bytes), name: None })
+}
+
+/// A message without content was written all the same.
+fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT))?;
+    Ok(Outcome::Mapped)
 }
 
 /// A message of model `<synthetic>`: the harness speaks in the model's place, about an error or the lack of an answer.

@@ -82,7 +82,9 @@ impl Converter {
         };
         let record = self.ledger_name("response_item/message");
         if elements(message.content).next().is_none() {
-            return self.silent_message(role, message.id, out);
+            // It was said all the same, if only that there is nothing to say.
+            out.emit(Meta::System { name: Text::Plain("empty_message"), text: text(message.role) }, self.root().pointer())?;
+            return Ok(Outcome::Mapped);
         }
         let mut attachments = self.images(message.content);
         let mut mapped = false;
@@ -115,16 +117,6 @@ impl Converter {
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::MESSAGE_TWIN) })
     }
 
-    /// A message without parts was said all the same.
-    fn silent_message(&self, role: Option<Role>, id: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let root = self.root();
-        match role {
-            None => out.emit(MsgOut { message_id: text(id), ..MsgOut::default() }, root.pointer())?,
-            Some(role) => out.emit(MsgIn { role, text: None, synthetic: role != Role::User, attachments: Vec::new() }, root.pointer())?,
-        };
-        Ok(Outcome::Mapped)
-    }
-
     /// The images of a message that have not been shown yet.
     fn images<'a>(&mut self, content: Field<'a>) -> Vec<Attachment<'a>> {
         let images = elements(content).filter_map(|part| Part::of(part).image_url);
@@ -141,6 +133,9 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
+        if said.text().is_none() {
+            return Err(Fault::malformed(self.at("/payload"), "text", said.raw()));
+        }
         if role == Role::User && !self.history.twins.is_new(side, Fact::Prompt, said.raw()) {
             return Ok(false);
         }
@@ -160,6 +155,9 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
+        if said.text().is_none() {
+            return Err(Fault::malformed(self.at("/payload"), "text", said.raw()));
+        }
         self.history.said.first((Fact::Answer, said.raw()));
         if !self.history.twins.is_new(side, Fact::Answer, said.raw()) {
             return Ok(false);
@@ -191,8 +189,8 @@ impl Converter {
         if said || mapped {
             return Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::REASONING_TWIN) });
         }
-        let redacted = item.encrypted_content.is_some();
-        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id), redacted, ..MsgOut::default() };
+        // Encrypted, or not even that: the model reasoned, and the text is not in the log.
+        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id), redacted: true, ..MsgOut::default() };
         out.emit(hidden, Pointer::At(&self.at("/payload/encrypted_content")))?;
         Ok(Outcome::Mapped)
     }
@@ -206,6 +204,9 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
+        if said.text().is_none() {
+            return Err(Fault::malformed(self.at("/payload"), "text", said.raw()));
+        }
         if !self.history.twins.is_new(side, Fact::Thought, said.raw()) {
             return Ok(false);
         }
