@@ -177,8 +177,9 @@ impl Converter {
         } else if !content.is_array() {
             return Err(no_content(content.raw()));
         } else if content.elements().next().is_none() {
-            empty_message("assistant", out)?;
-            news = true;
+            let outcome = empty_message("assistant", out)?;
+            self.usages.state(record, out)?;
+            return Ok(outcome);
         }
         for (index, value) in content.elements().enumerate() {
             news |= self.output(record, value, Pointer::Item(CONTENT, index), out)?;
