@@ -83,7 +83,7 @@ impl Converter {
             self.input(line, said, Vec::new(), Pointer::At(CONTENT), out)?;
             return Ok(Outcome::Mapped);
         }
-        if content.elements().next().is_none() {
+        if !content.is_array() {
             return Err(no_content(content.raw()));
         }
         let mut images: Vec<Attachment<'_>> = content.elements().filter_map(image).collect();
@@ -112,6 +112,9 @@ impl Converter {
         }
         if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
+        }
+        if !said.news && images.is_empty() {
+            return empty_message("user", out);
         }
         if !images.is_empty() {
             out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
@@ -171,8 +174,12 @@ impl Converter {
         let mut news = content.text().is_some();
         if let Some(said) = content.text() {
             out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
-        } else if content.elements().next().is_none() {
+        } else if !content.is_array() {
             return Err(no_content(content.raw()));
+        } else if content.elements().next().is_none() {
+            let outcome = empty_message("assistant", out)?;
+            self.usages.state(record, out)?;
+            return Ok(outcome);
         }
         for (index, value) in content.elements().enumerate() {
             news |= self.output(record, value, Pointer::Item(CONTENT, index), out)?;
@@ -231,7 +238,7 @@ fn answer<'a>(message: &Message<'a>, said: Option<Text<'a>>, channel: Option<Cha
 }
 
 fn no_content(found: &str) -> Fault {
-    Fault::malformed(CONTENT, "text or a list of blocks, not empty", found)
+    Fault::malformed(CONTENT, "text or a list of blocks", found)
 }
 
 fn no_text(block: Value<'_>) -> Fault {

@@ -25,10 +25,13 @@ impl<T> OpenCalls<T> {
         if self.calls.insert(call_id.to_owned(), facts).is_none() {
             self.order.push_back(call_id.to_owned());
         }
-        while self.order.len() > MAX_OPEN {
-            if let Some(oldest) = self.order.pop_front() {
-                self.calls.remove(&oldest);
-            }
+        // Closed calls stay in the order until there are as many of them as may be open.
+        if self.order.len() > 2 * MAX_OPEN {
+            self.order.retain(|id| self.calls.contains_key(id));
+        }
+        while self.calls.len() > MAX_OPEN {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.calls.remove(&oldest);
         }
     }
 
@@ -44,12 +47,7 @@ impl<T> OpenCalls<T> {
 
     /// Closes a call.
     pub fn close(&mut self, call_id: &str) -> Option<T> {
-        let facts = self.calls.remove(call_id)?;
-        // Calls close nearly in the order in which they open, so this finds it at once.
-        if let Some(at) = self.order.iter().position(|open| open == call_id) {
-            self.order.remove(at);
-        }
-        Some(facts)
+        self.calls.remove(call_id)
     }
 
     /// The open calls, oldest first.
@@ -99,4 +97,24 @@ pub fn key(fact: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     fact.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_calls_are_bounded_and_in_order() {
+        let mut calls = OpenCalls::default();
+        for n in 0..2 * MAX_OPEN {
+            calls.open(&format!("closed{n}"), n);
+            assert_eq!(calls.close(&format!("closed{n}")), Some(n));
+            calls.open(&format!("open{n}"), n);
+        }
+        assert_eq!(calls.close("closed1"), None);
+        let open: Vec<usize> = calls.iter().map(|(_, n)| *n).collect();
+        assert!(open.is_sorted() && open.last() == Some(&(2 * MAX_OPEN - 1)));
+        assert!((MAX_OPEN - 1..=MAX_OPEN).contains(&open.len()));
+        assert!(calls.order.len() <= 2 * MAX_OPEN);
+    }
 }
