@@ -252,6 +252,12 @@ pub(super) fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
     Some(Attachment { media_type: text(source.media_type), hash: Some(hash), bytes: Some(bytes), name: None })
 }
 
+/// A message without content was written all the same.
+fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT))?;
+    Ok(Outcome::Mapped)
+}
+
 /// A message of model `<synthetic>`: the harness speaks in the model's place, about an error or the lack of an answer.
 fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let said = content.elements().find_map(|block| text(Block::of(block).text)).or_else(|| content.text());
