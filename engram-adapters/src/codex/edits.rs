@@ -1,12 +1,14 @@
 //! Applied patches as edits: from the changes that the harness lists (0.135 and later), or from the patch text alone (before).
 
+use std::sync::LazyLock;
+
 use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
 use engram_core::hash::{Hash, is_pinned};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -22,7 +24,7 @@ use super::schema::Change;
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 
 /// How a patch begins.
-const BEGIN: &[u8] = b"*** Begin Patch";
+static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));
 
 /// Where a shell tool's arguments hold the command.
 #[derive(Deserialize)]
@@ -36,13 +38,13 @@ struct Command<'a> {
 /// The patch that a custom tool's input is.
 pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
     let input = input?.decode().ok()?;
-    memmem::find(input.as_bytes(), BEGIN).map(|_| input.into_owned())
+    BEGIN.find(input.as_bytes()).map(|_| input.into_owned())
 }
 
 /// The patch inside the command of a shell tool: the harness takes it out and applies it. Only what `apply_patch` then reports as
 /// done becomes an edit.
 pub(super) fn patch_of_command(args: &str) -> Option<String> {
-    memmem::find(args.as_bytes(), BEGIN)?;
+    BEGIN.find(args.as_bytes())?;
     let command: Command<'_> = serde_json::from_str(args).ok()?;
     let command = command.command.or(command.cmd)?;
     let words: Vec<&RawValue> = if command.get().starts_with('[') { serde_json::from_str(command.get()).ok()? } else { vec![command] };

@@ -3,10 +3,11 @@
 //! The framing (`Exit code: 3`, `Chunk ID: ...`) is read on the JSON token as it stands, so that long outputs are not decoded.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -204,11 +205,13 @@ const VERDICTS: &[(&str, Status)] = &[
 /// How a cut output begins.
 const CUT_HEADS: [&str; 2] = ["Warning: truncated output", "Total output lines: "];
 
-/// True when the text holds a mark that the harness puts where it cuts: `…40250 tokens truncated…` from 0.63 on, before it
+/// The marks that the harness puts where it cuts: `…40250 tokens truncated…` from 0.63 on, before it
 /// `[... omitted 2704 of 3000 lines ...]`.
+static CUT_MARKS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| [Finder::new(" truncated…"), Finder::new("\\n[... omitted ")]);
+
+/// True when the text holds such a mark.
 fn is_cut(body: &str) -> bool {
-    let is_mark = |mark: &[u8]| memmem::find(body.as_bytes(), mark).is_some();
-    is_mark(b" truncated\xe2\x80\xa6") || is_mark(b"\\n[... omitted ")
+    CUT_MARKS.iter().any(|mark| mark.find(body.as_bytes()).is_some())
 }
 
 /// Milliseconds of a number of seconds (`0.3007`), exactly.
