@@ -1,0 +1,78 @@
+//! What has been said, and how often: tells a history that is written again from what is new in it.
+//!
+//! From 0.44.0 on the harness writes its whole history again at resume, compression, cancellation and failure, with new ids for
+//! some messages and without the details of calls. Texts have no ids of their own there, so the n-th time that a history holds a
+//! text is the n-th time that it was said.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use engram_core::text::Text;
+
+use crate::kit::correlate::key;
+
+/// How often each text was said, at twelve bytes a text.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    said: HashMap<u64, u32>,
+}
+
+/// How often each text has come up in one reading of a history.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    seen: HashMap<u64, u32>,
+}
+
+impl Heard {
+    /// Counts a text that is said now.
+    pub fn note(&mut self, text: u64) {
+        *self.said.entry(text).or_default() += 1;
+    }
+
+    /// True when a history holds the text more often than it was said, which counts as saying it.
+    pub fn is_new(&mut self, reading: &mut Reading, text: u64) -> bool {
+        let seen = reading.seen.entry(text).or_default();
+        *seen += 1;
+        let said = self.said.entry(text).or_default();
+        let new = *seen > *said;
+        *said = (*said).max(*seen);
+        new
+    }
+}
+
+/// The key of a text of one speaker. One harness spells one text in one way, so the source's spelling will do.
+pub(super) fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
+    match text {
+        Text::Token(spelled) | Text::Plain(spelled) => key((speaker, spelled)),
+    }
+}
+
+/// The key of a thought, whatever white space and emphasis stand in it: the harness takes thoughts apart and joins them again.
+pub(super) fn thought_key(text: Text<'_>) -> u64 {
+    let decoded = text.decode_lossy();
+    let bare: String = decoded.chars().filter(|c| !c.is_whitespace() && *c != '*').collect();
+    key(("thought", bare))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_adds_only_what_it_holds_more_often() {
+        let mut heard = Heard::default();
+        heard.note(1);
+        heard.note(1);
+        let mut reading = Reading::default();
+        assert_eq!([1, 1, 1, 2].map(|text| heard.is_new(&mut reading, text)), [false, false, true, true]);
+        let mut again = Reading::default();
+        assert_eq!([1, 1, 1, 2].map(|text| heard.is_new(&mut again, text)), [false; 4]);
+    }
+
+    #[test]
+    fn thoughts_are_equal_however_they_are_set() {
+        let joined = thought_key(Text::Token(r#""**Plan** Look at it.""#));
+        assert_eq!(joined, thought_key(Text::Token(r#""**Plan**\n\nLook at it.\n""#)));
+        assert_ne!(joined, thought_key(Text::Plain("**Plan** Look at that.")));
+    }
+}

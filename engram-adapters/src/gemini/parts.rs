@@ -1,0 +1,294 @@
+//! What is said: the messages of people, the model and the harness, as strings or as lists of parts.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Usage};
+use engram_core::hash::Hash;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+use serde_json::value::RawValue;
+
+use super::convert::Converter;
+use super::heard::{Reading, text_key, thought_key};
+use super::schema::{Blob, Message, Part, Thought, Tokens};
+use crate::kit::correlate::key;
+use crate::kit::json::{Raw, boolean, filled_text, read, text};
+
+/// What the harness writes in the user's place begins with one of these.
+const HARNESS_TEXTS: &[&str] = &[
+    // What stands in a message for the result of a tool (0.16.0).
+    "[Function Response: ",
+    // The output of a command that the user ran with `!`.
+    "I ran the following shell command:\\n",
+    // Files that the user named with `@`, put into the prompt.
+    "\\n--- Content from referenced files ---",
+    "\\nContent from @",
+    "\\n--- End of content ---",
+    "System: Please continue.",
+];
+
+/// The path of a field of the record, or of a message inside it.
+pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
+    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned(format!("{base}{field}")) }
+}
+
+/// True when the text begins so. `prefix` is spelled as in JSON.
+fn begins(text: Text<'_>, prefix: &str) -> bool {
+    match text {
+        Text::Token(token) => token[1..].starts_with(prefix),
+        Text::Plain(plain) => plain.starts_with(prefix),
+    }
+}
+
+impl Converter {
+    /// Says what a message says, and gives its type. `reading` is the history that it is part of, where one is written again.
+    pub fn say(
+        &mut self,
+        message: &Message<'_>,
+        base: &str,
+        reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<&'static str, Fault> {
+        let kind = text(message.kind).ok_or_else(|| Fault::malformed(under(base, "/type"), "a message type", "none"))?;
+        match &*kind.decode_lossy() {
+            "user" => self.user(message, base, reading, out).map(|()| "user"),
+            "gemini" => self.model(message, base, reading, out).map(|()| "gemini"),
+            "info" => self.notice("info", message, base, reading, out).map(|()| "info"),
+            "warning" => self.notice("warning", message, base, reading, out).map(|()| "warning"),
+            "error" => self.notice("error", message, base, reading, out).map(|()| "error"),
+            other => Err(Fault::unrecognized(other)),
+        }
+    }
+
+    fn user(&mut self, message: &Message<'_>, base: &str, mut reading: Option<&mut Reading>, out: &mut Emitter) -> Result<(), Fault> {
+        let path = under(base, "/content");
+        let Some(content) = message.content else { return Ok(()) };
+        if let Some(text) = Text::of(content) {
+            return self.user_text(text, false, reading, Pointer::At(&path), out);
+        }
+        let parts: Vec<Part<'_>> = read(content, &path, "text or a list of parts")?;
+        let typed = typed_texts(message.display_content)?;
+        let answers = parts.iter().any(|part| part.response.is_some());
+        if !typed.is_empty() && !parts.iter().any(|part| text(part.text).is_some_and(|said| typed.iter().any(|text| same(*text, said)))) {
+            for text in &typed {
+                let shown = under(base, "/displayContent");
+                self.user_text(*text, false, reading.as_deref_mut(), Pointer::At(&shown), out)?;
+            }
+        }
+        for (n, part) in parts.iter().enumerate() {
+            let reading = reading.as_deref_mut();
+            if let Some(response) = &part.response {
+                self.response(response, &parts, Pointer::Field(&path, n, "/functionResponse"), out)?;
+            } else if let Some(said) = text(part.text) {
+                let put_in = !typed.is_empty() && !typed.iter().any(|text| same(*text, said));
+                self.user_text(said, put_in, reading, Pointer::Field(&path, n, "/text"), out)?;
+            } else if let Some(blob) = part.inline_data.as_ref().or(part.file_data.as_ref()) {
+                // A file beside a result belongs to the result.
+                if !answers && self.is_news(key(("file", raw_str(blob.data), raw_str(blob.uri))), reading) {
+                    let said = MsgIn { role: Role::User, text: None, synthetic: self.in_subagent, attachments: vec![attachment(blob)] };
+                    self.emit(said, Pointer::Item(&path, n), out)?;
+                }
+            } else {
+                unknown_part(content, n, &path, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn user_text(
+        &mut self,
+        text: Text<'_>,
+        put_in: bool,
+        reading: Option<&mut Reading>,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let restated = reading.is_some();
+        if text.is_empty() || !self.is_news(text_key("user", text), reading) {
+            return Ok(());
+        }
+        if begins(text, "<session_context>") {
+            let name = Text::Plain("environment");
+            return self.emit(Meta::Context(Context { name, file: None, hash: None, bytes: None, text: Some(text) }), pointer, out);
+        }
+        if restated && begins(text, "<state_snapshot>") {
+            return self.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
+        }
+        let synthetic = put_in || self.in_subagent || HARNESS_TEXTS.iter().any(|prefix| begins(text, prefix));
+        self.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer, out)
+    }
+
+    fn model(&mut self, message: &Message<'_>, base: &str, mut reading: Option<&mut Reading>, out: &mut Emitter) -> Result<(), Fault> {
+        self.change_model(message.model, base, out)?;
+        let id = raw_str(message.id);
+        for (n, thought) in message.thoughts.iter().flatten().enumerate() {
+            let spelled = spell(thought);
+            let fact = ("thought", id, n, text_key("thought", Text::Token(&spelled)));
+            if spelled.len() > 2 && self.first(fact) && self.is_news(thought_key(Text::Token(&spelled)), reading.as_deref_mut()) {
+                let path = under(base, "/thoughts");
+                self.reasoning(Text::Token(&spelled), message, Pointer::Item(&path, n), out)?;
+            }
+        }
+        let path = under(base, "/content");
+        match message.content {
+            Some(content) if Text::of(content).is_some() => {
+                let said = Text::Token(content.get());
+                let news = !said.is_empty() && self.first(("text", id, content.get()));
+                if news && self.is_news(text_key("model", said), reading.as_deref_mut()) {
+                    self.answer(said, message, Pointer::At(&path), out)?;
+                }
+            }
+            Some(content) => self.model_parts(content, message, &path, reading.as_deref_mut(), out)?,
+            None => {}
+        }
+        if let Some(tokens) = &message.tokens {
+            let spent: Tokens<'_> = read(tokens, &under(base, "/tokens"), "token counts")?;
+            if self.first(("usage", id, tokens.get())) {
+                self.usage(&spent, message.model, &under(base, "/tokens"), out)?;
+            }
+        }
+        match &message.tool_calls {
+            Some(calls) => self.calls(calls, &under(base, "/toolCalls"), out),
+            None => Ok(()),
+        }
+    }
+
+    fn model_parts(
+        &mut self,
+        content: &RawValue,
+        message: &Message<'_>,
+        path: &str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let parts: Vec<Part<'_>> = read(content, path, "text or a list of parts")?;
+        for (n, part) in parts.iter().enumerate() {
+            let reading = reading.as_deref_mut();
+            if let Some(call) = &part.call {
+                self.function_call(call, reading, Pointer::Field(path, n, "/functionCall"), out)?;
+            } else if let Some(said) = text(part.text) {
+                let pointer = Pointer::Field(path, n, "/text");
+                let is_thought = boolean(part.thought) == Some(true);
+                let heard = if is_thought { thought_key(said) } else { text_key("model", said) };
+                if said.is_empty() || !self.is_news(heard, reading) {
+                    continue;
+                }
+                if is_thought { self.reasoning(said, message, pointer, out)? } else { self.answer(said, message, pointer, out)? }
+            } else {
+                unknown_part(content, n, path, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reasoning(&mut self, text: Text<'_>, message: &Message<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let channel = Some(Channel::Reasoning);
+        let said = MsgOut { text: Some(text), channel, model: self::text(message.model), ..MsgOut::default() };
+        self.emit(said, pointer, out)
+    }
+
+    fn answer(&mut self, text: Text<'_>, message: &Message<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        self.emit(MsgOut { text: Some(text), model: self::text(message.model), ..MsgOut::default() }, pointer, out)
+    }
+
+    fn usage(&mut self, tokens: &Tokens<'_>, model: Raw<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let tokens = engram_core::event::Tokens {
+            input: tokens.input.and_then(Number::of),
+            output: tokens.output.and_then(Number::of),
+            cache_read: tokens.cached.and_then(Number::of),
+            cache_write: None,
+            reasoning: tokens.thoughts.and_then(Number::of),
+            total: tokens.total.and_then(Number::of),
+        };
+        self.emit(Meta::Usage(Usage { model: text(model), tokens, cost_usd: None }), Pointer::At(path), out)
+    }
+
+    fn change_model(&mut self, model: Raw<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(model) = model.filter(|model| filled_text(Some(model)).is_some()) else { return Ok(()) };
+        if self.model.as_deref() == Some(model.get()) {
+            return Ok(());
+        }
+        self.model = Some(model.get().to_owned());
+        let facts = SessionFacts { model: Text::of(model), ..SessionFacts::default() };
+        self.emit(Meta::Session(facts), Pointer::At(&under(base, "/model")), out)
+    }
+
+    /// A notice of the terminal.
+    fn notice(
+        &mut self,
+        name: &'static str,
+        message: &Message<'_>,
+        base: &str,
+        reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let path = under(base, "/content");
+        let said = match message.content {
+            Some(content) if Text::of(content).is_none() => {
+                return Err(Fault::malformed(path, "text", content.get()));
+            }
+            content => filled_text(content),
+        };
+        if !self.is_news(key((name, raw_str(message.content))), reading) {
+            return Ok(());
+        }
+        let event = match name {
+            "error" => Meta::Error { code: None, text: said },
+            _ if said.is_some_and(|text| text.is("Request cancelled.")) => Meta::Interrupt { text: said },
+            _ => Meta::System { name: Text::Plain(name), text: said },
+        };
+        self.emit(event, Pointer::At(&path), out)
+    }
+}
+
+/// The texts of `displayContent`, a string or a list of parts.
+fn typed_texts(shown: Raw<'_>) -> Result<Vec<Text<'_>>, Fault> {
+    let Some(shown) = shown else { return Ok(Vec::new()) };
+    if let Some(text) = Text::of(shown) {
+        return Ok(vec![text]);
+    }
+    let parts: Vec<Part<'_>> = read(shown, "/displayContent", "text or a list of parts")?;
+    Ok(parts.into_iter().filter_map(|part| text(part.text)).collect())
+}
+
+fn same(one: Text<'_>, other: Text<'_>) -> bool {
+    one.decode_lossy() == other.decode_lossy()
+}
+
+/// A thought as the model wrote it, spelled as a JSON string: the harness took `**subject** description` apart.
+fn spell(thought: &Thought<'_>) -> String {
+    let inner = |raw: Raw<'_>| match text(raw) {
+        Some(Text::Token(token)) => token[1..token.len() - 1].to_owned(),
+        _ => String::new(),
+    };
+    let (subject, description) = (inner(thought.subject), inner(thought.description));
+    match (subject.is_empty(), description.is_empty()) {
+        (true, _) => format!("\"{description}\""),
+        (false, true) => format!("\"**{subject}**\""),
+        (false, false) => format!("\"**{subject}** {description}\""),
+    }
+}
+
+/// Keeps a part of a kind that this adapter does not know.
+fn unknown_part(content: &RawValue, n: usize, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let parts: Vec<&RawValue> = read(content, path, "a list of parts")?;
+    let Some(part) = parts.get(n) else { return Ok(()) };
+    out.unrecognized_block("part", part.get(), Pointer::Item(path, n))
+}
+
+/// The source's spelling of a value, for telling values apart.
+pub(super) fn raw_str<'a>(raw: Raw<'a>) -> Option<&'a str> {
+    raw.map(RawValue::get)
+}
+
+/// A file beside a text, hashed.
+pub(super) fn attachment<'a>(blob: &Blob<'a>) -> Attachment<'a> {
+    let data = text(blob.data).map(|data| data.decode_lossy());
+    Attachment {
+        media_type: text(blob.media_type),
+        hash: data.as_ref().map(|data| Hash::of_bytes(data.as_bytes())),
+        bytes: data.as_ref().map(|data| data.len() as u64),
+        name: text(blob.uri).or_else(|| text(blob.name)),
+    }
+}

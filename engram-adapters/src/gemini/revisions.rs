@@ -1,0 +1,85 @@
+//! The schemas of Gemini CLI's logs. No log records a version, so a revision is what the structure of the artifact proves.
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::version::{Revision, VersionMatrix};
+
+/// `logs.json`: what was typed at the terminal.
+pub(super) const TYPED_LOG: &str = "typed-log";
+/// `checkpoint-<tag>.json`: the conversation as the model's interface has it.
+pub(super) const SAVED_CONVERSATION: &str = "saved-conversation";
+/// A whole-file log in which no message has a tool call.
+pub(super) const DOCUMENT: &str = "document";
+/// A whole-file log with tool calls and their results.
+pub(super) const DOCUMENT_CALLS: &str = "document-calls";
+/// A whole-file log whose edits hold the file before and after.
+pub(super) const DOCUMENT_EDITS: &str = "document-edits";
+/// A log of a line a record.
+pub(super) const LINES: &str = "lines";
+
+const SHELL: &str = "edit.shell";
+const SNIPPET: &str = "edit.snippet";
+const LOST: &str = "edit.parallel_lost";
+const DELEGATED: &str = "prompt.delegated";
+
+const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_read: Grade, code_edit: Grade) -> Coverage {
+    Coverage {
+        meta: Grade::Full,
+        msg_in,
+        msg_out: Grade::Full,
+        tool_call,
+        tool_result,
+        code_read,
+        code_edit,
+        span_link: Grade::None,
+    }
+}
+
+/// The claim that holds for every revision: that of the log of typed prompts.
+pub(super) const WEAKEST: Coverage = Coverage {
+    meta: Grade::Full,
+    msg_in: Grade::Full,
+    msg_out: Grade::None,
+    tool_call: Grade::None,
+    tool_result: Grade::None,
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+/// The matrix.
+pub(super) const MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[
+        Revision { schema: TYPED_LOG, versions: None, tested: &["0.1.22", "0.61.0"], coverage: WEAKEST },
+        Revision {
+            schema: DOCUMENT,
+            versions: None,
+            tested: &["0.4.1", "0.8.2", "0.31.0"],
+            coverage: conversation(Grade::Full, Grade::None, Grade::None, Grade::None, Grade::None),
+        },
+        Revision {
+            schema: DOCUMENT_CALLS,
+            versions: None,
+            tested: &["0.10.0", "0.24.5", "0.31.0"],
+            coverage: conversation(Grade::Partial(&[DELEGATED]), Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, SNIPPET])),
+        },
+        Revision {
+            schema: DOCUMENT_EDITS,
+            versions: None,
+            tested: &["0.25.0", "0.38.2"],
+            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, LOST])),
+        },
+        Revision {
+            schema: LINES,
+            versions: None,
+            tested: &["0.39.0", "0.61.0"],
+            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, LOST])),
+        },
+        Revision {
+            schema: SAVED_CONVERSATION,
+            versions: None,
+            tested: &[],
+            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None),
+        },
+    ],
+    known_bad: &[],
+};
