@@ -8,35 +8,34 @@ use engram_core::text::Text;
 use super::convert::{Converter, tape_time};
 use super::edits::{Change, changes};
 use super::heard::Reading;
-use super::parts::raw_str;
+use super::parts::spelling;
 use super::schema::{Call, FunctionCall};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
-use crate::kit::json::text;
+use crate::kit::value::{Value, text};
 
 impl Converter {
     /// Converts the calls of a model turn, with what came of them. `path` leads to the list.
-    pub fn calls(&mut self, calls: &[Call<'_>], path: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let is_open = |call: &Call<'_>| !self.was_said(("result", raw_str(call.id)));
-        let mut changes = changes(calls, is_open, path)?;
+    pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let calls: Vec<Call<'_>> = calls.elements().map(Call::of).collect();
+        let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id))));
         for (n, call) in calls.iter().enumerate() {
             let time = tape_time(call.timestamp);
             if time.is_some() {
                 out.stamp(Stamp { t: time.as_deref(), id: text(call.id), replay: false });
             }
-            self.call(call, changes.get_mut(n).and_then(Option::take), path, n, out)?;
+            self.call(call, changes.get(n).and_then(Option::as_ref), path, n, out)?;
         }
         Ok(())
     }
 
-    fn call(&mut self, call: &Call<'_>, change: Option<Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
+    fn call(&mut self, call: &Call<'_>, change: Option<&Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let tool = text(call.name).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
-        if call.id.is_none() || self.first(("call", raw_str(call.id))) {
-            self.heard.note(key(("call", raw_str(call.name), raw_str(call.args))));
-            self.tool_call(tool, text(call.id), raw_str(call.args), Pointer::Item(path, n), out)?;
+        if call.id.is_none() || self.first(("call", spelling(call.id))) {
+            self.heard.note(key(("call", spelling(call.name), spelling(call.args))));
+            self.tool_call(tool, text(call.id), spelling(call.args), Pointer::Item(path, n), out)?;
         }
-        let is_settled = text(call.status).is_some_and(|status| ["success", "error", "cancelled"].iter().any(|end| status.is(end)));
-        if is_settled && (call.id.is_none() || self.first(("result", raw_str(call.id)))) {
+        if call.is_settled() && (call.id.is_none() || self.first(("result", spelling(call.id)))) {
             self.result(call, tool, path, n, out)?;
             self.read(call, tool, path, n, out)?;
             self.edit(call, tool, change, path, n, out)?;
@@ -54,10 +53,10 @@ impl Converter {
     ) -> Result<(), Fault> {
         let Some(tool) = text(call.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
         let news = match call.id {
-            Some(id) => self.first(("call", Some(id.get()))),
-            None => self.is_news(key(("call", raw_str(call.name), raw_str(call.args))), reading),
+            Some(_) => self.first(("call", spelling(call.id))),
+            None => self.is_news(key(("call", spelling(call.name), spelling(call.args))), reading),
         };
-        if news { self.tool_call(tool, text(call.id), raw_str(call.args), pointer, out) } else { Ok(()) }
+        if news { self.tool_call(tool, text(call.id), spelling(call.args), pointer, out) } else { Ok(()) }
     }
 
     fn tool_call(

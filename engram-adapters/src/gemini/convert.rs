@@ -13,10 +13,11 @@ use engram_core::text::Text;
 use super::descriptor::rule;
 use super::detect::{self, Form};
 use super::heard::{Heard, Reading};
-use super::schema::{Changes, Header, Line, Message};
+use super::parts::{SESSION_CONTEXT, under};
+use super::schema::{Record, parts};
 use crate::kit::correlate::Said;
-use crate::kit::json::{Raw, filled_text, parse, text};
 use crate::kit::time::rfc3339;
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
 /// What is remembered from record to record.
 pub(super) struct Converter {
@@ -32,6 +33,7 @@ pub(super) struct Converter {
     introduced: bool,
     events: u64,
     repeats: u64,
+    index: Index,
 }
 
 /// A history that is being written again as message lines, all of one time (0.61.0, when the user cancels).
@@ -55,6 +57,7 @@ impl Converter {
             introduced: false,
             events: 0,
             repeats: 0,
+            index: Index::default(),
         }
     }
 
@@ -94,15 +97,15 @@ impl Converter {
     }
 
     /// States when the message was written, and its id.
-    pub fn enter(&self, time: Raw<'_>, id: Raw<'_>, out: &mut Emitter) {
+    pub fn enter(&self, time: Field<'_>, id: Field<'_>, out: &mut Emitter) {
         let time = tape_time(time);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: false });
     }
 
-    /// Converts what stands before the messages.
-    pub fn header(&mut self, header: &Header<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    /// Converts what stands before the messages: the first line, or the document without its messages.
+    pub fn header(&mut self, header: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.enter(header.start_time, None, out);
-        self.in_subagent = text(header.role).is_some_and(|role| role.is("subagent"));
+        self.in_subagent = word(header.role) == "subagent";
         self.change_session(header.session_id, out);
         let context = self.context.clone();
         let mut facts = SessionFacts::default();
@@ -111,40 +114,32 @@ impl Converter {
             facts.parent_call_id = context.parent_call_id.as_deref().map(Text::Plain);
             facts.agent = context.agent.as_deref().map(Text::Plain);
         }
-        self.session_facts(facts, header.directories, header.summary, out)
+        self.session_facts(facts, header, "", out)
     }
 
-    /// Says what a header or a change of it states of the session.
-    fn session_facts<'f>(
-        &mut self,
-        mut facts: SessionFacts<'f>,
-        directories: Raw<'f>,
-        summary: Raw<'f>,
-        out: &mut Emitter,
-    ) -> Result<(), Fault> {
-        let directories: Vec<Text<'_>> = match directories {
-            Some(raw) => crate::kit::json::read::<Vec<Raw<'_>>>(raw, "/directories", "a list of paths")?.into_iter().filter_map(text).collect(),
-            None => Vec::new(),
-        };
+    /// Says what a header, or a change of it, states of the session.
+    fn session_facts<'f>(&mut self, mut facts: SessionFacts<'f>, header: &Record<'f>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let directories: Vec<Text<'_>> = header.directories.into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
         // The harness lists the directory that it works in first, then those that the user added.
         facts.cwd = directories.first().copied();
+        let summary = filled_text(header.summary);
         // What a sub-agent hands back is no title.
-        let summary = filled_text(summary);
         facts.title = summary.filter(|_| !self.in_subagent);
         self.emit(Meta::Session(facts), Pointer::Root, out)?;
-        if let Some(text) = summary.filter(|_| self.in_subagent) {
-            self.emit(Meta::System { name: Text::Plain("summary"), text: Some(text) }, Pointer::At("/summary"), out)?;
+        if let Some(summary) = summary.filter(|_| self.in_subagent) {
+            let system = Meta::System { name: Text::Plain("summary"), text: Some(summary) };
+            self.emit(system, Pointer::At(&under(base, "/summary")), out)?;
         }
-        for directory in directories.iter().skip(1) {
+        for (n, directory) in directories.iter().enumerate().skip(1) {
             let name = Text::Plain("directory");
             let context = engram_core::event::Context { name, file: Some(*directory), hash: None, bytes: None, text: None };
-            self.emit(Meta::Context(context), Pointer::At("/directories"), out)?;
+            self.emit(Meta::Context(context), Pointer::Item(&under(base, "/directories"), n), out)?;
         }
         Ok(())
     }
 
     /// True when the events from here on belong to another session than before.
-    fn change_session(&mut self, session_id: Raw<'_>, out: &mut Emitter) -> bool {
+    fn change_session(&mut self, session_id: Field<'_>, out: &mut Emitter) -> bool {
         let Some(session_id) = text(session_id).map(|id| id.decode_lossy()) else { return false };
         if self.session_id.as_deref() == Some(&*session_id) {
             return false;
@@ -155,19 +150,22 @@ impl Converter {
     }
 
     /// Converts a `$set` line.
-    fn change(&mut self, changes: &Changes<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if let Some(key) = &changes.unknown {
+    fn change(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let known = ["messages", "sessionId", "summary", "directories", "lastUpdated"];
+        if let Some((key, _)) = changes.members().find(|(key, _)| !known.contains(key)) {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
         }
-        self.enter(changes.last_updated, None, out);
+        let time = changes.member("lastUpdated");
+        let changes = Record::of(changes);
+        self.enter(time, None, out);
         let before = (self.events, self.repeats);
         if changes.summary.is_some() || changes.directories.is_some() {
-            self.session_facts(SessionFacts::default(), changes.directories, changes.summary, out)?;
+            self.session_facts(SessionFacts::default(), &changes, "/$set", out)?;
         }
         if self.change_session(changes.session_id, out) {
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
-        if let Some(messages) = &changes.messages {
+        if let Some(messages) = changes.messages {
             self.restate(messages, out)?;
             return Ok(self.outcome("messages", before, rule::RESTATED));
         }
@@ -176,18 +174,22 @@ impl Converter {
     }
 
     /// Reads a history that the harness writes again. It destroys nothing; what it holds beyond what was said is new.
-    fn restate(&mut self, messages: &[Message<'_>], out: &mut Emitter) -> Result<(), Fault> {
+    fn restate(&mut self, messages: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        if !messages.is_array() {
+            return Err(Fault::malformed("/$set/messages", "a list of messages", messages.raw()));
+        }
         self.relogging = None;
         let mut reading = Reading::default();
-        for (n, message) in messages.iter().enumerate() {
+        for (n, message) in messages.elements().enumerate() {
+            let message = Record::of(message);
             self.enter(message.timestamp, message.id, out);
-            self.say(message, &format!("/$set/messages/{n}"), Some(&mut reading), out)?;
+            self.say(&message, &format!("/$set/messages/{n}"), Some(&mut reading), out)?;
         }
         Ok(())
     }
 
     /// Converts a message of the conversation.
-    pub fn message(&mut self, message: &Message<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub fn message(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.enter(message.timestamp, message.id, out);
         let before = (self.events, self.repeats);
         let mut relogging = self.relogging(message);
@@ -199,8 +201,8 @@ impl Converter {
     }
 
     /// The history that is being written again, if this message belongs to one.
-    fn relogging(&mut self, message: &Message<'_>) -> Option<Relogging> {
-        let time = message.timestamp?.get();
+    fn relogging(&mut self, message: &Record<'_>) -> Option<Relogging> {
+        let time = message.timestamp?.raw();
         let current = self.relogging.take().filter(|relogging| relogging.time == time);
         let begins = || self.form == Form::Lines && begins_history(message);
         current.or_else(|| begins().then(|| Relogging { time: time.to_owned(), reading: Reading::default() }))
@@ -220,49 +222,60 @@ impl Converter {
 
 /// True for the first message line of a history that is written again: it holds the context that the harness put before the first
 /// prompt, or the model's parts as they were sent.
-fn begins_history(message: &Message<'_>) -> bool {
-    let Some(content) = message.content.filter(|content| content.get().starts_with('[')) else { return false };
-    match text(message.kind) {
-        Some(kind) if kind.is("gemini") => true,
-        Some(kind) if kind.is("user") => content.get().starts_with("[{\"text\":\"<session_context>"),
+fn begins_history(message: &Record<'_>) -> bool {
+    let Some(content) = message.content.filter(|content| content.is_array()) else { return false };
+    match word(message.kind) {
+        "gemini" => true,
+        "user" => parts(Some(content)).next().is_some_and(|part| word(part.text).starts_with(SESSION_CONTEXT)),
         _ => false,
     }
 }
 
 /// A source time in the tape's form.
-pub(super) fn tape_time(time: Raw<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn tape_time(time: Field<'_>) -> Option<Cow<'_, str>> {
     match text(time)?.decode().ok()? {
         Cow::Borrowed(time) => rfc3339(time),
         Cow::Owned(time) => rfc3339(&time).map(|time| Cow::Owned(time.into_owned())),
     }
 }
 
-impl Session for Converter {
-    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: Line<'_> = parse(source)?;
-        if let Some(changes) = &line.set {
+impl Converter {
+    fn line(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if let Some(changes) = line.set {
             return self.change(changes, out);
         }
         if let Some(to) = line.rewind_to {
-            out.stamp(Stamp::default());
-            self.emit(Meta::System { name: Text::Plain("rewind"), text: Text::of(to) }, Pointer::At("/$rewindTo"), out)?;
+            let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
+            self.enter(line.timestamp, None, out);
+            self.emit(rewind, Pointer::At("/$rewindTo"), out)?;
             return Ok(Outcome::Mapped);
         }
         if line.kind.is_some() {
-            return self.message(&line.into_message(), "", out);
+            return self.message(line, "", out);
         }
         if line.session_id.is_some() {
-            self.header(&line.header(), out)?;
+            self.header(line, out)?;
             return Ok(Outcome::Mapped);
         }
         Err(Fault::unrecognized("a line without a type"))
     }
+}
+
+impl Session for Converter {
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|line| self.line(&Record::of(line), out));
+        self.index = index;
+        outcome
+    }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut index = Index::default();
+        let document = parse(source, &mut index)?;
         match self.form {
-            Form::Lines | Form::Document => self.session_document(source, out),
-            Form::TypedLog => self.typed_log(source, out),
-            Form::Saved => self.saved_conversation(source, out),
+            Form::Lines | Form::Document => self.session_document(document, out),
+            Form::TypedLog => self.typed_log(document, out),
+            Form::Saved => self.saved_conversation(document, out),
         }
     }
 }

@@ -48,7 +48,12 @@ const RULES: &[OmissionRule] = &[
         "/toolCalls/*/resultDisplay/**",
         "What the terminal shows of a result: a rendering of the result, or the file before and after, which stands as hashes, and its diff, which stands as edits.",
     ),
-    field("call.description", Omission::Field, "/toolCalls/*/description", "What the terminal shows of a call: the tool's own description, or the arguments."),
+    field(
+        "call.description",
+        Omission::Field,
+        "/toolCalls/*/description",
+        "What the terminal shows of a call: the tool's own description, or the arguments.",
+    ),
     field("signature", Omission::Opaque, "/content/*/thoughtSignature", "A signature of the model's provider."),
     field("signature.restated", Omission::Opaque, "/$set/messages/*/content/*/thoughtSignature", "A signature of the model's provider."),
     field("file", Omission::Opaque, "/content/*/inlineData/data", "A file in base64; its hash stands in the tape."),

@@ -3,27 +3,31 @@
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
 use super::convert::tape_time;
 use super::revisions;
-use super::schema::{Turn, Typed};
-use crate::kit::json::{Raw, is_array, parse, text};
+use super::schema::{Record, Turn, Typed};
+use crate::kit::value::{Field, Index, Value, parse, text, word};
 
 /// The first line of a JSON Lines log.
 const HEADER: &str = "header.sessionId+startTime+lastUpdated";
 /// A message line whose header is not in sight.
 const MESSAGE: &str = "line.type=gemini+thoughts+tokens";
 /// A whole-file log.
-const DOCUMENT: &str = "document.sessionId+startTime+messages";
+const DOCUMENT: &str = "document.sessionId+startTime+lastUpdated+messages";
 /// What was typed at the terminal.
 const TYPED_LOG: &str = "list.sessionId+messageId+message";
 /// A saved conversation.
 const SAVED: &str = "history.role+parts";
 
-/// This many messages are looked at for fields that no known version writes.
+/// The fields that known versions write before the messages.
+const HEADER_FIELDS: &[&str] = &["sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "messages"];
+/// The fields that known versions write into a message.
+const MESSAGE_FIELDS: &[&str] = &["id", "timestamp", "type", "content", "displayContent", "thoughts", "tokens", "model", "toolCalls"];
+/// The types of messages that known versions write.
+const MESSAGE_TYPES: &[&str] = &["user", "gemini", "info", "warning", "error"];
+/// This many messages are looked at for what no known version writes.
 const LOOKED_AT: usize = 8;
 
 /// How an artifact is laid out.
@@ -39,131 +43,46 @@ pub(super) enum Form {
     Saved,
 }
 
-/// What a log says before its messages. No known version writes other fields there.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct KnownHeader<'a> {
-    #[serde(borrow)]
-    session_id: Raw<'a>,
-    #[serde(borrow)]
-    project_hash: Raw<'a>,
-    #[serde(borrow)]
-    start_time: Raw<'a>,
-    #[serde(borrow)]
-    last_updated: Raw<'a>,
-    #[serde(borrow)]
-    kind: Raw<'a>,
-    #[serde(rename = "directories")]
-    _directories: Option<IgnoredAny>,
-    #[serde(rename = "summary")]
-    _summary: Option<IgnoredAny>,
-    #[serde(rename = "messages")]
-    _messages: Option<IgnoredAny>,
-}
-
-impl KnownHeader<'_> {
-    fn is_proven(&self) -> bool {
-        let is_hash = text(self.project_hash).is_some_and(|hash| {
-            let hash = hash.decode_lossy();
-            hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-        });
-        let is_role = text(self.kind).is_none_or(|kind| kind.is("main") || kind.is("subagent"));
-        is_hash && is_role && text(self.session_id).is_some() && tape_time(self.start_time).is_some() && text(self.last_updated).is_some()
-    }
-}
-
-/// A message. No known version writes other fields into one.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct KnownMessage<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Raw<'a>,
-    #[serde(rename = "id")]
-    _id: IgnoredAny,
-    #[serde(rename = "timestamp")]
-    _timestamp: IgnoredAny,
-    #[serde(rename = "content")]
-    _content: IgnoredAny,
-    #[serde(rename = "displayContent")]
-    _display_content: Option<IgnoredAny>,
-    #[serde(rename = "thoughts")]
-    _thoughts: Option<IgnoredAny>,
-    #[serde(rename = "tokens")]
-    _tokens: Option<IgnoredAny>,
-    #[serde(rename = "model")]
-    _model: Option<IgnoredAny>,
-    #[serde(rename = "toolCalls")]
-    _tool_calls: Option<IgnoredAny>,
-}
-
-/// True for a message of the known types without unknown fields.
-fn is_known_message(message: &str) -> bool {
-    let kinds = ["user", "gemini", "info", "warning", "error"];
-    parse::<KnownMessage<'_>>(message).is_ok_and(|message| text(message.kind).is_some_and(|kind| kinds.iter().any(|known| kind.is(known))))
-}
-
-/// What detection looks at in a header or a message line.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Probe<'a> {
-    #[serde(borrow)]
-    session_id: Raw<'a>,
-    #[serde(borrow)]
-    start_time: Raw<'a>,
-    #[serde(borrow)]
-    last_updated: Raw<'a>,
-    #[serde(borrow)]
-    kind: Raw<'a>,
-    messages: Option<IgnoredAny>,
-    #[serde(rename = "type", borrow)]
-    message_type: Raw<'a>,
-    thoughts: Option<IgnoredAny>,
-    tokens: Option<IgnoredAny>,
-}
-
-impl Probe<'_> {
-    fn is_header(&self) -> bool {
-        text(self.session_id).is_some() && text(self.start_time).is_some() && text(self.last_updated).is_some()
-    }
-
-    fn is_message(&self) -> bool {
-        text(self.message_type).is_some_and(|kind| kind.is("gemini")) && self.thoughts.is_some() && self.tokens.is_some()
-    }
-}
-
 /// What a head turns out to be.
 struct Found<'h> {
     form: Form,
     mark: &'static str,
-    /// The header's JSON, completed where the head ends inside the document.
+    /// The header's JSON, completed where it is the beginning of a document.
     header: Option<String>,
-    /// The text from the first message on, for documents.
+    /// The text from the first message on, in documents.
     messages: &'h str,
+}
+
+fn found(form: Form, mark: &'static str) -> Found<'static> {
+    Found { form, mark, header: None, messages: "" }
 }
 
 fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     let source = head.text().trim_start();
     if source.starts_with('[') {
-        let form = list_form(source)?;
-        let mark = if form == Form::Saved { SAVED } else { TYPED_LOG };
-        return Some(Found { form, mark, header: None, messages: "" });
+        return list_form(source);
     }
     if !source.starts_with('{') {
         return None;
     }
+    let mut index = Index::default();
     for line in head.lines() {
-        match parse::<Probe<'_>>(line) {
-            Ok(probe) if probe.is_header() && probe.messages.is_none() => {
-                return Some(Found { form: Form::Lines, mark: HEADER, header: Some(line.to_owned()), messages: "" });
-            }
-            Ok(probe) if probe.is_message() => {
-                return Some(Found { form: Form::Lines, mark: MESSAGE, header: None, messages: "" });
-            }
-            Ok(probe) if !probe.is_header() => {}
-            _ => break,
+        // A document may lie on many lines.
+        let Ok(value) = parse(line, &mut index) else { break };
+        let record = Record::of(value);
+        if is_header(&record, value) {
+            let lines = Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) };
+            return if record.messages.is_some() { document_form(source) } else { Some(lines) };
+        }
+        if word(record.kind) == "gemini" && record.thoughts.is_some() && record.tokens.is_some() {
+            return Some(found(Form::Lines, MESSAGE));
         }
     }
     document_form(source)
+}
+
+fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
+    text(record.session_id).is_some() && text(record.start_time).is_some() && text(value.member("lastUpdated")).is_some()
 }
 
 /// A document is recognised by what stands before its messages, so that it need not be in the head as a whole.
@@ -171,12 +90,14 @@ fn document_form(source: &str) -> Option<Found<'_>> {
     if let Some((before, list)) = split_at_key(source, "\"history\"")
         && before.trim_end() == "{"
     {
-        return (list_form(list)? == Form::Saved).then_some(Found { form: Form::Saved, mark: SAVED, header: None, messages: "" });
+        return list_form(list).filter(|found| found.form == Form::Saved);
     }
     let (before, messages) = split_at_key(source, "\"messages\"")?;
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
-    let is_header = parse::<Probe<'_>>(&header).ok()?.is_header() && messages.starts_with('[');
-    is_header.then_some(Found { form: Form::Document, mark: DOCUMENT, header: Some(header), messages })
+    let mut index = Index::default();
+    let value = parse(&header, &mut index).ok()?;
+    let is_document = is_header(&Record::of(value), value) && messages.starts_with('[');
+    is_document.then(|| Found { form: Form::Document, mark: DOCUMENT, header: Some(header.clone()), messages })
 }
 
 /// The text before the first such key, and its value's text.
@@ -187,28 +108,27 @@ fn split_at_key<'t>(source: &'t str, key: &str) -> Option<(&'t str, &'t str)> {
 }
 
 /// What a list is, by its first element.
-fn list_form(list: &str) -> Option<Form> {
-    let first = elements(list).next()?;
-    if let Ok(typed) = parse::<Typed<'_>>(first)
-        && text(typed.session_id).is_some()
-        && text(typed.message).is_some()
-        && memmem::find(first.as_bytes(), b"\"messageId\"").is_some()
-    {
-        return Some(Form::TypedLog);
+fn list_form(list: &str) -> Option<Found<'static>> {
+    let mut index = Index::default();
+    let first = parse(elements(list).next()?, &mut index).ok()?;
+    let typed = Typed::of(first);
+    if text(typed.session_id).is_some() && text(typed.message).is_some() && typed.message_id.is_some() {
+        return Some(found(Form::TypedLog, TYPED_LOG));
     }
-    let turn = parse::<Turn<'_>>(first).ok()?;
-    let role = text(turn.role)?;
-    ((role.is("user") || role.is("model")) && turn.parts.is_some_and(is_array)).then_some(Form::Saved)
+    let turn = Turn::of(first);
+    let is_turn = matches!(word(turn.role), "user" | "model") && turn.parts.is_some_and(Value::is_array);
+    is_turn.then(|| found(Form::Saved, SAVED))
 }
 
-/// The elements of a list, as far as the text goes.
+/// The texts of a list's elements, as far as the list goes.
 fn elements(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = list.strip_prefix('[').unwrap_or_default();
     std::iter::from_fn(move || {
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
-        let value = values.next()?.ok()?;
-        rest = rest[values.byte_offset()..].trim_start().trim_start_matches(',');
-        Some(value.get())
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        let (element, after) = rest.split_at_checked(values.byte_offset())?;
+        rest = after.trim_start().trim_start_matches(',');
+        Some(element)
     })
 }
 
@@ -228,30 +148,27 @@ pub(super) fn form(head: &Head<'_>) -> Form {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
     let Some(found) = find(head) else { return identity };
-    let probe: Probe<'_> = found.header.as_deref().and_then(|header| parse(header).ok()).unwrap_or_default();
-    identity.session_id = text(probe.session_id).map(|id| id.decode_lossy().into_owned());
-    identity.start = tape_time(probe.start_time).map(|time| time.into_owned());
-    if text(probe.kind).is_some_and(|kind| kind.is("subagent")) {
-        identity.agent_id = identity.session_id.clone();
-    }
-    identity.schema = schema(head, &found);
+    identity.schema = match found.form {
+        Form::TypedLog => Some(revisions::TYPED_LOG),
+        Form::Saved => Some(revisions::SAVED_CONVERSATION),
+        Form::Lines | Form::Document => None,
+    };
+    let mut index = Index::default();
+    let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
+    let record = Record::of(header);
+    let owned = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned());
+    identity.session_id = owned(record.session_id);
+    identity.agent_id = identity.session_id.clone().filter(|_| word(record.role) == "subagent");
+    identity.start = tape_time(record.start_time).map(|time| time.into_owned());
+    identity.schema = if is_known_header(header) { schema(head, &found, &record) } else { None };
     identity
 }
 
-/// The schema that the structure proves: the form, and no field in sight that no known version writes.
-fn schema(head: &Head<'_>, found: &Found<'_>) -> Option<&'static str> {
-    match found.form {
-        Form::TypedLog => return Some(revisions::TYPED_LOG),
-        Form::Saved => return Some(revisions::SAVED_CONVERSATION),
-        Form::Lines | Form::Document => {}
-    }
-    let header = found.header.as_deref().and_then(|header| parse::<KnownHeader<'_>>(header).ok())?;
-    if !header.is_proven() {
-        return None;
-    }
+/// The schema that the structure proves, where no message in sight has what no known version writes.
+fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'static str> {
     if found.form == Form::Lines {
         let mut messages = head.lines().filter(|line| line.starts_with("{\"id\"")).take(LOOKED_AT);
-        return (header.kind.is_some() && messages.all(is_known_message)).then_some(revisions::LINES);
+        return (header.role.is_some() && messages.all(is_known_message)).then_some(revisions::LINES);
     }
     if !elements(found.messages).take(LOOKED_AT).all(is_known_message) {
         return None;
@@ -263,4 +180,18 @@ fn schema(head: &Head<'_>, found: &Found<'_>) -> Option<&'static str> {
         (true, false) => revisions::DOCUMENT_CALLS,
         (true, true) => revisions::DOCUMENT_EDITS,
     })
+}
+
+fn is_known_header(header: Value<'_>) -> bool {
+    let is_hash = |hash: &str| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    header.members().all(|(name, _)| HEADER_FIELDS.contains(&name))
+        && is_hash(word(header.member("projectHash")))
+        && matches!(word(header.member("kind")), "" | "main" | "subagent")
+        && tape_time(header.member("startTime")).is_some()
+}
+
+fn is_known_message(message: &str) -> bool {
+    let mut index = Index::default();
+    let Ok(message) = parse(message, &mut index) else { return false };
+    message.members().all(|(name, _)| MESSAGE_FIELDS.contains(&name)) && MESSAGE_TYPES.contains(&word(message.member("type")))
 }

@@ -4,26 +4,25 @@ use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
-use serde_json::value::RawValue;
 
 use super::convert::Converter;
 use super::descriptor::rule;
-use super::schema::{Document, Message, Saved, Turn, Typed};
-use crate::kit::json::{is_object, parse, read, text};
+use super::schema::{Record, Turn, Typed};
+use crate::kit::value::{Value, text, word};
 
 impl Converter {
     /// Converts a whole-file log: its header, then a record a message.
-    pub fn session_document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let document: Document<'_> = parse(source)?;
+    pub fn session_document(&mut self, document: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let header = Record::of(document);
+        let Some(messages) = header.messages.filter(|messages| messages.is_array()) else {
+            return Err(Fault::malformed("/messages", "a list of messages", header.messages.map_or("none", Value::raw)));
+        };
         out.begin();
-        self.header(&document.header(), out)?;
+        self.header(&header, out)?;
         out.settle(Outcome::Mapped);
-        for (n, message) in document.messages.iter().enumerate() {
+        for (n, message) in messages.elements().enumerate() {
             let base = format!("/messages/{n}");
-            self.record_of(message, out, |converter, out| {
-                let message: Message<'_> = read(message, &base, "a message")?;
-                converter.message(&message, &base, out)
-            })?;
+            self.record_of(message, &base, out, |converter, out| converter.message(&Record::of(message), &base, out))?;
         }
         Ok(())
     }
@@ -31,37 +30,37 @@ impl Converter {
     /// Converts one record of a document, and applies the policy to what is wrong with it.
     fn record_of(
         &mut self,
-        raw: &RawValue,
+        record: Value<'_>,
+        base: &str,
         out: &mut Emitter,
         convert: impl FnOnce(&mut Self, &mut Emitter) -> Result<Outcome, Fault>,
     ) -> Result<(), Fault> {
         out.begin();
-        match convert(self, out) {
+        let outcome = if record.is_object() { convert(self, out) } else { Err(Fault::malformed(base, "an object", record.raw())) };
+        match outcome {
             Ok(outcome) => {
                 out.settle(outcome);
                 Ok(())
             }
-            Err(fault) => out.settle_fault(fault, raw.get()),
+            Err(fault) => out.settle_fault(fault, record.raw()),
         }
     }
 
     /// Converts `logs.json`: what was typed at the terminal, commands of the terminal included.
-    pub fn typed_log(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let entries: Vec<&RawValue> = parse(source)?;
-        for (n, entry) in entries.iter().enumerate() {
-            self.record_of(entry, out, |converter, out| {
-                let base = format!("/{n}");
-                let typed: Typed<'_> = read(entry, &base, "an entry of the log")?;
-                match text(typed.kind) {
-                    Some(kind) if kind.is("user") => {}
-                    kind => return Err(Fault::unrecognized(&kind.map(|kind| kind.decode_lossy()).unwrap_or_default())),
+    pub fn typed_log(&mut self, entries: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        for (n, entry) in entries.elements().enumerate() {
+            let base = format!("/{n}");
+            self.record_of(entry, &base, out, |converter, out| {
+                let typed = Typed::of(entry);
+                if word(typed.kind) != "user" {
+                    return Err(Fault::unrecognized(word(typed.kind)));
                 }
                 let said = text(typed.message).ok_or_else(|| Fault::malformed(format!("{base}/message"), "text", "none"))?;
                 let session = text(typed.session_id).map(|id| id.decode_lossy());
                 out.source(session.as_deref(), None);
                 converter.enter(typed.timestamp, None, out);
                 let said = MsgIn { role: Role::User, text: Some(said), synthetic: false, attachments: Vec::new() };
-                converter.emit(said, Pointer::Item("", n), out)?;
+                converter.emit(said, Pointer::At(&format!("{base}/message")), out)?;
                 Ok(Outcome::Mapped)
             })?;
         }
@@ -69,44 +68,29 @@ impl Converter {
     }
 
     /// Converts a saved conversation: a list of turns, since 0.36.0 inside an object.
-    pub fn saved_conversation(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let whole: &RawValue = parse(source)?;
-        let (turns, path): (Vec<&RawValue>, _) = if is_object(whole) {
-            (parse::<Saved<'_>>(whole.get())?.history, "/history")
-        } else {
-            (parse(whole.get())?, "")
+    pub fn saved_conversation(&mut self, document: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let (turns, path) = match document.member("history") {
+            Some(history) => (history, "/history"),
+            None => (document, ""),
         };
-        for (n, turn) in turns.iter().enumerate() {
-            self.record_of(turn, out, |converter, out| converter.turn(turn, &format!("{path}/{n}"), out))?;
+        for (n, turn) in turns.elements().enumerate() {
+            let base = format!("{path}/{n}");
+            self.record_of(turn, &base, out, |converter, out| converter.turn(&Turn::of(turn), &base, out))?;
         }
         Ok(())
     }
 
     /// Converts a turn of a saved conversation as the message that it would be in a log.
-    fn turn(&mut self, raw: &RawValue, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let turn: Turn<'_> = read(raw, base, "a turn")?;
-        let kind = match text(turn.role) {
-            Some(role) if role.is("user") => "\"user\"",
-            Some(role) if role.is("model") => "\"gemini\"",
-            role => return Err(Fault::unrecognized(&role.map(|role| role.decode_lossy()).unwrap_or_default())),
-        };
-        let kind: &RawValue = parse(kind)?;
+    fn turn(&mut self, turn: &Turn<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         out.stamp(Stamp::default());
-        let message = Message {
-            id: None,
-            timestamp: None,
-            kind: Some(kind),
-            content: turn.parts,
-            display_content: None,
-            thoughts: None,
-            tokens: None,
-            model: None,
-            tool_calls: None,
-        };
         let before = self.event_count();
-        let name = self.say(&message, base, None, out)?;
-        let nothing = Outcome::Bookkeeping { record: name, rule: rule::EMPTY };
+        let message = Record { content: turn.parts, ..Record::default() };
+        let role = match word(turn.role) {
+            "user" => self.user(&message, base, "/parts", None, out).map(|()| "user")?,
+            "model" => self.model(&message, base, "/parts", None, out).map(|()| "model")?,
+            other => return Err(Fault::unrecognized(other)),
+        };
+        let nothing = Outcome::Bookkeeping { record: role, rule: rule::EMPTY };
         Ok(if self.event_count() > before { Outcome::Mapped } else { nothing })
     }
 }
-

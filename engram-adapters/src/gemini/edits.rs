@@ -9,9 +9,10 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::Converter;
+use super::parts::spelling;
 use super::schema::{Call, FileArgs, FileChange};
-use crate::kit::json::{Raw, boolean, filled_text, is_object, read, text};
-use crate::kit::spans::{ChangedSpan, Rewrite, whole_range};
+use crate::kit::spans::{ChangedSpan, Rewrite};
+use crate::kit::value::{Field, filled_text, is_true, text, word};
 
 /// A file before and after a call.
 pub(super) struct Change<'a> {
@@ -24,36 +25,28 @@ pub(super) struct Change<'a> {
 
 /// True for the tools that edit files.
 fn is_edit(call: &Call<'_>) -> bool {
-    text(call.name).is_some_and(|tool| tool.is("replace") || tool.is("write_file"))
-}
-
-fn succeeded(call: &Call<'_>) -> bool {
-    text(call.status).is_some_and(|status| status.is("success"))
+    matches!(word(call.name), "replace" | "write_file")
 }
 
 /// The changes that a turn's calls report, each at its call's place. Only calls that did what they were asked count: a cancelled
 /// one reports what it would have done.
-pub(super) fn changes<'a>(calls: &[Call<'a>], is_open: impl Fn(&Call<'_>) -> bool, path: &str) -> Result<Vec<Option<Change<'a>>>, Fault> {
+pub(super) fn changes<'a>(calls: &[Call<'a>], is_open: impl Fn(&Call<'_>) -> bool) -> Vec<Option<Change<'a>>> {
     let mut changes: Vec<Option<Change<'a>>> = Vec::new();
     for (n, call) in calls.iter().enumerate() {
-        let Some(display) = call.display.filter(|display| is_object(display) && is_edit(call) && succeeded(call) && is_open(call)) else {
+        let Some(display) = call.display.filter(|display| display.is_object() && is_edit(call) && call.succeeded() && is_open(call)) else {
             continue;
         };
-        let file: FileChange<'a> = read(display, &format!("{path}/{n}/resultDisplay"), "a file's change")?;
-        let spelled = |raw: Raw<'_>| raw.map(|raw| raw.get().len());
-        let twin = changes.iter_mut().flatten().rev().find(|earlier| {
-            text(earlier.file.file_path).zip(text(file.file_path)).is_some_and(|(one, other)| one.decode_lossy() == other.decode_lossy())
-        });
-        let contested = twin.is_some_and(|earlier| {
-            let same = spelled(earlier.file.original) == spelled(file.original)
-                && earlier.file.original.map(|raw| raw.get()) == file.original.map(|raw| raw.get());
-            earlier.contested |= same;
+        let file = FileChange::of(display);
+        let before = changes.iter_mut().flatten().rfind(|before| spelling(before.file.file_path) == spelling(file.file_path));
+        let contested = before.is_some_and(|before| {
+            let same = spelling(before.file.original) == spelling(file.original);
+            before.contested |= same;
             same
         });
         changes.resize_with(n, || None);
         changes.push(Some(Change { file, contested }));
     }
-    Ok(changes)
+    changes
 }
 
 impl Converter {
@@ -62,18 +55,19 @@ impl Converter {
         &mut self,
         call: &Call<'_>,
         tool: Text<'_>,
-        change: Option<Change<'_>>,
+        change: Option<&Change<'_>>,
         path: &str,
         n: usize,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        if !is_edit(call) || !succeeded(call) {
+        if !is_edit(call) || !call.succeeded() {
             return Ok(());
         }
-        let Some(args) = call.args else { return Ok(()) };
-        let args: FileArgs<'_> = read(args, &format!("{path}/{n}/args"), "the arguments of an edit")?;
+        let args = call.args.map(FileArgs::of).unwrap_or_default();
         match change {
-            Some(change) if !change.contested => self.whole_file(call, tool, &args, &change.file, Pointer::Field(path, n, "/resultDisplay"), out),
+            Some(change) if !change.contested => {
+                self.whole_file(call, tool, &args, &change.file, Pointer::Field(path, n, "/resultDisplay"), out)
+            }
             change => self.snippet(call, tool, &args, change.is_some(), Pointer::Field(path, n, "/args"), out),
         }
     }
@@ -91,7 +85,7 @@ impl Converter {
         let Some(file) = text(change.file_path).or_else(|| text(args.file_path)) else {
             return Err(Fault::malformed("/resultDisplay/filePath", "a path", "none"));
         };
-        let creates = boolean(change.is_new_file).unwrap_or(false);
+        let creates = is_true(change.is_new_file);
         let (Some(before), Some(after)) = (text(change.original).or(Some(Text::Plain(""))), text(change.new)) else {
             return Err(Fault::malformed("/resultDisplay/newContent", "the text of a file", "none"));
         };
@@ -155,8 +149,6 @@ impl Converter {
         edit.after_anchor_hashes = edit.after_hash.map(|_| anchors(&new)).unwrap_or_default();
         if !writes && creates {
             // `replace` without an old text makes a file of exactly the new text, and says so.
-            edit.after_range = Some(whole_range(&new));
-            edit.before_range = Some(whole_range(""));
             edit.file_after_hash = edit.after_hash;
             ChangedSpan::whole("", &new).describe(&mut edit);
             return self.emit(edit, pointer, out);
@@ -172,13 +164,12 @@ impl Converter {
 
 /// True when the result of a `write_file` says that the file is new.
 fn says_created(call: &Call<'_>) -> bool {
-    let mut outputs = call.result.iter().flatten().filter_map(|part| part.response.as_ref()?.response.as_ref()?.output);
-    outputs.any(|output| output.get().starts_with("\"Successfully created"))
+    word(call.output()).starts_with("Successfully created")
 }
 
 /// The call's own replacement, where it leads to the text after.
 fn rewritten<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<Rewrite<'t>> {
-    let decoded = |raw: Raw<'_>| text(raw).and_then(|text| text.decode().ok().map(|text| text.replace("\r\n", "\n")));
+    let decoded = |field: Field<'_>| text(field).and_then(|text| text.decode().ok().map(|text| text.replace("\r\n", "\n")));
     let (old, new) = (decoded(args.old_string)?, decoded(args.new_string)?);
     let mut rewrite = Rewrite::new(before);
     rewrite.replace(&old, &new, true);

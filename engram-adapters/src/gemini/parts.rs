@@ -4,16 +4,18 @@ use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Usage};
-use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
 
 use super::convert::Converter;
 use super::heard::{Reading, text_key, thought_key};
-use super::schema::{Blob, Message, Part, Thought, Tokens};
+use super::schema::{Blob, FunctionCall, FunctionResponse, Part, Record, Thought, Tokens, parts};
 use crate::kit::correlate::key;
-use crate::kit::json::{Raw, boolean, filled_text, read, text};
+use crate::kit::media::base64_hash;
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+
+/// How the context begins that the harness puts before the first prompt.
+pub(super) const SESSION_CONTEXT: &str = "<session_context>";
 
 /// What the harness writes in the user's place begins with one of these.
 const HARNESS_TEXTS: &[&str] = &[
@@ -26,6 +28,8 @@ const HARNESS_TEXTS: &[&str] = &[
     "\\nContent from @",
     "\\n--- End of content ---",
     "System: Please continue.",
+    // The request for a summary, which 0.4.1 recorded as a prompt.
+    "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
 ];
 
 /// The path of a field of the record, or of a message inside it.
@@ -45,30 +49,41 @@ impl Converter {
     /// Says what a message says, and gives its type. `reading` is the history that it is part of, where one is written again.
     pub fn say(
         &mut self,
-        message: &Message<'_>,
+        message: &Record<'_>,
         base: &str,
         reading: Option<&mut Reading>,
         out: &mut Emitter,
     ) -> Result<&'static str, Fault> {
-        let kind = text(message.kind).ok_or_else(|| Fault::malformed(under(base, "/type"), "a message type", "none"))?;
-        match &*kind.decode_lossy() {
-            "user" => self.user(message, base, reading, out).map(|()| "user"),
-            "gemini" => self.model(message, base, reading, out).map(|()| "gemini"),
+        match word(message.kind) {
+            "user" => self.user(message, base, "/content", reading, out).map(|()| "user"),
+            "gemini" => self.model(message, base, "/content", reading, out).map(|()| "gemini"),
             "info" => self.notice("info", message, base, reading, out).map(|()| "info"),
             "warning" => self.notice("warning", message, base, reading, out).map(|()| "warning"),
             "error" => self.notice("error", message, base, reading, out).map(|()| "error"),
+            "" => Err(Fault::malformed(under(base, "/type"), "a message type", "none")),
             other => Err(Fault::unrecognized(other)),
         }
     }
 
-    fn user(&mut self, message: &Message<'_>, base: &str, mut reading: Option<&mut Reading>, out: &mut Emitter) -> Result<(), Fault> {
-        let path = under(base, "/content");
+    /// What a person, or the harness in a person's place, says. `field` leads to the content.
+    pub fn user(
+        &mut self,
+        message: &Record<'_>,
+        base: &str,
+        field: &'static str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let path = under(base, field);
         let Some(content) = message.content else { return Ok(()) };
-        if let Some(text) = Text::of(content) {
+        if let Some(text) = content.text() {
             return self.user_text(text, false, reading, Pointer::At(&path), out);
         }
-        let parts: Vec<Part<'_>> = read(content, &path, "text or a list of parts")?;
-        let typed = typed_texts(message.display_content)?;
+        if !content.is_array() {
+            return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+        }
+        let parts: Vec<Part<'_>> = parts(Some(content)).collect();
+        let typed: Vec<Text<'_>> = super::schema::parts(message.display_content).filter_map(|part| text(part.text)).collect();
         let answers = parts.iter().any(|part| part.response.is_some());
         if !typed.is_empty() && !parts.iter().any(|part| text(part.text).is_some_and(|said| typed.iter().any(|text| same(*text, said)))) {
             for text in &typed {
@@ -78,14 +93,14 @@ impl Converter {
         }
         for (n, part) in parts.iter().enumerate() {
             let reading = reading.as_deref_mut();
-            if let Some(response) = &part.response {
-                self.response(response, &parts, Pointer::Field(&path, n, "/functionResponse"), out)?;
+            if let Some(response) = part.response {
+                self.response(FunctionResponse::of(response), &parts, Pointer::Field(&path, n, "/functionResponse"), out)?;
             } else if let Some(said) = text(part.text) {
                 let put_in = !typed.is_empty() && !typed.iter().any(|text| same(*text, said));
                 self.user_text(said, put_in, reading, Pointer::Field(&path, n, "/text"), out)?;
-            } else if let Some(blob) = part.inline_data.as_ref().or(part.file_data.as_ref()) {
+            } else if let Some(blob) = part.inline_data.or(part.file_data) {
                 // A file beside a result belongs to the result.
-                if !answers && self.is_news(key(("file", raw_str(blob.data), raw_str(blob.uri))), reading) {
+                if !answers && self.is_news(key(("file", blob.raw())), reading) {
                     let said = MsgIn { role: Role::User, text: None, synthetic: self.in_subagent, attachments: vec![attachment(blob)] };
                     self.emit(said, Pointer::Item(&path, n), out)?;
                 }
@@ -119,57 +134,64 @@ impl Converter {
         self.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer, out)
     }
 
-    fn model(&mut self, message: &Message<'_>, base: &str, mut reading: Option<&mut Reading>, out: &mut Emitter) -> Result<(), Fault> {
+    /// What the model says, thinks and calls. `field` leads to the content.
+    pub fn model(
+        &mut self,
+        message: &Record<'_>,
+        base: &str,
+        field: &'static str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
         self.change_model(message.model, base, out)?;
-        let id = raw_str(message.id);
-        for (n, thought) in message.thoughts.iter().flatten().enumerate() {
-            let spelled = spell(thought);
+        let id = spelling(message.id);
+        for (n, thought) in message.thoughts.into_iter().flat_map(Value::elements).enumerate() {
+            let spelled = spell(&Thought::of(thought));
             let fact = ("thought", id, n, text_key("thought", Text::Token(&spelled)));
             if spelled.len() > 2 && self.first(fact) && self.is_news(thought_key(Text::Token(&spelled)), reading.as_deref_mut()) {
                 let path = under(base, "/thoughts");
                 self.reasoning(Text::Token(&spelled), message, Pointer::Item(&path, n), out)?;
             }
         }
-        let path = under(base, "/content");
-        match message.content {
-            Some(content) if Text::of(content).is_some() => {
-                let said = Text::Token(content.get());
-                let news = !said.is_empty() && self.first(("text", id, content.get()));
+        let path = under(base, field);
+        match (text(message.content), message.content) {
+            (Some(said), Some(content)) => {
+                let news = !said.is_empty() && self.first(("text", id, content.raw()));
                 if news && self.is_news(text_key("model", said), reading.as_deref_mut()) {
                     self.answer(said, message, Pointer::At(&path), out)?;
                 }
             }
-            Some(content) => self.model_parts(content, message, &path, reading.as_deref_mut(), out)?,
-            None => {}
+            (None, Some(content)) => self.model_parts(content, message, &path, reading.as_deref_mut(), out)?,
+            (_, None) => {}
         }
-        if let Some(tokens) = &message.tokens {
-            let spent: Tokens<'_> = read(tokens, &under(base, "/tokens"), "token counts")?;
-            if self.first(("usage", id, tokens.get())) {
-                self.usage(&spent, message.model, &under(base, "/tokens"), out)?;
-            }
+        if let Some(tokens) = message.tokens.filter(|tokens| self.first(("usage", id, tokens.raw()))) {
+            self.usage(&Tokens::of(tokens), message.model, &under(base, "/tokens"), out)?;
         }
-        match &message.tool_calls {
-            Some(calls) => self.calls(calls, &under(base, "/toolCalls"), out),
+        match message.tool_calls {
+            Some(calls) if calls.is_array() => self.calls(calls, &under(base, "/toolCalls"), out),
+            Some(calls) => Err(Fault::malformed(under(base, "/toolCalls"), "a list of calls", calls.raw())),
             None => Ok(()),
         }
     }
 
     fn model_parts(
         &mut self,
-        content: &RawValue,
-        message: &Message<'_>,
+        content: Value<'_>,
+        message: &Record<'_>,
         path: &str,
         mut reading: Option<&mut Reading>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let parts: Vec<Part<'_>> = read(content, path, "text or a list of parts")?;
-        for (n, part) in parts.iter().enumerate() {
+        if !content.is_array() {
+            return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+        }
+        for (n, part) in parts(Some(content)).enumerate() {
             let reading = reading.as_deref_mut();
-            if let Some(call) = &part.call {
-                self.function_call(call, reading, Pointer::Field(path, n, "/functionCall"), out)?;
+            if let Some(call) = part.call {
+                self.function_call(&FunctionCall::of(call), reading, Pointer::Field(path, n, "/functionCall"), out)?;
             } else if let Some(said) = text(part.text) {
                 let pointer = Pointer::Field(path, n, "/text");
-                let is_thought = boolean(part.thought) == Some(true);
+                let is_thought = is_true(part.thought);
                 let heard = if is_thought { thought_key(said) } else { text_key("model", said) };
                 if said.is_empty() || !self.is_news(heard, reading) {
                     continue;
@@ -182,35 +204,35 @@ impl Converter {
         Ok(())
     }
 
-    fn reasoning(&mut self, text: Text<'_>, message: &Message<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn reasoning(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let channel = Some(Channel::Reasoning);
         let said = MsgOut { text: Some(text), channel, model: self::text(message.model), ..MsgOut::default() };
         self.emit(said, pointer, out)
     }
 
-    fn answer(&mut self, text: Text<'_>, message: &Message<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn answer(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.emit(MsgOut { text: Some(text), model: self::text(message.model), ..MsgOut::default() }, pointer, out)
     }
 
-    fn usage(&mut self, tokens: &Tokens<'_>, model: Raw<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+    fn usage(&mut self, tokens: &Tokens<'_>, model: Field<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
         let tokens = engram_core::event::Tokens {
-            input: tokens.input.and_then(Number::of),
-            output: tokens.output.and_then(Number::of),
-            cache_read: tokens.cached.and_then(Number::of),
+            input: number(tokens.input),
+            output: number(tokens.output),
+            cache_read: number(tokens.cached),
             cache_write: None,
-            reasoning: tokens.thoughts.and_then(Number::of),
-            total: tokens.total.and_then(Number::of),
+            reasoning: number(tokens.thoughts),
+            total: number(tokens.total),
         };
         self.emit(Meta::Usage(Usage { model: text(model), tokens, cost_usd: None }), Pointer::At(path), out)
     }
 
-    fn change_model(&mut self, model: Raw<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(model) = model.filter(|model| filled_text(Some(model)).is_some()) else { return Ok(()) };
-        if self.model.as_deref() == Some(model.get()) {
+    fn change_model(&mut self, model: Field<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(model) = model.filter(|model| filled_text(Some(*model)).is_some()) else { return Ok(()) };
+        if self.model.as_deref() == Some(model.raw()) {
             return Ok(());
         }
-        self.model = Some(model.get().to_owned());
-        let facts = SessionFacts { model: Text::of(model), ..SessionFacts::default() };
+        self.model = Some(model.raw().to_owned());
+        let facts = SessionFacts { model: model.text(), ..SessionFacts::default() };
         self.emit(Meta::Session(facts), Pointer::At(&under(base, "/model")), out)
     }
 
@@ -218,19 +240,17 @@ impl Converter {
     fn notice(
         &mut self,
         name: &'static str,
-        message: &Message<'_>,
+        message: &Record<'_>,
         base: &str,
         reading: Option<&mut Reading>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let path = under(base, "/content");
-        let said = match message.content {
-            Some(content) if Text::of(content).is_none() => {
-                return Err(Fault::malformed(path, "text", content.get()));
-            }
-            content => filled_text(content),
-        };
-        if !self.is_news(key((name, raw_str(message.content))), reading) {
+        if let Some(content) = message.content.filter(|content| content.text().is_none()) {
+            return Err(Fault::malformed(path, "text", content.raw()));
+        }
+        let said = filled_text(message.content);
+        if !self.is_news(key((name, spelling(message.content))), reading) {
             return Ok(());
         }
         let event = match name {
@@ -242,23 +262,13 @@ impl Converter {
     }
 }
 
-/// The texts of `displayContent`, a string or a list of parts.
-fn typed_texts(shown: Raw<'_>) -> Result<Vec<Text<'_>>, Fault> {
-    let Some(shown) = shown else { return Ok(Vec::new()) };
-    if let Some(text) = Text::of(shown) {
-        return Ok(vec![text]);
-    }
-    let parts: Vec<Part<'_>> = read(shown, "/displayContent", "text or a list of parts")?;
-    Ok(parts.into_iter().filter_map(|part| text(part.text)).collect())
-}
-
 fn same(one: Text<'_>, other: Text<'_>) -> bool {
     one.decode_lossy() == other.decode_lossy()
 }
 
 /// A thought as the model wrote it, spelled as a JSON string: the harness took `**subject** description` apart.
 fn spell(thought: &Thought<'_>) -> String {
-    let inner = |raw: Raw<'_>| match text(raw) {
+    let inner = |raw: Field<'_>| match text(raw) {
         Some(Text::Token(token)) => token[1..token.len() - 1].to_owned(),
         _ => String::new(),
     };
@@ -271,24 +281,24 @@ fn spell(thought: &Thought<'_>) -> String {
 }
 
 /// Keeps a part of a kind that this adapter does not know.
-fn unknown_part(content: &RawValue, n: usize, path: &str, out: &mut Emitter) -> Result<(), Fault> {
-    let parts: Vec<&RawValue> = read(content, path, "a list of parts")?;
-    let Some(part) = parts.get(n) else { return Ok(()) };
-    out.unrecognized_block("part", part.get(), Pointer::Item(path, n))
+fn unknown_part(content: Value<'_>, n: usize, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let Some(part) = content.elements().nth(n) else { return Ok(()) };
+    let name = part.members().next().map_or("part", |(name, _)| name);
+    out.unrecognized_block(name, part.raw(), Pointer::Item(path, n))
+}
+
+fn number(field: Field<'_>) -> Option<Number<'_>> {
+    field.and_then(|value| Number::of_str(value.raw()))
 }
 
 /// The source's spelling of a value, for telling values apart.
-pub(super) fn raw_str<'a>(raw: Raw<'a>) -> Option<&'a str> {
-    raw.map(RawValue::get)
+pub(super) fn spelling<'a>(field: Field<'a>) -> Option<&'a str> {
+    field.map(Value::raw)
 }
 
 /// A file beside a text, hashed.
-pub(super) fn attachment<'a>(blob: &Blob<'a>) -> Attachment<'a> {
-    let data = text(blob.data).map(|data| data.decode_lossy());
-    Attachment {
-        media_type: text(blob.media_type),
-        hash: data.as_ref().map(|data| Hash::of_bytes(data.as_bytes())),
-        bytes: data.as_ref().map(|data| data.len() as u64),
-        name: text(blob.uri).or_else(|| text(blob.name)),
-    }
+pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
+    let blob = Blob::of(blob);
+    let (hash, bytes) = blob.data.map(|data| base64_hash(word(Some(data)))).unzip();
+    Attachment { media_type: text(blob.media_type), hash, bytes, name: text(blob.uri).or_else(|| text(blob.name)) }
 }

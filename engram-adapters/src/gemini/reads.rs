@@ -8,9 +8,9 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::Converter;
-use super::schema::{Call, FileArgs};
-use crate::kit::json::{Raw, read, text, unsigned};
+use super::schema::{Call, FileArgs, parts};
 use crate::kit::spans::{line_count, whole_range};
+use crate::kit::value::{Field, text};
 
 /// What stands between the notice and the lines of a partial read (0.10.0 to 0.61.0).
 const CONTENT: &str = "--- FILE CONTENT (truncated) ---\n";
@@ -32,7 +32,7 @@ struct Lines<'t> {
 impl Converter {
     /// Converts what a call that succeeded read.
     pub fn read(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        if !text(call.status).is_some_and(|status| status.is("success")) {
+        if !call.succeeded() {
             return Ok(());
         }
         if tool.is("read_file") {
@@ -45,9 +45,10 @@ impl Converter {
     }
 
     fn read_file(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(args) = call.args else { return Ok(()) };
-        let args: FileArgs<'_> = read(args, &format!("{path}/{n}/args"), "the arguments of a read")?;
-        let (Some(file), Some(shown)) = (text(args.file_path), text(call.display)) else { return Ok(()) };
+        let args = call.args.map(FileArgs::of).unwrap_or_default();
+        let (Some(file), Some(shown)) = (text(args.file_path).or_else(|| text(args.absolute_path)), text(call.display)) else {
+            return Ok(());
+        };
         let mut event = CodeRead { call_id: text(call.id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
         let shown = shown.decode_lossy();
         let pointer = Pointer::Field(path, n, "/result");
@@ -55,9 +56,7 @@ impl Converter {
             // `Read image file: ...` gave the file in another form, `Skipped binary file: ...` gave nothing.
             return if shown.starts_with("Read ") { self.emit(event, pointer, out) } else { Ok(()) };
         }
-        let mut outputs = call.result.iter().flatten().filter_map(|part| part.response.as_ref()?.response.as_ref()?.output);
-        let output = outputs.next().and_then(|output| text(Some(output)));
-        let Some(Ok(output)) = output.map(|output| output.decode()) else { return self.emit(event, pointer, out) };
+        let Some(Ok(output)) = text(call.output()).map(|output| output.decode()) else { return self.emit(event, pointer, out) };
         let lines = if shown.is_empty() { whole_file(&output, &args) } else { partial(&output) };
         if let Some(lines) = lines {
             event.range = Some(lines.range);
@@ -72,7 +71,7 @@ impl Converter {
 
     /// Each file is a text of its own beside the result: `--- /path ---`, a blank line, the file, a blank line (up to 0.12.0).
     fn read_many_files(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        for (index, part) in call.result.iter().flatten().enumerate() {
+        for part in parts(call.result) {
             let Some(Ok(shown)) = text(part.text).map(|text| text.decode()) else { continue };
             let Some((file, content)) = shown.strip_prefix("--- ").and_then(|rest| rest.split_once(" ---\n\n")) else { continue };
             let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
@@ -87,7 +86,6 @@ impl Converter {
                 hash,
                 anchor_hashes: hash.map(|_| anchors(text)).unwrap_or_default(),
             };
-            let _ = index;
             self.emit(event, Pointer::Field(path, n, "/result"), out)?;
         }
         Ok(())
@@ -96,7 +94,7 @@ impl Converter {
 
 /// A read that gave the whole file as it is.
 fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
-    let from_start = |first: Raw<'_>, start: u64| first.is_none() || unsigned(first).is_some_and(|first| first <= start);
+    let from_start = |first: Field<'_>, start: u64| first.is_none_or(|first| first.unsigned().is_some_and(|first| first <= start));
     if !from_start(args.offset, 0) || !from_start(args.start_line, 1) || output.contains(DISCOVERED) {
         return None;
     }
@@ -129,7 +127,9 @@ mod tests {
     use super::*;
 
     fn shown(lines: &str, content: &str) -> String {
-        format!("\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines {lines} total lines.\nAction: ...\n\n{CONTENT}{content}")
+        format!(
+            "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines {lines} total lines.\nAction: ...\n\n{CONTENT}{content}"
+        )
     }
 
     #[test]

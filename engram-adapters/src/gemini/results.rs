@@ -7,13 +7,12 @@ use engram_core::event::{Artifact, Attachment, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
-use serde_json::value::RawValue;
 
 use super::convert::Converter;
-use super::parts::{attachment, raw_str};
-use super::schema::{Call, FunctionResponse, Part};
+use super::parts::{attachment, spelling};
+use super::schema::{Call, FunctionResponse, Part, Response, parts};
 use super::tools::TOOLS;
-use crate::kit::json::{Raw, text};
+use crate::kit::value::{Field, Value, text, word};
 
 /// What stands for a call that the user did not allow.
 const DENIED: &str = "User denied execution";
@@ -23,39 +22,38 @@ const CANCELLED: &str = "\"[Operation Cancelled]";
 /// The texts of one result, still in the source's spelling.
 #[derive(Default)]
 struct Said<'a> {
-    output: Vec<&'a RawValue>,
-    error: Vec<&'a RawValue>,
+    output: Vec<Value<'a>>,
+    error: Vec<Value<'a>>,
     attachments: Vec<Attachment<'a>>,
 }
 
 impl<'a> Said<'a> {
     fn take_response(&mut self, response: &FunctionResponse<'a>) {
-        let answer = response.response.as_ref();
-        self.output.extend(answer.and_then(|answer| answer.output));
-        self.error.extend(answer.and_then(|answer| answer.error));
-        for blob in response.parts.iter().flatten().filter_map(|part| part.inline_data.as_ref()) {
-            self.attachments.push(attachment(blob));
-        }
+        let answer = response.response.map(Response::of).unwrap_or_default();
+        self.output.extend(answer.output);
+        self.error.extend(answer.error);
+        let files = response.parts.into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data);
+        self.attachments.extend(files.map(attachment));
     }
 
     /// Takes what stands beside the response itself: texts that belong to it, and files.
     fn take_part(&mut self, part: &Part<'a>) {
         self.output.extend(part.text);
-        self.attachments.extend(part.inline_data.as_ref().or(part.file_data.as_ref()).map(attachment));
+        self.attachments.extend(part.inline_data.or(part.file_data).map(attachment));
     }
 }
 
 /// Several texts as one, each on its own lines; the source's spelling where there is one.
-fn joined<'a>(texts: &[&'a RawValue]) -> Option<Cow<'a, str>> {
+fn joined<'a>(texts: &[Value<'a>]) -> Option<Cow<'a, str>> {
     match texts {
         [] => None,
-        [one] if one.get().starts_with('"') => Some(Cow::Borrowed(one.get())),
+        [one] if one.text().is_some() => Some(Cow::Borrowed(one.raw())),
         many => {
             let inner: Vec<String> = many
                 .iter()
-                .map(|raw| match Text::of(raw) {
-                    Some(_) => raw.get()[1..raw.get().len() - 1].to_owned(),
-                    None => serde_json::to_string(raw.get()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default(),
+                .map(|value| match value.text() {
+                    Some(_) => word(Some(*value)).to_owned(),
+                    None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default(),
                 })
                 .collect();
             Some(Cow::Owned(format!("\"{}\"", inner.join("\\n"))))
@@ -67,22 +65,21 @@ impl Converter {
     /// Converts the outcome of a call.
     pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let mut said = Said::default();
-        for part in call.result.iter().flatten() {
-            match &part.response {
-                Some(response) => said.take_response(response),
-                None => said.take_part(part),
+        for part in parts(call.result) {
+            match part.response {
+                Some(response) => said.take_response(&FunctionResponse::of(response)),
+                None => said.take_part(&part),
             }
         }
         if said.output.is_empty() && said.error.is_empty() {
             // A call that never ran has no result, only what the terminal shows of it.
-            let failed = !text(call.status).is_some_and(|status| status.is("success"));
-            let shown = call.display.filter(|shown| Text::of(shown).is_some());
-            if failed { said.error.extend(shown) } else { said.output.extend(shown) }
+            let shown = call.display.filter(|shown| shown.text().is_some());
+            if call.succeeded() { said.output.extend(shown) } else { said.error.extend(shown) }
         }
-        let status = match &*text(call.status).map(|status| status.decode_lossy()).unwrap_or_default() {
+        let status = match word(call.status) {
             "success" => Some(Status::Ok),
             "error" => Some(Status::Error),
-            "cancelled" if said.error.iter().any(|text| text.get().contains(DENIED)) => Some(Status::Denied),
+            "cancelled" if said.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
             "cancelled" => Some(Status::Cancelled),
             _ => None,
         };
@@ -92,16 +89,16 @@ impl Converter {
     /// Converts a result in the form in which the model gets it. Files that stand beside it in the message belong to it.
     pub fn response(
         &mut self,
-        response: &FunctionResponse<'_>,
+        response: FunctionResponse<'_>,
         beside: &[Part<'_>],
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        if response.id.is_some() && !self.first(("result", raw_str(response.id))) {
+        if response.id.is_some() && !self.first(("result", spelling(response.id))) {
             return Ok(());
         }
         let mut said = Said::default();
-        said.take_response(response);
+        said.take_response(&response);
         if beside.iter().filter(|part| part.response.is_some()).count() == 1 {
             for part in beside.iter().filter(|part| part.inline_data.is_some() || part.file_data.is_some()) {
                 said.take_part(part);
@@ -109,8 +106,8 @@ impl Converter {
         }
         let status = match said.error.first() {
             None => Status::Ok,
-            Some(error) if error.get().contains(DENIED) => Status::Denied,
-            Some(error) if error.get().starts_with(CANCELLED) => Status::Cancelled,
+            Some(error) if error.raw().contains(DENIED) => Status::Denied,
+            Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
             Some(_) => Status::Error,
         };
         let Some(tool) = text(response.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
@@ -124,7 +121,7 @@ impl Converter {
         call_id: Option<Text<'_>>,
         status: Option<Status>,
         said: &Said<'_>,
-        display: Raw<'_>,
+        display: Field<'_>,
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
@@ -158,7 +155,7 @@ impl Converter {
 ///
 /// What the command itself printed could look the same, so the code counts only where the command's own output, which the
 /// terminal shows, holds no such line.
-fn exit_code(output: Option<&str>, shown: Raw<'_>) -> Option<i64> {
+fn exit_code(output: Option<&str>, shown: Field<'_>) -> Option<i64> {
     let shown = text(shown)?;
     if shown.decode_lossy().contains("Exit Code: ") {
         return None;

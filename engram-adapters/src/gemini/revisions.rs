@@ -22,16 +22,7 @@ const LOST: &str = "edit.parallel_lost";
 const DELEGATED: &str = "prompt.delegated";
 
 const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_read: Grade, code_edit: Grade) -> Coverage {
-    Coverage {
-        meta: Grade::Full,
-        msg_in,
-        msg_out: Grade::Full,
-        tool_call,
-        tool_result,
-        code_read,
-        code_edit,
-        span_link: Grade::None,
-    }
+    Coverage { meta: Grade::Full, msg_in, msg_out: Grade::Full, tool_call, tool_result, code_read, code_edit, span_link: Grade::None }
 }
 
 /// The claim that holds for every revision: that of the log of typed prompts.
