@@ -165,12 +165,15 @@ impl Converter {
         if self.change_session(changes.session_id, out) {
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
-        if let Some(messages) = changes.messages {
+        if let Some(messages) = changes.messages.filter(|messages| messages.raw() != "[]") {
             self.restate(messages, out)?;
             return Ok(self.outcome("messages", before, rule::RESTATED));
         }
-        let state = if changes.session_id.is_some() { rule::SESSION_ID } else { rule::CLOCK };
-        Ok(if self.events > before.0 { Outcome::Mapped } else { state })
+        let (record, rule) = match changes.session_id {
+            Some(_) => ("sessionId", rule::SAME_SESSION),
+            None => ("lastUpdated", rule::CLOCK),
+        };
+        Ok(if self.events > before.0 { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule } })
     }
 
     /// Reads a history that the harness writes again. It destroys nothing; what it holds beyond what was said is new.

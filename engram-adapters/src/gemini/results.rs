@@ -19,6 +19,9 @@ const DENIED: &str = "User denied execution";
 /// How a cancelled call answers.
 const CANCELLED: &str = "\"[Operation Cancelled]";
 
+/// The line that states how a command ended: always up to 0.30.1, from 0.31.0 on only where it is not 0.
+const EXIT_CODE: &str = "Exit Code: ";
+
 /// The texts of one result, still in the source's spelling.
 #[derive(Default)]
 struct Said<'a> {
@@ -156,13 +159,9 @@ impl Converter {
 /// What the command itself printed could look the same, so the code counts only where the command's own output, which the
 /// terminal shows, holds no such line.
 fn exit_code(output: Option<&str>, shown: Field<'_>) -> Option<i64> {
-    let shown = text(shown)?;
-    if shown.decode_lossy().contains("Exit Code: ") {
-        return None;
-    }
+    shown.filter(|shown| !shown.raw().contains(EXIT_CODE))?;
     let output = Text::Token(output?).decode_lossy();
-    let line = output.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "))?;
-    line.parse().ok()
+    output.lines().rev().find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
 }
 
 /// Where the harness put the whole output of which the result holds only a part.
