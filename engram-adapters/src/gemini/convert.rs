@@ -156,7 +156,7 @@ impl Converter {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
         }
         let time = changes.member("lastUpdated");
-        let changes = Record::of(changes);
+        let changes = Record::read(changes, "/$set")?;
         self.enter(time, None, out);
         let before = (self.events, self.repeats);
         if changes.summary.is_some() || changes.directories.is_some() {
@@ -178,15 +178,13 @@ impl Converter {
 
     /// Reads a history that the harness writes again. It destroys nothing; what it holds beyond what was said is new.
     fn restate(&mut self, messages: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        if !messages.is_array() {
-            return Err(Fault::malformed("/$set/messages", "a list of messages", messages.raw()));
-        }
         self.relogging = None;
         let mut reading = Reading::default();
         for (n, message) in messages.elements().enumerate() {
-            let message = Record::of(message);
+            let base = format!("/$set/messages/{n}");
+            let message = Record::read(message, &base)?;
             self.enter(message.timestamp, message.id, out);
-            self.say(&message, &format!("/$set/messages/{n}"), Some(&mut reading), out)?;
+            self.say(&message, &base, Some(&mut reading), out)?;
         }
         Ok(())
     }
@@ -267,7 +265,7 @@ impl Converter {
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| self.line(&Record::of(line), out));
+        let outcome = parse(source, &mut index).and_then(|line| self.line(&Record::read(line, "")?, out));
         self.index = index;
         outcome
     }

@@ -13,16 +13,14 @@ use crate::kit::value::{Value, text, word};
 impl Converter {
     /// Converts a whole-file log: its header, then a record a message.
     pub fn session_document(&mut self, document: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let header = Record::of(document);
-        let Some(messages) = header.messages.filter(|messages| messages.is_array()) else {
-            return Err(Fault::malformed("/messages", "a list of messages", header.messages.map_or("none", Value::raw)));
-        };
+        let header = Record::read(document, "")?;
+        let Some(messages) = header.messages else { return Err(Fault::malformed("/messages", "a list of messages", "none")) };
         out.begin();
         self.header(&header, out)?;
         out.settle(Outcome::Mapped);
         for (n, message) in messages.elements().enumerate() {
             let base = format!("/messages/{n}");
-            self.record_of(message, &base, out, |converter, out| converter.message(&Record::of(message), &base, out))?;
+            self.record_of(message, out, |converter, out| converter.message(&Record::read(message, &base)?, &base, out))?;
         }
         Ok(())
     }
@@ -31,13 +29,11 @@ impl Converter {
     fn record_of(
         &mut self,
         record: Value<'_>,
-        base: &str,
         out: &mut Emitter,
         convert: impl FnOnce(&mut Self, &mut Emitter) -> Result<Outcome, Fault>,
     ) -> Result<(), Fault> {
         out.begin();
-        let outcome = if record.is_object() { convert(self, out) } else { Err(Fault::malformed(base, "an object", record.raw())) };
-        match outcome {
+        match convert(self, out) {
             Ok(outcome) => {
                 out.settle(outcome);
                 Ok(())
@@ -50,8 +46,8 @@ impl Converter {
     pub fn typed_log(&mut self, entries: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         for (n, entry) in entries.elements().enumerate() {
             let base = format!("/{n}");
-            self.record_of(entry, &base, out, |converter, out| {
-                let typed = Typed::of(entry);
+            self.record_of(entry, out, |converter, out| {
+                let typed = Typed::read(entry, &base)?;
                 if word(typed.kind) != "user" {
                     return Err(Fault::unrecognized(word(typed.kind)));
                 }
@@ -75,7 +71,7 @@ impl Converter {
         };
         for (n, turn) in turns.elements().enumerate() {
             let base = format!("{path}/{n}");
-            self.record_of(turn, &base, out, |converter, out| converter.turn(&Turn::of(turn), &base, out))?;
+            self.record_of(turn, out, |converter, out| converter.turn(&Turn::read(turn, &base)?, &base, out))?;
         }
         Ok(())
     }

@@ -4,23 +4,22 @@
 //! some messages and without the details of calls. Texts have no ids of their own there, so the n-th time that a history holds a
 //! text is the n-th time that it was said.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use engram_core::text::Text;
 
-use crate::kit::correlate::key;
+use crate::kit::correlate::{KeyMap, key};
 
 /// How often each text was said, at twelve bytes a text.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    said: HashMap<u64, u32>,
+    said: KeyMap<u32>,
 }
 
 /// How often each text has come up in one reading of a history.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    seen: HashMap<u64, u32>,
+    seen: KeyMap<u32>,
 }
 
 impl Heard {

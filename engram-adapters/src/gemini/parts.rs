@@ -167,11 +167,7 @@ impl Converter {
         if let Some(tokens) = message.tokens.filter(|tokens| self.first(("usage", id, tokens.raw()))) {
             self.usage(&Tokens::of(tokens), message.model, &under(base, "/tokens"), out)?;
         }
-        match message.tool_calls {
-            Some(calls) if calls.is_array() => self.calls(calls, &under(base, "/toolCalls"), out),
-            Some(calls) => Err(Fault::malformed(under(base, "/toolCalls"), "a list of calls", calls.raw())),
-            None => Ok(()),
-        }
+        message.tool_calls.map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))
     }
 
     fn model_parts(

@@ -35,6 +35,10 @@ impl<'a> Said<'a> {
         let answer = response.response.map(Response::of).unwrap_or_default();
         self.output.extend(answer.output);
         self.error.extend(answer.error);
+        if answer.output.is_none() && answer.error.is_none() {
+            // A tool of the user's own may answer in another form.
+            self.output.extend(response.response.filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
+        }
         let files = response.parts.into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data);
         self.attachments.extend(files.map(attachment));
     }

@@ -43,35 +43,35 @@ pub(super) const WEAKEST: Coverage = Coverage { msg_in: Grade::Partial(&[DELEGAT
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
-        Revision { schema: TYPED_LOG, versions: None, tested: &["0.1.22", "0.61.0"], coverage: PROMPTS },
+        Revision { schema: TYPED_LOG, versions: None, tested: &["0.1.22", "0.2.2", "0.4.1", "0.8.2", "0.61.0"], coverage: PROMPTS },
         Revision {
             schema: DOCUMENT,
             versions: None,
-            tested: &["0.4.1", "0.8.2", "0.31.0"],
+            tested: &["0.4.1", "0.8.2", "0.16.0", "0.26.0", "0.31.0"],
             coverage: conversation(Grade::Full, Grade::None, Grade::None, Grade::None, Grade::None),
         },
         Revision {
             schema: DOCUMENT_CALLS,
             versions: None,
-            tested: &["0.10.0", "0.24.5", "0.31.0"],
+            tested: &["0.10.0", "0.11.3", "0.16.0", "0.24.5", "0.26.0", "0.31.0"],
             coverage: conversation(Grade::Partial(&[DELEGATED]), Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, SNIPPET])),
         },
         Revision {
             schema: DOCUMENT_EDITS,
             versions: None,
-            tested: &["0.25.0", "0.38.2"],
+            tested: &["0.25.0", "0.26.0", "0.28.2", "0.30.1", "0.31.0", "0.32.1", "0.35.3", "0.38.2"],
             coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, LOST])),
         },
         Revision {
             schema: LINES,
             versions: None,
-            tested: &["0.39.0", "0.61.0"],
+            tested: &["0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.61.0"],
             coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, LOST])),
         },
         Revision {
             schema: SAVED_CONVERSATION,
             versions: None,
-            tested: &[],
+            tested: &["0.8.2", "0.61.0"],
             coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None),
         },
     ],
