@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use super::convert::tape_time;
 use super::revisions;
 use super::schema::{Record, Turn, Typed};
-use crate::kit::value::{Field, Index, Value, parse, text, word};
+use crate::kit::value::{Index, Value, parse, text, word};
 
 /// The first line of a JSON Lines log.
 const HEADER: &str = "header.sessionId+startTime+lastUpdated";
@@ -158,8 +158,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut index = Index::default();
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
     let record = Record::of(header);
-    let owned = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned());
-    identity.session_id = owned(record.session_id);
+    identity.session_id = text(record.session_id).map(|id| id.decode_lossy().into_owned());
     identity.agent_id = identity.session_id.clone().filter(|_| word(record.role) == "subagent");
     identity.start = tape_time(record.start_time).map(|time| time.into_owned());
     identity.schema = if is_known_header(header) { schema(head, &found, &record) } else { None };

@@ -161,7 +161,7 @@ impl Converter {
                     self.answer(said, message, Pointer::At(&path), out)?;
                 }
             }
-            (None, Some(content)) => self.model_parts(content, message, &path, reading.as_deref_mut(), out)?,
+            (None, Some(content)) => self.model_parts(content, message, &path, reading, out)?,
             (_, None) => {}
         }
         if let Some(tokens) = message.tokens.filter(|tokens| self.first(("usage", id, tokens.raw()))) {
