@@ -12,14 +12,15 @@ use crate::kit::value::{Index, Value, parse, text, word};
 
 /// The first line of a JSON Lines log.
 const HEADER: &str = "header.sessionId+startTime+lastUpdated";
-/// A message line whose header is not in sight.
-const MESSAGE: &str = "line.type=gemini+thoughts+tokens";
 /// A whole-file log.
 const DOCUMENT: &str = "document.sessionId+startTime+lastUpdated+messages";
 /// What was typed at the terminal.
 const TYPED_LOG: &str = "list.sessionId+messageId+message";
 /// A saved conversation.
 const SAVED: &str = "history.role+parts";
+
+/// Every mark.
+pub(super) const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_LOG, SAVED];
 
 /// The fields that known versions write before the messages.
 const HEADER_FIELDS: &[&str] = &["sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "messages"];
@@ -62,9 +63,9 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     if source.starts_with('[') {
         return list_form(source);
     }
-    // Most heads are of other harnesses: a look for two words spares reading their lines.
+    // Most heads are of other harnesses: a look for a word spares reading their lines.
     let holds = |word: &str| memmem::find(source.as_bytes(), word.as_bytes()).is_some();
-    if !source.starts_with('{') || !["\"startTime\"", "\"gemini\"", "\"history\""].iter().any(|word| holds(word)) {
+    if !source.starts_with('{') || !["\"startTime\"", "\"history\""].iter().any(|word| holds(word)) {
         return None;
     }
     let mut index = Index::default();
@@ -75,9 +76,6 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         if is_header(&record, value) {
             let lines = Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) };
             return if record.messages.is_some() { document_form(source) } else { Some(lines) };
-        }
-        if word(record.kind) == "gemini" && record.thoughts.is_some() && record.tokens.is_some() {
-            return Some(found(Form::Lines, MESSAGE));
         }
     }
     document_form(source)

@@ -36,6 +36,10 @@ impl StreamAdapter for Gemini {
         detect::probe(head)
     }
 
+    fn marks(&self) -> Vec<&'static str> {
+        detect::MARKS.to_vec()
+    }
+
     fn identify(&self, head: &Head<'_>) -> Identity {
         detect::identify(head)
     }
