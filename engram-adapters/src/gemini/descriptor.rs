@@ -83,6 +83,22 @@ const GAPS: &[Gap] = &[
         fixture: "0.39.0/b_edit",
     },
     Gap {
+        code: "edit.not_utf8",
+        reason: "what is not UTF-8 is logged with U+FFFD in its place: such an edit has lines, but no hashes",
+        fixture: "0.61.0/b_edit",
+    },
+    Gap {
+        code: "read.no_total",
+        reason: "a read of some lines counts what may be an empty line after the last: how many lines the file has is known only at its end",
+        fixture: "0.61.0/b_edit",
+    },
+    Gap { code: "read.no_lines", reason: "an image or document is read as a whole, not by lines", fixture: "0.16.0/g_rich" },
+    Gap {
+        code: "read.not_utf8",
+        reason: "what is not UTF-8 is logged with U+FFFD in its place, so its text is not known (up to 0.38.2; later it is not shown)",
+        fixture: "0.28.2/b_edit",
+    },
+    Gap {
         code: "prompt.delegated",
         reason: "before sub-agents had logs of their own (0.39.0), the prompt of a sub-agent is recorded like one of the user",
         fixture: "0.31.0/c_subagent",

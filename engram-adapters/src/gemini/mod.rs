@@ -20,6 +20,8 @@ mod results;
 mod revisions;
 mod schema;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 /// The registry's row.

@@ -19,7 +19,11 @@ pub(super) const LINES: &str = "lines";
 const SHELL: &str = "edit.shell";
 const SNIPPET: &str = "edit.snippet";
 const LOST: &str = "edit.parallel_lost";
+const EDIT_NOT_UTF8: &str = "edit.not_utf8";
 const DELEGATED: &str = "prompt.delegated";
+const NO_TOTAL: &str = "read.no_total";
+const NO_LINES: &str = "read.no_lines";
+const NOT_UTF8: &str = "read.not_utf8";
 
 const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_read: Grade, code_edit: Grade) -> Coverage {
     Coverage { meta: Grade::Full, msg_in, msg_out: Grade::Full, tool_call, tool_result, code_read, code_edit, span_link: Grade::None }
@@ -54,19 +58,37 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: DOCUMENT_CALLS,
             versions: None,
             tested: &["0.10.0", "0.11.3", "0.16.0", "0.24.5", "0.26.0", "0.31.0"],
-            coverage: conversation(Grade::Partial(&[DELEGATED]), Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, SNIPPET])),
+            coverage: conversation(
+                Grade::Partial(&[DELEGATED]),
+                Grade::Full,
+                Grade::Full,
+                Grade::Partial(&[NO_TOTAL, NO_LINES, NOT_UTF8]),
+                Grade::Partial(&[SHELL, SNIPPET]),
+            ),
         },
         Revision {
             schema: DOCUMENT_EDITS,
             versions: None,
             tested: &["0.25.0", "0.26.0", "0.28.2", "0.30.1", "0.31.0", "0.32.1", "0.35.3", "0.38.2"],
-            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, LOST])),
+            coverage: conversation(
+                Grade::Full,
+                Grade::Full,
+                Grade::Full,
+                Grade::Partial(&[NO_TOTAL, NOT_UTF8]),
+                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
+            ),
         },
         Revision {
             schema: LINES,
             versions: None,
             tested: &["0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.61.0"],
-            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::Full, Grade::Partial(&[SHELL, LOST])),
+            coverage: conversation(
+                Grade::Full,
+                Grade::Full,
+                Grade::Full,
+                Grade::Partial(&[NO_TOTAL]),
+                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
+            ),
         },
         Revision {
             schema: SAVED_CONVERSATION,
