@@ -17,9 +17,7 @@ use crate::kit::value::{Value, text};
 impl Converter {
     /// Converts the calls of a model turn, with what came of them. `path` leads to the list.
     pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let pointer = |n: usize| format!("{path}/{n}");
-        let calls: Result<Vec<Call<'_>>, Fault> = calls.elements().enumerate().map(|(n, call)| Call::read(call, &pointer(n))).collect();
-        let calls = calls?;
+        let calls = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, Fault>>()?;
         let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id))));
         for (n, call) in calls.iter().enumerate() {
             let time = tape_time(call.timestamp);

@@ -12,10 +12,10 @@ use engram_core::text::Text;
 
 use super::descriptor::rule;
 use super::detect::{self, Form};
-use super::heard::{Heard, Reading};
+use super::heard::{Heard, Reading, Rewritten, Turns};
 use super::parts::{SESSION_CONTEXT, under};
 use super::schema::{Record, parts};
-use crate::kit::correlate::Said;
+use crate::kit::correlate::{Said, key};
 use crate::kit::time::rfc3339;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
@@ -28,6 +28,7 @@ pub(super) struct Converter {
     pub heard: Heard,
     pub model: Option<String>,
     said: Said,
+    turns: Turns,
     relogging: Option<Relogging>,
     session_id: Option<String>,
     introduced: bool,
@@ -52,6 +53,7 @@ impl Converter {
             heard: Heard::default(),
             model: None,
             said: Said::default(),
+            turns: Turns::default(),
             relogging: None,
             session_id: opening.identity.session_id.clone(),
             introduced: false,
@@ -73,6 +75,15 @@ impl Converter {
         let new = self.form != Form::Lines || self.said.first(fact);
         self.repeats += u64::from(!new);
         new
+    }
+
+    /// What of a turn was written before under its id. A history that is written again holds less of a turn than the turn itself.
+    pub fn rewritten(&mut self, turn: &Record<'_>, in_history: bool) -> Rewritten {
+        let (Form::Lines, Some(id)) = (self.form, turn.id) else { return Rewritten::default() };
+        let id = key(id.raw());
+        let written = if in_history { self.turns.known(id, turn) } else { self.turns.write(id, turn) };
+        self.repeats += u64::from(written.text || written.thoughts || written.tokens);
+        written
     }
 
     /// True when the fact was said before. Does not record it.

@@ -92,6 +92,7 @@ const GAPS: &[Gap] = &[
         reason: "a read of some lines counts what may be an empty line after the last: how many lines the file has is known only at its end",
         fixture: "0.61.0/b_edit",
     },
+    Gap { code: "read.shell", reason: "a shell command that shows a file is no recorded read", fixture: "0.16.0/g_rich" },
     Gap { code: "read.no_lines", reason: "an image or document is read as a whole, not by lines", fixture: "0.16.0/g_rich" },
     Gap {
         code: "read.not_utf8",

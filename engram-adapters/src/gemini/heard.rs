@@ -4,11 +4,13 @@
 //! some messages and without the details of calls. Texts have no ids of their own there, so the n-th time that a history holds a
 //! text is the n-th time that it was said.
 
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use engram_core::text::Text;
 
+use super::schema::Record;
 use crate::kit::correlate::{KeyMap, key};
+use crate::kit::value::Field;
 
 /// How often each text was said, at twelve bytes a text.
 #[derive(Debug, Default)]
@@ -39,6 +41,53 @@ impl Heard {
     }
 }
 
+/// What a turn has said under its id, at thirty-two bytes a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Turn {
+    text: u64,
+    thoughts: u64,
+    tokens: u64,
+}
+
+/// The turns that may be written again.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    said: KeyMap<Turn>,
+}
+
+/// What of a turn was written before, just so.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rewritten {
+    pub text: bool,
+    pub thoughts: bool,
+    pub tokens: bool,
+}
+
+impl Turns {
+    /// Remembers what a turn says, and tells what of it was written before.
+    pub fn write(&mut self, id: u64, message: &Record<'_>) -> Rewritten {
+        let turn = Turn::of(message);
+        let before = self.said.insert(id, turn);
+        before.map(|before| before.again(turn)).unwrap_or_default()
+    }
+
+    /// What of a turn was written before. Does not remember it.
+    pub fn known(&self, id: u64, message: &Record<'_>) -> Rewritten {
+        self.said.get(&id).map(|before| before.again(Turn::of(message))).unwrap_or_default()
+    }
+}
+
+impl Turn {
+    fn of(message: &Record<'_>) -> Turn {
+        let digest = |field: Field<'_>| field.map_or(0, |value| key(value.raw()));
+        Turn { text: digest(message.content), thoughts: digest(message.thoughts), tokens: digest(message.tokens) }
+    }
+
+    fn again(self, now: Turn) -> Rewritten {
+        Rewritten { text: self.text == now.text, thoughts: self.thoughts == now.thoughts, tokens: self.tokens == now.tokens }
+    }
+}
+
 /// The key of a text of one speaker. One harness spells one text in one way, so the source's spelling will do.
 pub(super) fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
     match text {
@@ -48,9 +97,17 @@ pub(super) fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
 
 /// The key of a thought, whatever white space and emphasis stand in it: the harness takes thoughts apart and joins them again.
 pub(super) fn thought_key(text: Text<'_>) -> u64 {
-    let decoded = text.decode_lossy();
-    let bare: String = decoded.chars().filter(|c| !c.is_whitespace() && *c != '*').collect();
-    key(("thought", bare))
+    let (Text::Token(spelled) | Text::Plain(spelled)) = text;
+    let mut hasher = DefaultHasher::new();
+    let mut rest = spelled;
+    while let Some(end) = rest.find([' ', '*', '\\', '\n']) {
+        hasher.write(&rest.as_bytes()[..end]);
+        // White space is spelled with an escape: `\n`, `\t`. Any other escape counts.
+        let skipped = if ["\\n", "\\t", "\\r"].iter().any(|blank| rest[end..].starts_with(blank)) { 2 } else { 1 };
+        rest = &rest[end + skipped..];
+    }
+    hasher.write(rest.as_bytes());
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -72,6 +129,6 @@ mod tests {
     fn thoughts_are_equal_however_they_are_set() {
         let joined = thought_key(Text::Token(r#""**Plan** Look at it.""#));
         assert_eq!(joined, thought_key(Text::Token(r#""**Plan**\n\nLook at it.\n""#)));
-        assert_ne!(joined, thought_key(Text::Plain("**Plan** Look at that.")));
+        assert_ne!(joined, thought_key(Text::Token(r#""**Plan** Look at that.""#)));
     }
 }

@@ -144,27 +144,27 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         self.change_model(message.model, base, out)?;
-        let id = spelling(message.id);
-        for (n, thought) in message.thoughts.into_iter().flat_map(Value::elements).enumerate() {
+        // A turn is written again under its id when its tools have run.
+        let written = self.rewritten(message, reading.is_some());
+        for (n, thought) in message.thoughts.into_iter().filter(|_| !written.thoughts).flat_map(Value::elements).enumerate() {
             let spelled = spell(&Thought::of(thought));
-            let fact = ("thought", id, n, text_key("thought", Text::Token(&spelled)));
-            if spelled.len() > 2 && self.first(fact) && self.is_news(thought_key(Text::Token(&spelled)), reading.as_deref_mut()) {
+            if spelled.len() > 2 && self.is_news(thought_key(Text::Token(&spelled)), reading.as_deref_mut()) {
                 let path = under(base, "/thoughts");
                 self.reasoning(Text::Token(&spelled), message, Pointer::Item(&path, n), out)?;
             }
         }
         let path = under(base, field);
         match (text(message.content), message.content) {
-            (Some(said), Some(content)) => {
-                let news = !said.is_empty() && self.first(("text", id, content.raw()));
-                if news && self.is_news(text_key("model", said), reading.as_deref_mut()) {
+            (Some(said), _) if said.is_empty() || written.text => {}
+            (Some(said), _) => {
+                if self.is_news(text_key("model", said), reading.as_deref_mut()) {
                     self.answer(said, message, Pointer::At(&path), out)?;
                 }
             }
             (None, Some(content)) => self.model_parts(content, message, &path, reading, out)?,
-            (_, None) => {}
+            (None, None) => {}
         }
-        if let Some(tokens) = message.tokens.filter(|tokens| self.first(("usage", id, tokens.raw()))) {
+        if let Some(tokens) = message.tokens.filter(|_| !written.tokens) {
             self.usage(&Tokens::of(tokens), message.model, &under(base, "/tokens"), out)?;
         }
         message.tool_calls.map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))

@@ -23,6 +23,7 @@ const EDIT_NOT_UTF8: &str = "edit.not_utf8";
 const DELEGATED: &str = "prompt.delegated";
 const NO_TOTAL: &str = "read.no_total";
 const NO_LINES: &str = "read.no_lines";
+const SHELL_READ: &str = "read.shell";
 const NOT_UTF8: &str = "read.not_utf8";
 
 const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_read: Grade, code_edit: Grade) -> Coverage {
@@ -62,7 +63,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 Grade::Partial(&[DELEGATED]),
                 Grade::Full,
                 Grade::Full,
-                Grade::Partial(&[NO_TOTAL, NO_LINES, NOT_UTF8]),
+                Grade::Partial(&[NO_TOTAL, NO_LINES, NOT_UTF8, SHELL_READ]),
                 Grade::Partial(&[SHELL, SNIPPET]),
             ),
         },

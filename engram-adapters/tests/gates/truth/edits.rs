@@ -298,7 +298,7 @@ fn edits(call: &Call, file: &str) -> bool {
 /// Where a line of the log holds the call's id and the whole file, the file's hash is there.
 fn stated_whole_files(scene: &mut Scene<'_>, real: &RealEdit, call: &Call, events: &[&Event]) {
     for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
-        let Some(text) = text.filter(|text| text.lines().count() > 1) else { continue };
+        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_pinned(text)) else { continue };
         let whole = text.replace("\r\n", "\n");
         let stated = scene.sides.iter().any(|side| side.logs_together(&call.id, &whole));
         let moved = events.iter().any(|event| event.text("op") == Some("move"));

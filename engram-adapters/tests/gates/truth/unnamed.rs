@@ -80,6 +80,7 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sides: &[Side<'_>]) -> Vec
         .filter_map(|event| event.text("call_id"))
         .collect();
     let mut from = 0;
+    let mut told: BTreeSet<(usize, String)> = BTreeSet::new();
     for edit in &mut edits {
         let tools: Vec<&str> = edit["tools"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let file = edit["file"].as_str().unwrap_or_default().to_owned();
@@ -88,11 +89,12 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sides: &[Side<'_>]) -> Vec
             turn.iter().map(|call| call["tool"].as_str().unwrap_or_default()).eq(tools.iter().copied()) && turn.iter().any(changes)
         };
         let width = tools.len().max(1);
-        let turn = calls[from.min(calls.len())..].windows(width).enumerate().find(|(_, turn)| is_turn(turn));
+        let turn = calls.windows(width).enumerate().skip(from).find(|(at, turn)| is_turn(turn) && !told.contains(&(*at, file.clone())));
         let ids: Vec<Value> = turn.map(|(_, turn)| turn.iter().map(|call| call["id"].clone()).collect()).unwrap_or_default();
         if let Some((at, _)) = turn {
-            // The files of one turn share its calls.
-            from += at;
+            // The files of one turn share its calls, but each is changed once in it.
+            from = at;
+            told.insert((at, file.clone()));
         }
         edit["call_ids"] = Value::Array(ids);
     }
