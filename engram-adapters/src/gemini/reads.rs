@@ -6,6 +6,7 @@ use engram_core::event::{CodeRead, Range};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use memchr::memmem;
 
 use super::convert::Converter;
 use super::schema::{Call, FileArgs, parts};
@@ -61,7 +62,7 @@ impl Converter {
         if let Some(lines) = lines {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
-            if let Some(text) = lines.text.filter(|_| !output.contains(DISCOVERED)) {
+            if let Some(text) = lines.text.filter(|_| !holds_context(&output)) {
                 event.hash = Hash::of_pinned_text(text);
                 event.anchor_hashes = event.hash.map(|_| anchors(text)).unwrap_or_default();
             }
@@ -92,10 +93,15 @@ impl Converter {
     }
 }
 
+/// True when instructions may stand behind the file.
+fn holds_context(output: &str) -> bool {
+    memmem::find(output.as_bytes(), DISCOVERED.as_bytes()).is_some()
+}
+
 /// A read that gave the whole file as it is.
 fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
     let from_start = |first: Field<'_>, start: u64| first.is_none_or(|first| first.unsigned().is_some_and(|first| first <= start));
-    if !from_start(args.offset, 0) || !from_start(args.start_line, 1) || output.contains(DISCOVERED) {
+    if !from_start(args.offset, 0) || !from_start(args.start_line, 1) || holds_context(output) {
         return None;
     }
     let text = output.strip_suffix('\n').unwrap_or(output);

@@ -7,6 +7,7 @@ use engram_core::event::{Artifact, Attachment, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
+use memchr::memmem;
 
 use super::convert::Converter;
 use super::parts::{attachment, spelling};
@@ -163,9 +164,10 @@ impl Converter {
 /// What the command itself printed could look the same, so the code counts only where the command's own output, which the
 /// terminal shows, holds no such line.
 fn exit_code(output: Option<&str>, shown: Field<'_>) -> Option<i64> {
-    shown.filter(|shown| !shown.raw().contains(EXIT_CODE))?;
-    let output = Text::Token(output?).decode_lossy();
-    output.lines().rev().find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
+    shown.filter(|shown| memmem::find(shown.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
+    // At most four lines of the harness's own follow it.
+    let mut last = output?.trim_end_matches('"').rsplit("\\n").take(8);
+    last.find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
 }
 
 /// Where the harness put the whole output of which the result holds only a part.

@@ -50,6 +50,12 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision { schema: TYPED_LOG, versions: None, tested: &["0.1.22", "0.2.2", "0.4.1", "0.8.2", "0.61.0"], coverage: PROMPTS },
         Revision {
+            schema: SAVED_CONVERSATION,
+            versions: None,
+            tested: &["0.8.2", "0.61.0"],
+            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None),
+        },
+        Revision {
             schema: DOCUMENT,
             versions: None,
             tested: &["0.4.1", "0.8.2", "0.16.0", "0.26.0", "0.31.0"],
@@ -90,12 +96,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 Grade::Partial(&[NO_TOTAL]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
             ),
-        },
-        Revision {
-            schema: SAVED_CONVERSATION,
-            versions: None,
-            tested: &["0.8.2", "0.61.0"],
-            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None),
         },
     ],
     known_bad: &[],
