@@ -168,12 +168,13 @@ impl Converter {
         }
         let time = changes.member("lastUpdated");
         let changes = Record::read(changes, "/$set")?;
-        self.enter(time, None, out);
         let before = (self.events, self.repeats);
         if changes.summary.is_some() || changes.directories.is_some() {
+            self.enter(time, None, out);
             self.session_facts(SessionFacts::default(), &changes, "/$set", out)?;
         }
         if self.change_session(changes.session_id, out) {
+            self.enter(time, None, out);
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
         if let Some(messages) = changes.messages.filter(|messages| messages.raw() != "[]") {
