@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 mod corpus;
 
-const HARNESSES: [&str; 2] = ["claude-code", "codex"];
+const HARNESSES: [&str; 3] = ["claude-code", "codex", "gemini"];
 
 fn main() {
     divan::main();

@@ -10,6 +10,7 @@ use engram_core::head::Head;
 
 mod claude_code;
 mod codex;
+mod gemini;
 pub mod kit;
 pub mod open;
 pub mod tables;
@@ -27,7 +28,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, gemini::ENTRY];
 
 /// The entry of the adapter with this id.
 ///

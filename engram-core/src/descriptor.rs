@@ -76,7 +76,7 @@ pub struct AdapterDescriptor {
     /// What happens by default when the version is unknown.
     pub unknown_version_policy: UnknownVersionPolicy,
     /// Where a record says what type it is: the strings at these places that it has, joined with `/`, are its type
-    /// in the ledger and in [`OmissionRule::record`].
+    /// in the ledger and in [`OmissionRule::record`]. A last `#` stands for the name of the first member there.
     pub record_type: &'static [&'static str],
     /// Every gap that a claim refers to.
     pub gaps: &'static [Gap],

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
+use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 pub use crate::input::Input;
@@ -261,6 +262,10 @@ impl Run<'_> {
         })?;
         match session.document(text, &mut self.out) {
             Err(Fault::Json(error)) if error.is_eof() => {
+                if let (Policy::Permissive, Some(whole)) = (self.out.policy(), whole_items(text)) {
+                    self.complete = false;
+                    return session.document(&whole, &mut self.out).map_err(|fault| self.error(fault));
+                }
                 let found = format!("the end of the document at line {}, column {}", error.line(), error.column());
                 Err(AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found))
             }

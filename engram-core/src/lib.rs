@@ -9,6 +9,7 @@ pub mod anchor;
 pub mod audit;
 pub mod check;
 pub mod coverage;
+mod cut;
 pub mod descriptor;
 pub mod drive;
 pub mod emit;

@@ -85,7 +85,7 @@ impl VersionMatrix {
     /// The revision that a recorded version belongs to, and how well it is known. An unknown version gets the newest
     /// revision: the safe subset is converted by the rules nearest to it.
     pub fn resolve(&self, version: Option<&str>) -> (Option<&'static Revision>, Support) {
-        let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some());
+        let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some()).or(self.revisions.last());
         let Some(parsed) = version.and_then(|text| Version::parse(text).ok()) else {
             return (newest, Support::Unknown);
         };

@@ -62,9 +62,12 @@ pub struct Said {
     keys: HashSet<u64, BuildHasherDefault<AsItIs>>,
 }
 
+/// What is kept by [`key`].
+pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+
 /// Keys are hashes already.
 #[derive(Debug, Default)]
-struct AsItIs(u64);
+pub struct AsItIs(u64);
 
 impl Hasher for AsItIs {
     fn write(&mut self, bytes: &[u8]) {

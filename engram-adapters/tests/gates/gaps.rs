@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use crate::tape::{Event, events, tape_of};
+use crate::tape::Event;
 use crate::tree::{Artifact, Case};
+use crate::truth::{named, sides};
 
 /// A case with its truth and tapes.
 pub struct Shown {
@@ -18,8 +19,9 @@ pub struct Shown {
 impl Shown {
     /// A case and the tapes of its sessions. What does not convert is another gate's finding.
     pub fn of(case: &Case, artifacts: &'static [Artifact]) -> Shown {
-        let tapes = artifacts.iter().filter_map(|artifact| tape_of(artifact).ok()).map(|tape| events(&tape.text));
-        Shown { case: case.clone(), truth: case.truth(), tapes: tapes.collect() }
+        let sides = sides(artifacts).unwrap_or_default();
+        let (truth, _) = named(case.truth(), &sides);
+        Shown { case: case.clone(), truth, tapes: sides.into_iter().map(|side| side.events).collect() }
     }
 
     /// Its name.
@@ -164,6 +166,26 @@ const ROWS: &[Row] = &[
         kind: Kind::CodeEdit,
         shows: |case| case.has(Kind::CodeEdit, |edit| is_snippet(edit) && edit.0.pointer("/source/agent_id").is_some()),
     },
+    Row {
+        code: "edit.snippet",
+        kind: Kind::CodeEdit,
+        shows: |case| case.edits_by(&["replace", "write_file"], |edit, _| is_snippet(edit) && edit.0.get("confirmed").is_none()),
+    },
+    Row {
+        code: "edit.parallel_lost",
+        kind: Kind::CodeEdit,
+        shows: |case| case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed") == Some(&Value::Bool(false))),
+    },
+    Row {
+        code: "prompt.delegated",
+        kind: Kind::MsgIn,
+        shows: |case| {
+            let prompts: Vec<&str> = case.truth["prompts"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let is_delegated =
+                |said: &Event| said.text("text").is_some_and(|text| text.starts_with("Your task is to ") && !prompts.contains(&text));
+            case.has(Kind::MsgIn, |said| said.0.get("synthetic").is_none() && is_delegated(said))
+        },
+    },
     Row { code: "edit.patch_text", kind: Kind::CodeEdit, shows: |case| case.edits_by(PATCHERS, |edit, _| is_snippet(edit)) },
     Row {
         code: "edit.add_over_file",
@@ -210,9 +232,9 @@ pub fn demonstrated(case: &Shown) -> BTreeSet<String> {
 }
 
 /// Tools that run commands, by their real names.
-const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command"];
+const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command"];
 /// Tools that edit files.
-const EDITORS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit"];
+const EDITORS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit", "replace", "write_file"];
 /// Tools that a patch may be given to.
 const PATCHERS: &[&str] = &["apply_patch", "shell", "shell_command", "exec_command"];
 /// Commands that show a file.

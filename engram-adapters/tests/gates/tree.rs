@@ -12,7 +12,8 @@ use engram_core::limits::Limits;
 use rayon::prelude::*;
 
 /// Files beside sessions that no adapter reads as one, by the end of their path: prompt histories, indexes, side files, stores.
-const NO_SESSIONS: &[&str] = &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt"];
+const NO_SESSIONS: &[&str] =
+    &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt", "/projects.json", "/.project_root"];
 
 /// One scenario of one harness version: session files, what really happened, and how it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]

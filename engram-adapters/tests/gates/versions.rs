@@ -104,6 +104,28 @@ fn a_removed_version_is_not_guessed() {
     report::none("removed versions", &findings);
 }
 
+#[test]
+fn a_schema_that_is_not_proven_is_not_guessed() {
+    let mut tally = Tally::default();
+    let findings: Vec<String> = fixtures()
+        .artifacts()
+        .filter(|artifact| recorded(artifact).is_none() && with_unknown_field(artifact) != artifact.bytes)
+        .flat_map(|artifact| {
+            tally.count("sessions whose schema structure proves");
+            let found = met(artifact.entry.adapter, &with_unknown_field(artifact), ErrorCode::UnknownHarnessVersion, "unknown");
+            found.into_iter().map(|finding| format!("{}: {finding}", artifact.full_name())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(tally.of("sessions whose schema structure proves") > 0, "some harness records no version");
+    report::say("unproven schemas", tally);
+    report::none("unproven schemas", &findings);
+}
+
+/// The artifact with a field in its header that no known version writes.
+fn with_unknown_field(artifact: &Artifact) -> Vec<u8> {
+    String::from_utf8_lossy(&artifact.bytes).replacen("\"projectHash\"", "\"projectKey\"", 1).into_bytes()
+}
+
 /// An adapter with a known-bad list of its own.
 struct Distrusting {
     inner: &'static dyn StreamAdapter,

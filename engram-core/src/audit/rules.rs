@@ -10,8 +10,8 @@ pub(super) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> Strin
     let mut walk = Walk::of_fragment(record);
     while let Some(token) = walk.next_string() {
         for (place, part) in descriptor.record_type.iter().zip(&mut parts) {
-            if part.is_none() && pointer_matches(place, walk.levels()) {
-                *part = Some(Text::Token(&token).decode_lossy().into_owned());
+            if part.is_none() {
+                *part = type_part(place, &token, walk.levels());
             }
         }
         if parts.iter().all(Option::is_some) {
@@ -19,6 +19,21 @@ pub(super) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> Strin
         }
     }
     parts.into_iter().flatten().collect::<Vec<_>>().join("/")
+}
+
+/// What a string says of its record's type: its text, or the name of the member that it lies in, where `place` ends with `#`.
+fn type_part(place: &str, token: &str, levels: &[Level<'_>]) -> Option<String> {
+    let named = match place.strip_suffix("/#") {
+        None => return pointer_matches(place, levels).then(|| Text::Token(token).decode_lossy().into_owned()),
+        Some(object) => {
+            let (outer, inner) = levels.split_at_checked(object.matches('/').count())?;
+            inner.first().filter(|_| pointer_matches(object, outer))?.step
+        }
+    };
+    match named {
+        Step::Key(key) => Some(Text::Token(key).decode_lossy().into_owned()),
+        Step::Item(_) | Step::NoKey => None,
+    }
 }
 
 /// The rules that omit whole records of this type.
@@ -84,6 +99,16 @@ fn segment_is(segment: &str, step: Step<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_member_can_be_a_type() {
+        let mut walk = Walk::of_json(r#"{"$set":{"messages":[{"id":"x"}],"lastUpdated":"t"}}"#);
+        let token = walk.next_string().expect("a string");
+        assert_eq!(type_part("/$set/#", &token, walk.levels()).as_deref(), Some("messages"));
+        assert_eq!(type_part("/#", &token, walk.levels()).as_deref(), Some("$set"));
+        assert_eq!(type_part("/other/#", &token, walk.levels()), None);
+        assert_eq!(type_part("/$set/messages/0/id", &token, walk.levels()).as_deref(), Some("x"));
+    }
 
     #[test]
     fn type_patterns() {

@@ -265,7 +265,11 @@ fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
             scene.find(format!("no code.edit of {} ({}) on {}", call.id, call.tool, real.file));
             continue;
         }
-        let structured = if scene.case.harness == "codex" { scene.since("0.135.0") } else { scene.since("1.0.10") };
+        let structured = match scene.case.harness.as_str() {
+            "codex" => scene.since("0.135.0"),
+            "gemini" => scene.since("0.25.0") && of_call.iter().all(|event| event.0.get("confirmed").is_none()),
+            _ => scene.since("1.0.10"),
+        };
         if call.is_main() && structured {
             if of_call.iter().any(|event| event.text("basis") == Some("snippet")) {
                 scene.find(format!("code.edit of {} ({}) on {} is a snippet: its lines are logged", call.id, call.tool, real.file));
@@ -281,7 +285,7 @@ fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
 fn edits(call: &Call, file: &str) -> bool {
     let args = call.args.to_string();
     match call.tool.as_str() {
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => args.contains(file),
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "replace" | "write_file" => args.contains(file),
         _ => {
             args.contains("*** Begin Patch")
                 && ["Update File: ", "Add File: ", "Delete File: ", "Move to: "]
@@ -294,7 +298,7 @@ fn edits(call: &Call, file: &str) -> bool {
 /// Where a line of the log holds the call's id and the whole file, the file's hash is there.
 fn stated_whole_files(scene: &mut Scene<'_>, real: &RealEdit, call: &Call, events: &[&Event]) {
     for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
-        let Some(text) = text.filter(|text| text.lines().count() > 1) else { continue };
+        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_pinned(text)) else { continue };
         let whole = text.replace("\r\n", "\n");
         let stated = scene.sides.iter().any(|side| side.logs_together(&call.id, &whole));
         let moved = events.iter().any(|event| event.text("op") == Some("move"));

@@ -39,12 +39,14 @@ fn is_sub_agents(event: &Event) -> bool {
     event.0.pointer("/source/agent_id").is_some()
 }
 
-/// Slash commands are logged as the command line that the harness makes of them.
+/// Slash commands are logged as the command line that the harness makes of them, files that a prompt names as what is put behind it.
 fn is_prompt(text: &str, prompt: &str) -> bool {
     let prompt = prompt.trim();
     let (command, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
     let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
-    text.trim() == prompt || (is_command && text.contains(args))
+    let is_expanded =
+        text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
+    text.trim() == prompt || is_expanded || (is_command && text.contains(args))
 }
 
 /// Every call that the harness logged is a `tool.call`, once, with its arguments; and no other call is made up.

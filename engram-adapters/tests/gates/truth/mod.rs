@@ -5,6 +5,7 @@ mod facts;
 mod reads;
 mod spans;
 mod tests;
+mod unnamed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use engram_core::event::Kind;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
+pub use unnamed::named;
 
 use crate::report::Tally;
 use crate::tape::{Event, events, tape_of};
@@ -66,7 +68,8 @@ struct RealEdit {
 pub struct Side<'a> {
     name: &'a str,
     source: &'a [u8],
-    events: Vec<Event>,
+    /// The tape's events.
+    pub events: Vec<Event>,
 }
 
 impl Side<'_> {
@@ -188,15 +191,24 @@ pub fn findings(corpus: &'static Corpus) -> (Tally, Vec<String>) {
 }
 
 fn check_case(case: &Case, artifacts: &'static [Artifact]) -> (Tally, Vec<String>) {
-    let truth: Truth = serde_json::from_value(case.truth()).unwrap_or_else(|error| panic!("{}: {error}", case.name()));
-    let mut sides = Vec::new();
-    for artifact in artifacts {
-        match tape_of(artifact) {
-            Ok(tape) => sides.push(Side { name: &artifact.name, source: &artifact.bytes, events: events(&tape.text) }),
-            Err(error) => return (Tally::default(), vec![error]),
-        }
-    }
-    check(case, &truth, &sides)
+    let sides = match sides(artifacts) {
+        Ok(sides) => sides,
+        Err(error) => return (Tally::default(), vec![error]),
+    };
+    let (truth, missing) = named(case.truth(), &sides);
+    let truth: Truth = serde_json::from_value(truth).unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+    let (tally, mut findings) = check(case, &truth, &sides);
+    findings.extend(missing.iter().map(|finding| format!("{}: {finding}", case.name())));
+    (tally, findings)
+}
+
+/// The tapes of a case's sessions, each with its source.
+pub fn sides(artifacts: &'static [Artifact]) -> Result<Vec<Side<'static>>, String> {
+    let side = |artifact: &'static Artifact| {
+        let tape = tape_of(artifact)?;
+        Ok(Side { name: &artifact.name, source: &artifact.bytes, events: events(&tape.text) })
+    };
+    artifacts.iter().map(side).collect()
 }
 
 /// The names of the tapes in which a fact stands, for a finding.

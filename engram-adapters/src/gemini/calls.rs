@@ -1,0 +1,73 @@
+//! Tool calls: once each, however often the log writes them.
+
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::ToolCall;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::{Converter, tape_time};
+use super::edits::{Change, changes};
+use super::heard::Reading;
+use super::parts::spelling;
+use super::schema::{Call, FunctionCall};
+use super::tools::TOOLS;
+use crate::kit::correlate::key;
+use crate::kit::value::{Value, text};
+
+impl Converter {
+    /// Converts the calls of a model turn, with what came of them. `path` leads to the list.
+    pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let calls = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, Fault>>()?;
+        let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id))));
+        for (n, call) in calls.iter().enumerate() {
+            let time = tape_time(call.timestamp);
+            if time.is_some() {
+                out.stamp(Stamp { t: time.as_deref(), id: text(call.id), replay: false });
+            }
+            self.call(call, changes.get(n).and_then(Option::as_ref), path, n, out)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call<'_>, change: Option<&Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
+        let tool = text(call.name).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
+        if call.id.is_none() || self.first(("call", spelling(call.id))) {
+            self.heard.note(key(("call", spelling(call.name), spelling(call.args))));
+            self.tool_call(tool, text(call.id), spelling(call.args), Pointer::Item(path, n), out)?;
+        }
+        if call.is_settled() && (call.id.is_none() || self.first(("result", spelling(call.id)))) {
+            self.result(call, tool, path, n, out)?;
+            self.read(call, tool, path, n, out)?;
+            self.edit(call, tool, change, path, n, out)?;
+        }
+        Ok(())
+    }
+
+    /// Converts a call in the form in which the model's interface has it, without its outcome.
+    pub fn function_call(
+        &mut self,
+        call: &FunctionCall<'_>,
+        reading: Option<&mut Reading>,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let Some(tool) = text(call.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
+        let news = match call.id {
+            Some(_) => self.first(("call", spelling(call.id))),
+            None => self.is_news(key(("call", spelling(call.name), spelling(call.args))), reading),
+        };
+        if news { self.tool_call(tool, text(call.id), spelling(call.args), pointer, out) } else { Ok(()) }
+    }
+
+    fn tool_call(
+        &mut self,
+        tool: Text<'_>,
+        call_id: Option<Text<'_>>,
+        args: Option<&str>,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let kind = TOOLS.kind(&tool.decode_lossy());
+        self.emit(ToolCall { tool, kind, call_id, args }, pointer, out)
+    }
+}

@@ -1,0 +1,294 @@
+//! The converter of one artifact: what it remembers, and which module a record goes to.
+
+use std::borrow::Cow;
+use std::hash::Hash;
+
+use engram_core::adapter::{Context, Opening, Session};
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::{Event, Meta, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::descriptor::rule;
+use super::detect::{self, Form};
+use super::heard::{Heard, Reading, Rewritten, Turns};
+use super::parts::{SESSION_CONTEXT, under};
+use super::schema::{Record, parts};
+use crate::kit::correlate::{Said, key};
+use crate::kit::time::rfc3339;
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
+
+/// What is remembered from record to record.
+pub(super) struct Converter {
+    pub form: Form,
+    pub context: Context,
+    /// The artifact is the log of a sub-agent: nobody but the harness speaks to it.
+    pub in_subagent: bool,
+    pub heard: Heard,
+    pub model: Option<String>,
+    said: Said,
+    turns: Turns,
+    relogging: Option<Relogging>,
+    session_id: Option<String>,
+    introduced: bool,
+    events: u64,
+    repeats: u64,
+    index: Index,
+}
+
+/// A history that is being written again as message lines, all of one time (0.61.0, when the user cancels).
+struct Relogging {
+    time: String,
+    reading: Reading,
+}
+
+impl Converter {
+    /// A converter that has seen nothing yet.
+    pub fn open(opening: &Opening<'_>) -> Self {
+        Converter {
+            form: detect::form(opening.head),
+            context: opening.context.clone(),
+            in_subagent: false,
+            heard: Heard::default(),
+            model: None,
+            said: Said::default(),
+            turns: Turns::default(),
+            relogging: None,
+            session_id: opening.identity.session_id.clone(),
+            introduced: false,
+            events: 0,
+            repeats: 0,
+            index: Index::default(),
+        }
+    }
+
+    /// Writes an event of the current record.
+    pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        out.emit(event, pointer)?;
+        self.events += 1;
+        Ok(())
+    }
+
+    /// True when the fact is new. A document states every fact once, so there nothing is a repetition.
+    pub fn first(&mut self, fact: impl Hash) -> bool {
+        let new = self.form != Form::Lines || self.said.first(fact);
+        self.repeats += u64::from(!new);
+        new
+    }
+
+    /// What of a turn was written before under its id. A history that is written again holds less of a turn than the turn itself.
+    pub fn rewritten(&mut self, turn: &Record<'_>, in_history: bool) -> Rewritten {
+        let (Form::Lines, Some(id)) = (self.form, turn.id) else { return Rewritten::default() };
+        let id = key(id.raw());
+        let written = if in_history { self.turns.known(id, turn) } else { self.turns.write(id, turn) };
+        self.repeats += u64::from(written.text || written.thoughts || written.tokens);
+        written
+    }
+
+    /// True when the fact was said before. Does not record it.
+    pub fn was_said(&self, fact: impl Hash) -> bool {
+        self.form == Form::Lines && self.said.contains(fact)
+    }
+
+    /// True when the text is new: always where it is said, and in a history where it comes up more often than it was said.
+    pub fn is_news(&mut self, text: u64, reading: Option<&mut Reading>) -> bool {
+        let Some(reading) = reading else {
+            self.heard.note(text);
+            return true;
+        };
+        let new = self.heard.is_new(reading, text);
+        self.repeats += u64::from(!new);
+        new
+    }
+
+    /// How many events there are.
+    pub fn event_count(&self) -> u64 {
+        self.events
+    }
+
+    /// States when the message was written, and its id.
+    pub fn enter(&self, time: Field<'_>, id: Field<'_>, out: &mut Emitter) {
+        let time = tape_time(time);
+        out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: false });
+    }
+
+    /// Converts what stands before the messages: the first line, or the document without its messages.
+    pub fn header(&mut self, header: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        self.enter(header.start_time, None, out);
+        self.in_subagent = word(header.role) == "subagent";
+        self.change_session(header.session_id, out);
+        let context = self.context.clone();
+        let mut facts = SessionFacts::default();
+        if !std::mem::replace(&mut self.introduced, true) {
+            facts.parent_session_id = context.parent_session_id.as_deref().map(Text::Plain);
+            facts.parent_call_id = context.parent_call_id.as_deref().map(Text::Plain);
+            facts.agent = context.agent.as_deref().map(Text::Plain);
+        }
+        self.session_facts(facts, header, "", out)
+    }
+
+    /// Says what a header, or a change of it, states of the session.
+    fn session_facts<'f>(&mut self, mut facts: SessionFacts<'f>, header: &Record<'f>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let directories: Vec<Text<'_>> = header.directories.into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
+        // The harness lists the directory that it works in first, then those that the user added.
+        facts.cwd = directories.first().copied();
+        let summary = filled_text(header.summary);
+        // What a sub-agent hands back is no title.
+        facts.title = summary.filter(|_| !self.in_subagent);
+        self.emit(Meta::Session(facts), Pointer::Root, out)?;
+        if let Some(summary) = summary.filter(|_| self.in_subagent) {
+            let system = Meta::System { name: Text::Plain("summary"), text: Some(summary) };
+            self.emit(system, Pointer::At(&under(base, "/summary")), out)?;
+        }
+        for (n, directory) in directories.iter().enumerate().skip(1) {
+            let name = Text::Plain("directory");
+            let context = engram_core::event::Context { name, file: Some(*directory), hash: None, bytes: None, text: None };
+            self.emit(Meta::Context(context), Pointer::Item(&under(base, "/directories"), n), out)?;
+        }
+        Ok(())
+    }
+
+    /// True when the events from here on belong to another session than before.
+    fn change_session(&mut self, session_id: Field<'_>, out: &mut Emitter) -> bool {
+        let Some(session_id) = text(session_id).map(|id| id.decode_lossy()) else { return false };
+        if self.session_id.as_deref() == Some(&*session_id) {
+            return false;
+        }
+        out.source(Some(&*session_id), self.in_subagent.then_some(&*session_id));
+        self.session_id = Some(session_id.into_owned());
+        true
+    }
+
+    /// Converts a `$set` line.
+    fn change(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let known = ["messages", "sessionId", "summary", "directories", "lastUpdated"];
+        if let Some((key, _)) = changes.members().find(|(key, _)| !known.contains(key)) {
+            return Err(Fault::unrecognized(&format!("$set.{key}")));
+        }
+        let time = changes.member("lastUpdated");
+        let changes = Record::read(changes, "/$set")?;
+        let before = (self.events, self.repeats);
+        if changes.summary.is_some() || changes.directories.is_some() {
+            self.enter(time, None, out);
+            self.session_facts(SessionFacts::default(), &changes, "/$set", out)?;
+        }
+        if self.change_session(changes.session_id, out) {
+            self.enter(time, None, out);
+            self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
+        }
+        if let Some(messages) = changes.messages.filter(|messages| messages.raw() != "[]") {
+            self.restate(messages, out)?;
+            return Ok(self.outcome("messages", before, rule::RESTATED));
+        }
+        let (record, rule) = match changes.session_id {
+            Some(_) => ("sessionId", rule::SAME_SESSION),
+            None => ("lastUpdated", rule::CLOCK),
+        };
+        Ok(if self.events > before.0 { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule } })
+    }
+
+    /// Reads a history that the harness writes again. It destroys nothing; what it holds beyond what was said is new.
+    fn restate(&mut self, messages: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        self.relogging = None;
+        let mut reading = Reading::default();
+        for (n, message) in messages.elements().enumerate() {
+            let base = format!("/$set/messages/{n}");
+            let message = Record::read(message, &base)?;
+            self.enter(message.timestamp, message.id, out);
+            self.say(&message, &base, Some(&mut reading), out)?;
+        }
+        Ok(())
+    }
+
+    /// Converts a message of the conversation.
+    pub fn message(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.enter(message.timestamp, message.id, out);
+        let before = (self.events, self.repeats);
+        let mut relogging = self.relogging(message);
+        let reading = relogging.as_mut().map(|relogging| &mut relogging.reading);
+        let repeated = if reading.is_some() { rule::RELOGGED } else { rule::REWRITTEN };
+        let name = self.say(message, base, reading, out)?;
+        self.relogging = relogging;
+        Ok(self.outcome(name, before, repeated))
+    }
+
+    /// The history that is being written again, if this message belongs to one.
+    fn relogging(&mut self, message: &Record<'_>) -> Option<Relogging> {
+        let time = message.timestamp?.raw();
+        let current = self.relogging.take().filter(|relogging| relogging.time == time);
+        let begins = || self.form == Form::Lines && begins_history(message);
+        current.or_else(|| begins().then(|| Relogging { time: time.to_owned(), reading: Reading::default() }))
+    }
+
+    /// Where the record went, by what it added since `before`.
+    fn outcome(&self, record: &'static str, before: (u64, u64), repeated: &'static str) -> Outcome {
+        if self.events > before.0 {
+            Outcome::Mapped
+        } else if self.repeats > before.1 {
+            Outcome::Duplicate { record, rule: repeated }
+        } else {
+            Outcome::Bookkeeping { record, rule: rule::EMPTY }
+        }
+    }
+}
+
+/// True for the first message line of a history that is written again: it holds the context that the harness put before the first
+/// prompt, or the model's parts as they were sent.
+fn begins_history(message: &Record<'_>) -> bool {
+    let Some(content) = message.content.filter(|content| content.is_array()) else { return false };
+    match word(message.kind) {
+        "gemini" => true,
+        "user" => parts(Some(content)).next().is_some_and(|part| word(part.text).starts_with(SESSION_CONTEXT)),
+        _ => false,
+    }
+}
+
+/// A source time in the tape's form.
+pub(super) fn tape_time(time: Field<'_>) -> Option<Cow<'_, str>> {
+    match text(time)?.decode().ok()? {
+        Cow::Borrowed(time) => rfc3339(time),
+        Cow::Owned(time) => rfc3339(&time).map(|time| Cow::Owned(time.into_owned())),
+    }
+}
+
+impl Converter {
+    fn line(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if let Some(changes) = line.set {
+            return self.change(changes, out);
+        }
+        if let Some(to) = line.rewind_to {
+            let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
+            self.enter(line.timestamp, None, out);
+            self.emit(rewind, Pointer::At("/$rewindTo"), out)?;
+            return Ok(Outcome::Mapped);
+        }
+        if line.kind.is_some() {
+            return self.message(line, "", out);
+        }
+        if line.session_id.is_some() {
+            self.header(line, out)?;
+            return Ok(Outcome::Mapped);
+        }
+        Err(Fault::unrecognized("a line without a type"))
+    }
+}
+
+impl Session for Converter {
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|line| self.line(&Record::read(line, "")?, out));
+        self.index = index;
+        outcome
+    }
+
+    fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut index = Index::default();
+        let document = parse(source, &mut index)?;
+        match self.form {
+            Form::Lines | Form::Document => self.session_document(document, out),
+            Form::TypedLog => self.typed_log(document, out),
+            Form::Saved => self.saved_conversation(document, out),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Gemini CLI: sessions under `~/.gemini/tmp/<project>/chats`, whole-file JSON to 0.38.2 and JSON Lines from 0.39.0,
+//! the terminal's `logs.json`, and saved conversations.
+
+use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::head::Head;
+
+use crate::Entry;
+
+mod calls;
+mod convert;
+mod descriptor;
+mod detect;
+mod documents;
+mod edits;
+mod heard;
+mod parts;
+mod reads;
+mod results;
+mod revisions;
+mod schema;
+mod surroundings;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+/// The registry's row.
+pub(crate) const ENTRY: Entry = Entry { adapter: &Gemini, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
+
+struct Gemini;
+
+impl StreamAdapter for Gemini {
+    fn describe(&self) -> &'static AdapterDescriptor {
+        &descriptor::DESCRIPTOR
+    }
+
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        detect::probe(head)
+    }
+
+    fn marks(&self) -> Vec<&'static str> {
+        detect::MARKS.to_vec()
+    }
+
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        detect::identify(head)
+    }
+
+    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
+        Box::new(convert::Converter::open(opening))
+    }
+}

@@ -1,0 +1,300 @@
+//! What is said: the messages of people, the model and the harness, as strings or as lists of parts.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Usage};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::Converter;
+use super::heard::{Reading, text_key, thought_key};
+use super::schema::{Blob, FunctionCall, FunctionResponse, Part, Record, Thought, Tokens, parts};
+use crate::kit::correlate::key;
+use crate::kit::media::base64_hash;
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+
+/// How the context begins that the harness puts before the first prompt.
+pub(super) const SESSION_CONTEXT: &str = "<session_context>";
+
+/// What the harness writes in the user's place begins with one of these.
+const HARNESS_TEXTS: &[&str] = &[
+    // What stands in a message for the result of a tool (0.16.0).
+    "[Function Response: ",
+    // The output of a command that the user ran with `!`.
+    "I ran the following shell command:\\n",
+    // Files that the user named with `@`, put into the prompt.
+    "\\n--- Content from referenced files ---",
+    "\\nContent from @",
+    "\\n--- End of content ---",
+    "System: Please continue.",
+    // The request for a summary, which 0.4.1 recorded as a prompt.
+    "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
+];
+
+/// The path of a field of the record, or of a message inside it.
+pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
+    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned(format!("{base}{field}")) }
+}
+
+/// True when the text begins so. `prefix` is spelled as in JSON.
+fn begins(text: Text<'_>, prefix: &str) -> bool {
+    match text {
+        Text::Token(token) => token[1..].starts_with(prefix),
+        Text::Plain(plain) => plain.starts_with(prefix),
+    }
+}
+
+impl Converter {
+    /// Says what a message says, and gives its type. `reading` is the history that it is part of, where one is written again.
+    pub fn say(
+        &mut self,
+        message: &Record<'_>,
+        base: &str,
+        reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<&'static str, Fault> {
+        match word(message.kind) {
+            "user" => self.user(message, base, "/content", reading, out).map(|()| "user"),
+            "gemini" => self.model(message, base, "/content", reading, out).map(|()| "gemini"),
+            "info" => self.notice("info", message, base, reading, out).map(|()| "info"),
+            "warning" => self.notice("warning", message, base, reading, out).map(|()| "warning"),
+            "error" => self.notice("error", message, base, reading, out).map(|()| "error"),
+            "" => Err(Fault::malformed(under(base, "/type"), "a message type", "none")),
+            other => Err(Fault::unrecognized(other)),
+        }
+    }
+
+    /// What a person, or the harness in a person's place, says. `field` leads to the content.
+    pub fn user(
+        &mut self,
+        message: &Record<'_>,
+        base: &str,
+        field: &'static str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let path = under(base, field);
+        let Some(content) = message.content else { return Ok(()) };
+        if let Some(text) = content.text() {
+            return self.user_text(text, false, reading, Pointer::At(&path), out);
+        }
+        if !content.is_array() {
+            return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+        }
+        let parts: Vec<Part<'_>> = parts(Some(content)).collect();
+        let typed: Vec<Text<'_>> = super::schema::parts(message.display_content).filter_map(|part| text(part.text)).collect();
+        let answers = parts.iter().any(|part| part.response.is_some());
+        if !typed.is_empty() && !parts.iter().any(|part| text(part.text).is_some_and(|said| typed.iter().any(|text| same(*text, said)))) {
+            for text in &typed {
+                let shown = under(base, "/displayContent");
+                self.user_text(*text, false, reading.as_deref_mut(), Pointer::At(&shown), out)?;
+            }
+        }
+        for (n, part) in parts.iter().enumerate() {
+            let reading = reading.as_deref_mut();
+            if let Some(response) = part.response {
+                self.response(FunctionResponse::of(response), &parts, Pointer::Field(&path, n, "/functionResponse"), out)?;
+            } else if let Some(said) = text(part.text) {
+                let put_in = !typed.is_empty() && !typed.iter().any(|text| same(*text, said));
+                self.user_text(said, put_in, reading, Pointer::Field(&path, n, "/text"), out)?;
+            } else if let Some(blob) = part.inline_data.or(part.file_data) {
+                // A file beside a result belongs to the result.
+                if !answers && self.is_news(key(("file", blob.raw())), reading) {
+                    let said = MsgIn { role: Role::User, text: None, synthetic: self.in_subagent, attachments: vec![attachment(blob)] };
+                    self.emit(said, Pointer::Item(&path, n), out)?;
+                }
+            } else {
+                unknown_part(content, n, &path, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn user_text(
+        &mut self,
+        text: Text<'_>,
+        put_in: bool,
+        reading: Option<&mut Reading>,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let restated = reading.is_some();
+        if text.is_empty() || !self.is_news(text_key("user", text), reading) {
+            return Ok(());
+        }
+        if begins(text, "<session_context>") {
+            let name = Text::Plain("environment");
+            return self.emit(Meta::Context(Context { name, file: None, hash: None, bytes: None, text: Some(text) }), pointer, out);
+        }
+        if restated && begins(text, "<state_snapshot>") {
+            return self.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
+        }
+        let synthetic = put_in || self.in_subagent || HARNESS_TEXTS.iter().any(|prefix| begins(text, prefix));
+        self.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer, out)
+    }
+
+    /// What the model says, thinks and calls. `field` leads to the content.
+    pub fn model(
+        &mut self,
+        message: &Record<'_>,
+        base: &str,
+        field: &'static str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        self.change_model(message.model, base, out)?;
+        // A turn is written again under its id when its tools have run.
+        let written = self.rewritten(message, reading.is_some());
+        for (n, thought) in message.thoughts.into_iter().filter(|_| !written.thoughts).flat_map(Value::elements).enumerate() {
+            let spelled = spell(&Thought::of(thought));
+            if spelled.len() > 2 && self.is_news(thought_key(Text::Token(&spelled)), reading.as_deref_mut()) {
+                let path = under(base, "/thoughts");
+                self.reasoning(Text::Token(&spelled), message, Pointer::Item(&path, n), out)?;
+            }
+        }
+        let path = under(base, field);
+        match (text(message.content), message.content) {
+            (Some(said), _) if said.is_empty() || written.text => {}
+            (Some(said), _) => {
+                if self.is_news(text_key("model", said), reading.as_deref_mut()) {
+                    self.answer(said, message, Pointer::At(&path), out)?;
+                }
+            }
+            (None, Some(content)) => self.model_parts(content, message, &path, reading, out)?,
+            (None, None) => {}
+        }
+        if let Some(tokens) = message.tokens.filter(|_| !written.tokens) {
+            self.usage(&Tokens::of(tokens), message.model, &under(base, "/tokens"), out)?;
+        }
+        message.tool_calls.map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))
+    }
+
+    fn model_parts(
+        &mut self,
+        content: Value<'_>,
+        message: &Record<'_>,
+        path: &str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        if !content.is_array() {
+            return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+        }
+        for (n, part) in parts(Some(content)).enumerate() {
+            let reading = reading.as_deref_mut();
+            if let Some(call) = part.call {
+                self.function_call(&FunctionCall::of(call), reading, Pointer::Field(path, n, "/functionCall"), out)?;
+            } else if let Some(said) = text(part.text) {
+                let pointer = Pointer::Field(path, n, "/text");
+                let is_thought = is_true(part.thought);
+                let heard = if is_thought { thought_key(said) } else { text_key("model", said) };
+                if said.is_empty() || !self.is_news(heard, reading) {
+                    continue;
+                }
+                if is_thought { self.reasoning(said, message, pointer, out)? } else { self.answer(said, message, pointer, out)? }
+            } else {
+                unknown_part(content, n, path, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reasoning(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let channel = Some(Channel::Reasoning);
+        let said = MsgOut { text: Some(text), channel, model: self::text(message.model), ..MsgOut::default() };
+        self.emit(said, pointer, out)
+    }
+
+    fn answer(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        self.emit(MsgOut { text: Some(text), model: self::text(message.model), ..MsgOut::default() }, pointer, out)
+    }
+
+    fn usage(&mut self, tokens: &Tokens<'_>, model: Field<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let tokens = engram_core::event::Tokens {
+            input: number(tokens.input),
+            output: number(tokens.output),
+            cache_read: number(tokens.cached),
+            cache_write: None,
+            reasoning: number(tokens.thoughts),
+            total: number(tokens.total),
+        };
+        self.emit(Meta::Usage(Usage { model: text(model), tokens, cost_usd: None }), Pointer::At(path), out)
+    }
+
+    fn change_model(&mut self, model: Field<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(model) = model.filter(|model| filled_text(Some(*model)).is_some()) else { return Ok(()) };
+        if self.model.as_deref() == Some(model.raw()) {
+            return Ok(());
+        }
+        self.model = Some(model.raw().to_owned());
+        let facts = SessionFacts { model: model.text(), ..SessionFacts::default() };
+        self.emit(Meta::Session(facts), Pointer::At(&under(base, "/model")), out)
+    }
+
+    /// A notice of the terminal.
+    fn notice(
+        &mut self,
+        name: &'static str,
+        message: &Record<'_>,
+        base: &str,
+        reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let path = under(base, "/content");
+        if let Some(content) = message.content.filter(|content| content.text().is_none()) {
+            return Err(Fault::malformed(path, "text", content.raw()));
+        }
+        let said = filled_text(message.content);
+        if !self.is_news(key((name, spelling(message.content))), reading) {
+            return Ok(());
+        }
+        let event = match name {
+            "error" => Meta::Error { code: None, text: said },
+            _ if said.is_some_and(|text| text.is("Request cancelled.")) => Meta::Interrupt { text: said },
+            _ => Meta::System { name: Text::Plain(name), text: said },
+        };
+        self.emit(event, Pointer::At(&path), out)
+    }
+}
+
+fn same(one: Text<'_>, other: Text<'_>) -> bool {
+    one.decode_lossy() == other.decode_lossy()
+}
+
+/// A thought as the model wrote it, spelled as a JSON string: the harness took `**subject** description` apart.
+fn spell(thought: &Thought<'_>) -> String {
+    let inner = |raw: Field<'_>| match text(raw) {
+        Some(Text::Token(token)) => token[1..token.len() - 1].to_owned(),
+        _ => String::new(),
+    };
+    let (subject, description) = (inner(thought.subject), inner(thought.description));
+    match (subject.is_empty(), description.is_empty()) {
+        (true, _) => format!("\"{description}\""),
+        (false, true) => format!("\"**{subject}**\""),
+        (false, false) => format!("\"**{subject}** {description}\""),
+    }
+}
+
+/// Keeps a part of a kind that this adapter does not know.
+fn unknown_part(content: Value<'_>, n: usize, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let Some(part) = content.elements().nth(n) else { return Ok(()) };
+    let name = part.members().next().map_or("part", |(name, _)| name);
+    out.unrecognized_block(name, part.raw(), Pointer::Item(path, n))
+}
+
+fn number(field: Field<'_>) -> Option<Number<'_>> {
+    field.and_then(|value| Number::of_str(value.raw()))
+}
+
+/// The source's spelling of a value, for telling values apart.
+pub(super) fn spelling<'a>(field: Field<'a>) -> Option<&'a str> {
+    field.map(Value::raw)
+}
+
+/// A file beside a text, hashed.
+pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
+    let blob = Blob::of(blob);
+    let (hash, bytes) = blob.data.map(|data| base64_hash(word(Some(data)))).unzip();
+    Attachment { media_type: text(blob.media_type), hash, bytes, name: text(blob.uri).or_else(|| text(blob.name)) }
+}

@@ -1,0 +1,182 @@
+//! What tools returned.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Artifact, Attachment, Status, ToolResult};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+use memchr::memmem;
+
+use super::convert::Converter;
+use super::parts::{attachment, spelling};
+use super::schema::{Call, FunctionResponse, Part, Response, parts};
+use super::tools::TOOLS;
+use crate::kit::value::{Field, Value, text, word};
+
+/// What stands for a call that the user did not allow.
+const DENIED: &str = "User denied execution";
+/// How a cancelled call answers.
+const CANCELLED: &str = "\"[Operation Cancelled]";
+
+/// The line that states how a command ended: always up to 0.30.1, from 0.31.0 on only where it is not 0.
+const EXIT_CODE: &str = "Exit Code: ";
+
+/// The texts of one result, still in the source's spelling.
+#[derive(Default)]
+struct Said<'a> {
+    output: Vec<Value<'a>>,
+    error: Vec<Value<'a>>,
+    attachments: Vec<Attachment<'a>>,
+}
+
+impl<'a> Said<'a> {
+    fn take_response(&mut self, response: &FunctionResponse<'a>) {
+        let answer = response.response.map(Response::of).unwrap_or_default();
+        self.output.extend(answer.output);
+        self.error.extend(answer.error);
+        if answer.output.is_none() && answer.error.is_none() {
+            // A tool of the user's own may answer in another form.
+            self.output.extend(response.response.filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
+        }
+        let files = response.parts.into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data);
+        self.attachments.extend(files.map(attachment));
+    }
+
+    /// Takes what stands beside the response itself: texts that belong to it, and files.
+    fn take_part(&mut self, part: &Part<'a>) {
+        self.output.extend(part.text);
+        self.attachments.extend(part.inline_data.or(part.file_data).map(attachment));
+    }
+}
+
+/// Several texts as one, each on its own lines; the source's spelling where there is one.
+fn joined<'a>(texts: &[Value<'a>]) -> Option<Cow<'a, str>> {
+    match texts {
+        [] => None,
+        [one] if one.text().is_some() => Some(Cow::Borrowed(one.raw())),
+        many => {
+            let inner: Vec<String> = many
+                .iter()
+                .map(|value| match value.text() {
+                    Some(_) => word(Some(*value)).to_owned(),
+                    None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default(),
+                })
+                .collect();
+            Some(Cow::Owned(format!("\"{}\"", inner.join("\\n"))))
+        }
+    }
+}
+
+impl Converter {
+    /// Converts the outcome of a call.
+    pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
+        let mut said = Said::default();
+        for part in parts(call.result) {
+            match part.response {
+                Some(response) => said.take_response(&FunctionResponse::of(response)),
+                None => said.take_part(&part),
+            }
+        }
+        if said.output.is_empty() && said.error.is_empty() {
+            // A call that never ran has no result, only what the terminal shows of it.
+            let shown = call.display.filter(|shown| shown.text().is_some());
+            if call.succeeded() { said.output.extend(shown) } else { said.error.extend(shown) }
+        }
+        let status = match word(call.status) {
+            "success" => Some(Status::Ok),
+            "error" => Some(Status::Error),
+            "cancelled" if said.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
+            "cancelled" => Some(Status::Cancelled),
+            _ => None,
+        };
+        self.tool_result(tool, text(call.id), status, &said, call.display, Pointer::Item(path, n), out)
+    }
+
+    /// Converts a result in the form in which the model gets it. Files that stand beside it in the message belong to it.
+    pub fn response(
+        &mut self,
+        response: FunctionResponse<'_>,
+        beside: &[Part<'_>],
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        if response.id.is_some() && !self.first(("result", spelling(response.id))) {
+            return Ok(());
+        }
+        let mut said = Said::default();
+        said.take_response(&response);
+        if beside.iter().filter(|part| part.response.is_some()).count() == 1 {
+            for part in beside.iter().filter(|part| part.inline_data.is_some() || part.file_data.is_some()) {
+                said.take_part(part);
+            }
+        }
+        let status = match said.error.first() {
+            None => Status::Ok,
+            Some(error) if error.raw().contains(DENIED) => Status::Denied,
+            Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
+            Some(_) => Status::Error,
+        };
+        let Some(tool) = text(response.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
+        self.tool_result(tool, text(response.id), Some(status), &said, None, pointer, out)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the facts of one event")]
+    fn tool_result(
+        &mut self,
+        tool: Text<'_>,
+        call_id: Option<Text<'_>>,
+        status: Option<Status>,
+        said: &Said<'_>,
+        display: Field<'_>,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let (output, error) = (joined(&said.output), joined(&said.error));
+        let shell = TOOLS.kind(&tool.decode_lossy()) == ToolKind::Execute;
+        let exit = if shell { exit_code(output.as_deref(), display) } else { None };
+        let path = output.as_deref().and_then(saved_to);
+        let side_files = self.context.side_files.clone();
+        let kept = |path: &str| side_files.as_ref().and_then(|files| files.hash(path));
+        let artifact = path.as_deref().map(|path| {
+            let (hash, bytes) = kept(path).unzip();
+            Artifact { path: Text::Plain(path), hash, bytes }
+        });
+        let result = ToolResult {
+            tool: Some(tool),
+            call_id,
+            status,
+            exit,
+            stdout: output.as_deref().map(Text::Token),
+            stderr: error.as_deref().map(Text::Token),
+            truncated: path.is_some(),
+            artifact,
+            attachments: said.attachments.clone(),
+            duration_ms: None,
+        };
+        self.emit(result, pointer, out)
+    }
+}
+
+/// The exit code that the harness states after the output of a command.
+///
+/// What the command itself printed could look the same, so the code counts only where the command's own output, which the
+/// terminal shows, holds no such line.
+fn exit_code(output: Option<&str>, shown: Field<'_>) -> Option<i64> {
+    shown.filter(|shown| memmem::find(shown.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
+    // At most four lines of the harness's own follow it.
+    let mut last = output?.trim_end_matches('"').rsplit("\\n").take(8);
+    last.find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
+}
+
+/// Where the harness put the whole output of which the result holds only a part.
+fn saved_to(output: &str) -> Option<String> {
+    let begins = ["\"Output too large.", "\"<untrusted_context>\\nOutput too large.", "\"Tool output was too large"];
+    if !begins.iter().any(|begin| output.starts_with(begin)) {
+        return None;
+    }
+    let output = Text::Token(output).decode_lossy();
+    let after = ["For full output see: ", "The full output has been saved to: "].iter().find_map(|mark| output.split_once(mark))?.1;
+    after.lines().next().map(|path| path.trim_end().to_owned())
+}

@@ -1,0 +1,77 @@
+//! What the files around a session say of it: the call that started a sub-agent, and outputs kept in side files.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use engram_core::adapter::{Context, SideFiles};
+use engram_core::hash::Hash;
+use engram_core::head::Head;
+use memchr::memmem;
+
+use super::detect::identify;
+use super::schema::{Call, Record};
+use crate::kit::value::{Index, Value, parse, text, word};
+
+/// The folder of a project's sessions.
+const CHATS: &str = "chats";
+/// The folder of outputs that were too long for a result, beside [`CHATS`] (0.31.0 and later).
+const OUTPUTS: &str = "tool-outputs";
+
+/// Looks around the session at `path`.
+pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
+    let identity = identify(head);
+    let mut context = Context::default();
+    let Some(chats) = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == CHATS)) else { return context };
+    if let Some(outputs) = chats.parent().map(|project| project.join(OUTPUTS)).filter(|folder| folder.is_dir()) {
+        context.side_files = Some(Arc::new(Outputs(outputs)));
+    }
+    // A sub-agent's log lies in a folder that is called after its parent's session.
+    let parent = path.parent().filter(|folder| *folder != chats).and_then(Path::file_name).and_then(|name| name.to_str());
+    if let (Some(agent_id), Some(parent)) = (identity.agent_id, parent) {
+        context.parent_session_id = Some(parent.to_owned());
+        if let Some((call_id, agent)) = starting_call(chats, parent, &agent_id) {
+            context.parent_call_id = Some(call_id);
+            context.agent = agent;
+        }
+    }
+    context
+}
+
+/// The call in the parent's log that started the agent, and the agent's name.
+fn starting_call(chats: &Path, parent: &str, agent_id: &str) -> Option<(String, Option<String>)> {
+    let begins = parent.get(..8)?;
+    let mut logs: Vec<PathBuf> = fs::read_dir(chats).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    logs.retain(|log| log.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(&format!("-{begins}.jsonl"))));
+    logs.sort();
+    logs.iter().find_map(|log| call_in(&fs::read_to_string(log).ok()?, agent_id))
+}
+
+fn call_in(log: &str, agent_id: &str) -> Option<(String, Option<String>)> {
+    let mark = format!("\"agentId\":\"{agent_id}\"");
+    let mut index = Index::default();
+    log.lines().filter(|line| memmem::find(line.as_bytes(), mark.as_bytes()).is_some()).find_map(|line| {
+        let line = Record::of(parse(line, &mut index).ok()?);
+        let call = line.tool_calls?.elements().find(|call| word(call.member("agentId")) == agent_id)?;
+        let call = Call::of(call);
+        let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
+        Some((owned(call.id)?, owned(call.args.and_then(|args| args.member("agent_name")))))
+    })
+}
+
+/// The outputs of a project's sessions.
+#[derive(Debug)]
+struct Outputs(PathBuf);
+
+impl SideFiles for Outputs {
+    /// The log names the file by its path where it was written; only what follows the name of the folder counts here.
+    fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)> {
+        let (_, inside) = recorded_path.rsplit_once(&format!("/{OUTPUTS}/"))?;
+        let inside = Path::new(inside);
+        if !inside.components().all(|part| matches!(part, Component::Normal(_))) {
+            return None;
+        }
+        let bytes = fs::read(self.0.join(inside)).ok()?;
+        Some((Hash::of_bytes(&bytes), bytes.len() as u64))
+    }
+}

@@ -1,0 +1,117 @@
+//! What the adapter does with records that no fixture holds.
+
+use engram_core::adapter::convert_str;
+use engram_core::drive::Options;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::policy::Policy;
+use serde_json::Value;
+
+use super::Gemini;
+
+const HEADER: &str = r#"{"sessionId":"s","projectHash":"bb97ae4cdb5b0dd7e32b198a7ebcb35332fca3343779f0895ffb11258627aa8f","startTime":"2026-11-21T09:58:15.922Z","lastUpdated":"2026-11-21T09:58:15.922Z","kind":"main"}"#;
+
+fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let source = format!("{HEADER}\n{}\n", lines.join("\n"));
+    let tape = convert_str(&Gemini, &source, &Options { policy, ..Options::default() })?;
+    Ok(tape.lines().map(|line| serde_json::from_str(line).expect("a tape is JSON")).collect())
+}
+
+/// The events of the lines, without the header's and the tape's own.
+fn events(lines: &[&str]) -> Vec<Value> {
+    let mut tape = convert(lines, Policy::Strict).expect("the lines convert");
+    tape.retain(|event| event["origin"]["line"].as_u64().is_some_and(|line| line > 1));
+    tape
+}
+
+fn texts(events: &[Value]) -> Vec<&str> {
+    events.iter().filter_map(|event| event["text"].as_str()).collect()
+}
+
+const TIME: &str = r#""timestamp":"2026-11-21T09:58:16.010Z""#;
+
+fn user(id: &str, text: &str) -> String {
+    format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{{"text":"{text}"}}]}}"#)
+}
+
+#[test]
+fn a_prompt_that_is_given_twice_is_two_prompts_however_often_it_is_restated() {
+    let (first, second) = (user("a", "go on"), user("b", "go on"));
+    let history = format!(r#"{{"$set":{{"messages":[{first},{second}]}}}}"#);
+    let events = events(&[&first, &second, &history, &history]);
+    assert_eq!(texts(&events), ["go on", "go on"]);
+}
+
+#[test]
+fn a_history_that_holds_more_than_was_said_adds_it() {
+    let history = format!(r#"{{"$set":{{"messages":[{},{}]}}}}"#, user("a", "one"), user("b", "two"));
+    let events = events(&[&user("a", "one"), &history]);
+    assert_eq!(texts(&events), ["one", "two"]);
+    assert_eq!(events[1]["origin"]["pointer"], "/$set/messages/1/content/0/text");
+}
+
+#[test]
+fn a_history_takes_nothing_back() {
+    let call = r#"{"id":"c","name":"read_file","args":{"file_path":"a"},"result":[{"functionResponse":{"id":"c","name":"read_file","response":{"output":"x\n"}}}],"status":"success","resultDisplay":""}"#;
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let history = format!(
+        r#"{{"$set":{{"messages":[{{"id":"m",{TIME},"type":"gemini","content":[{{"functionCall":{{"id":"c","name":"read_file","args":{{"file_path":"a"}}}}}}]}}]}}}}"#
+    );
+    let kinds: Vec<Value> = events(&[&turn, &history]).iter().map(|event| event["k"].clone()).collect();
+    assert_eq!(kinds, ["tool.call", "tool.result", "code.read"]);
+}
+
+#[test]
+fn a_result_for_the_model_is_the_result_where_the_call_has_none() {
+    let response = format!(
+        r#"{{"id":"r",{TIME},"type":"user","content":[{{"functionResponse":{{"id":"c","name":"t","response":{{"error":"[Operation Cancelled] Reason: User denied execution."}}}}}}]}}"#
+    );
+    let events = events(&[&response, &response]);
+    assert_eq!(events.len(), 1);
+    assert_eq!((&events[0]["k"], &events[0]["status"]), (&Value::from("tool.result"), &Value::from("denied")));
+}
+
+#[test]
+fn what_is_typed_stands_beside_what_it_expands_to() {
+    let line = format!(
+        r#"{{"id":"u",{TIME},"type":"user","content":[{{"text":"see @a"}},{{"text":"\n--- Content from referenced files ---"}},{{"text":"A"}}],"displayContent":"see @a"}}"#
+    );
+    let events = events(&[&line]);
+    assert_eq!(texts(&events), ["see @a", "\n--- Content from referenced files ---", "A"]);
+    assert_eq!(events.iter().map(|event| event["synthetic"] == true).collect::<Vec<_>>(), [false, true, true]);
+}
+
+#[test]
+fn an_unknown_change_is_refused_or_kept() {
+    let line = r#"{"$set":{"colour":"red"}}"#;
+    let refused = convert(&[line], Policy::Strict).expect_err("strict policy");
+    assert_eq!(refused.code, ErrorCode::UnrecognizedRecord);
+    let kept = convert(&[line], Policy::Permissive).expect("permissive policy");
+    assert!(kept.iter().any(|event| event["label"] == "unrecognized" && event["name"] == "$set.colour"));
+}
+
+#[test]
+fn a_field_of_another_shape_is_named() {
+    let line = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":{{}}}}"#);
+    let refused = convert(&[&line], Policy::Strict).expect_err("strict policy");
+    assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/toolCalls")));
+}
+
+#[test]
+fn a_header_with_an_unknown_field_proves_no_schema() {
+    let source = format!("{}\n", HEADER.replace("\"kind\"", "\"flavour\":\"x\",\"kind\""));
+    let refused = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect_err("strict policy");
+    assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion);
+}
+
+#[test]
+fn half_a_surrogate_pair_is_text_and_no_file() {
+    let change = r#"{"filePath":"/a","originalContent":"x\n","newContent":"\ud83d\n","isNewFile":false}"#;
+    let call = format!(
+        r#"{{"id":"c","name":"replace","args":{{"file_path":"/a","old_string":"x","new_string":"\ud83d"}},"result":[],"status":"success","resultDisplay":{change}}}"#
+    );
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"\ud83d","toolCalls":[{call}]}}"#);
+    let source = format!("{HEADER}\n{turn}\n");
+    let tape = convert_str(&Gemini, &source, &Options::default()).expect("the line converts");
+    assert!(tape.contains(r#""text":"\ud83d""#) && tape.contains("tool.result"), "{tape}");
+    assert!(!tape.contains("file_after_hash") && !tape.contains("\"after_hash"), "{tape}");
+}
