@@ -19,8 +19,6 @@ pub fn anchors(text: &str) -> Vec<u64> {
     let grams = Grams::new(text);
     let mut picked = winnow(grams);
     keep_smallest(&mut picked);
-    let mut seen = std::collections::HashSet::new();
-    picked.retain(|hash| seen.insert(*hash));
     picked
 }
 
@@ -115,14 +113,17 @@ fn winnow(grams: impl Iterator<Item = u64>) -> Vec<u64> {
     picked
 }
 
-/// Keeps the `MAX` smallest hashes, in their order.
+/// Keeps the `MAX` smallest hashes, each at its first place.
 fn keep_smallest(picked: &mut Vec<u64>) {
-    let mut sorted = picked.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    if let Some(bound) = sorted.get(MAX) {
-        picked.retain(|hash| hash < bound);
-    }
+    let mut smallest = picked.clone();
+    smallest.sort_unstable();
+    smallest.dedup();
+    smallest.truncate(MAX);
+    let mut kept = [false; MAX];
+    picked.retain(|hash| match smallest.binary_search(hash) {
+        Ok(at) => !std::mem::replace(&mut kept[at], true),
+        Err(_) => false,
+    });
 }
 
 #[cfg(test)]
