@@ -47,14 +47,6 @@ fn compressed_input_gives_the_tape_of_what_it_holds() {
 }
 
 #[test]
-fn a_recorded_compressed_session_is_read() {
-    let file = only_file(&fixture("codex/0.125.0/resume-handzst"), ".jsonl.zst");
-    let output = run(&["ingest", text(&file)]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert_checked(&output.stdout);
-}
-
-#[test]
 fn a_compressed_tape_is_the_same_tape() {
     let file = claude_file();
     let plain = run(&["ingest", text(&file)]).stdout;
