@@ -123,3 +123,78 @@ struct Around {
     node: u32,
     close: u8,
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The scanner accepts exactly what `serde_json` does.
+    fn agree(text: &str) {
+        let mut index = Index::default();
+        let accepted = index.scan(&mut Scanner::new(text)).is_ok();
+        assert_eq!(accepted, serde_json::from_str::<IgnoredAny>(text).is_ok(), "{text:?}");
+    }
+
+    #[test]
+    fn what_is_not_json_is_declined() {
+        for text in [
+            "",
+            "{",
+            "{}x",
+            "{\"a\":}",
+            "{\"a\":1 \"b\":1}",
+            "01",
+            "1.",
+            "-",
+            "\"a\tb\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "[1,]",
+            "{\"a\":1,}",
+            "[}",
+            "tru",
+            "+1",
+            "{,}",
+            "1e",
+            "nul",
+            "\"",
+            "[1 2]",
+            "{1:2}",
+            "\"\\",
+        ] {
+            agree(text);
+            assert!(Index::default().note(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn deep_values_are_noted_without_recursion() {
+        let deep = format!("{}{}", "[{\"a\":".repeat(50_000), "1".to_owned() + &"}]".repeat(50_000));
+        agree(&deep);
+        assert!(Index::default().note(&deep).is_ok());
+    }
+
+    #[test]
+    fn too_many_values_are_a_limit() {
+        let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
+        assert!(matches!(Index::default().note(&many), Err(Fault::Limit(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_judged_alike(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,60}"#) {
+            agree(&text);
+            agree(&format!("{{\"a\":{text}}}"));
+        }
+
+        #[test]
+        fn cut_text_is_judged_alike(name in any::<String>(), other in ".{0,80}", cut in 0usize..200) {
+            let text = serde_json::json!({"name": name, "x": [other, {"k\n": name}], "y": -1.5e3}).to_string();
+            agree(&text);
+            let cut = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            agree(&text[..cut]);
+        }
+    }
+}

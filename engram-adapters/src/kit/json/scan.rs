@@ -63,15 +63,6 @@ impl<'t> Scanner<'t> {
         self.at += 1;
     }
 
-    /// Takes a string and gives its token, quotes included, and whether it has escapes.
-    #[inline(always)]
-    pub(super) fn string(&mut self) -> Result<(&'t str, bool), Declined> {
-        self.expect(b'"')?;
-        let start = self.at - 1;
-        let has_escapes = self.string_rest()?;
-        Ok((&self.text[start..self.at], has_escapes))
-    }
-
     /// Goes to the end of a string whose opening quote is taken.
     #[inline(always)]
     pub(super) fn string_rest(&mut self) -> Result<bool, Declined> {
@@ -106,65 +97,6 @@ impl<'t> Scanner<'t> {
         let is_sound = escape[0] == b'u' && escape[1..].iter().all(u8::is_ascii_hexdigit);
         self.at += 6;
         if is_sound { Ok(()) } else { Err(Declined) }
-    }
-
-    /// Takes one value of any kind and gives its text. Never recurses.
-    pub(super) fn value(&mut self) -> Result<&'t str, Declined> {
-        self.peek()?;
-        let start = self.at;
-        let mut nest = Nest::default();
-        loop {
-            match self.peek()? {
-                b'{' => {
-                    self.take();
-                    if self.peek()? == b'}' {
-                        self.take();
-                    } else {
-                        self.key()?;
-                        nest.push(true);
-                        continue;
-                    }
-                }
-                b'[' => {
-                    self.take();
-                    if self.peek()? == b']' {
-                        self.take();
-                    } else {
-                        nest.push(false);
-                        continue;
-                    }
-                }
-                byte => self.scalar(byte)?,
-            }
-            while let Some(in_object) = nest.top() {
-                match (self.peek()?, in_object) {
-                    (b',', true) => {
-                        self.take();
-                        self.key()?;
-                        break;
-                    }
-                    (b',', false) => {
-                        self.take();
-                        break;
-                    }
-                    (b'}', true) | (b']', false) => {
-                        self.take();
-                        nest.pop();
-                    }
-                    _ => return Err(Declined),
-                }
-            }
-            if nest.top().is_none() {
-                return Ok(&self.text[start..self.at]);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn key(&mut self) -> Result<(), Declined> {
-        self.expect(b'"')?;
-        self.string_rest()?;
-        self.expect(b':')
     }
 
     /// Takes a value that is no object and no array. `byte` is its first, as `peek` has shown it.
@@ -245,38 +177,4 @@ const fn spread(byte: u8) -> u64 {
 #[inline(always)]
 const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(spread(0x01)) & !word & spread(0x80)
-}
-
-/// Open objects and arrays: a bit each, 64 in registers, the rest on the heap.
-#[derive(Default)]
-struct Nest {
-    bits: u64,
-    depth: u32,
-    full: Vec<u64>,
-}
-
-impl Nest {
-    fn push(&mut self, is_object: bool) {
-        if self.depth == 64 {
-            self.full.push(self.bits);
-            self.depth = 0;
-        }
-        self.bits = self.bits << 1 | u64::from(is_object);
-        self.depth += 1;
-    }
-
-    fn pop(&mut self) {
-        self.bits >>= 1;
-        self.depth -= 1;
-        if self.depth == 0
-            && let Some(bits) = self.full.pop()
-        {
-            self.bits = bits;
-            self.depth = 64;
-        }
-    }
-
-    fn top(&self) -> Option<bool> {
-        (self.depth > 0).then_some(self.bits & 1 == 1)
-    }
 }
