@@ -10,6 +10,7 @@ use engram_core::head::Head;
 
 mod claude_code;
 mod codex;
+mod cursor;
 pub mod kit;
 
 use kit::tool_table::ToolTable;
@@ -25,7 +26,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, cursor::ENTRY];
 
 /// The entry of the adapter with this id.
 ///

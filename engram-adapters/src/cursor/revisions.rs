@@ -1,0 +1,80 @@
+//! The schemas of Cursor's artifacts and what is claimed for each. None records a version: structure proves the schema.
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::version::{Revision, VersionMatrix};
+
+/// Text under `user:` and `assistant:` lines.
+pub(super) const TRANSCRIPT_TEXT: &str = "transcript-txt";
+/// One JSON document with `mode` and `messages`.
+pub(super) const TRANSCRIPT_JSON: &str = "transcript-json";
+/// JSON Lines with `role` and `message.content`.
+pub(super) const TRANSCRIPT: &str = "transcript-jsonl";
+/// `--output-format stream-json`.
+pub(super) const STREAM: &str = "stream-json";
+
+/// Every schema, oldest first.
+pub(super) static MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[
+        Revision { schema: TRANSCRIPT_TEXT, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_TEXT_COVERAGE },
+        Revision { schema: TRANSCRIPT_JSON, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_JSON_COVERAGE },
+        Revision { schema: TRANSCRIPT, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_COVERAGE },
+        Revision { schema: STREAM, versions: None, tested: &["2026.02", "2026.09"], coverage: STREAM_COVERAGE },
+    ],
+    known_bad: &[],
+};
+
+/// The weakest claim over all schemas.
+pub(super) const WEAKEST: Coverage = Coverage {
+    meta: Grade::Partial(&["session.not_recorded"]),
+    msg_in: Grade::Partial(&["message.placeholder", "text.unescaped"]),
+    msg_out: Grade::Partial(&["message.placeholder", "reasoning.unmarked", "text.unescaped"]),
+    tool_call: Grade::Partial(&["call.no_id", "call.args_as_text"]),
+    tool_result: Grade::None,
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+const TRANSCRIPT_TEXT_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["session.not_recorded"]),
+    msg_in: Grade::Partial(&["message.placeholder", "text.unescaped"]),
+    msg_out: Grade::Partial(&["message.placeholder", "text.unescaped"]),
+    tool_call: Grade::Partial(&["call.no_id", "call.args_as_text"]),
+    tool_result: Grade::Partial(&["result.name_only"]),
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+const TRANSCRIPT_JSON_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["session.not_recorded"]),
+    msg_in: Grade::Partial(&["message.placeholder"]),
+    msg_out: Grade::Partial(&["message.placeholder"]),
+    tool_call: Grade::Partial(&["call.no_id"]),
+    tool_result: Grade::Partial(&["result.name_only"]),
+    code_read: Grade::None,
+    code_edit: Grade::Partial(&["edit.request_only", "edit.shell"]),
+    span_link: Grade::None,
+};
+
+const TRANSCRIPT_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["session.not_recorded"]),
+    msg_in: Grade::Partial(&["message.placeholder"]),
+    msg_out: Grade::Partial(&["message.placeholder", "reasoning.unmarked"]),
+    tool_call: Grade::Partial(&["call.no_id"]),
+    tool_result: Grade::None,
+    code_read: Grade::None,
+    code_edit: Grade::Partial(&["edit.request_only", "edit.shell"]),
+    span_link: Grade::None,
+};
+
+const STREAM_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["usage.whole_turn"]),
+    msg_in: Grade::Full,
+    msg_out: Grade::Full,
+    tool_call: Grade::Full,
+    tool_result: Grade::Full,
+    code_read: Grade::Partial(&["read.no_range"]),
+    code_edit: Grade::Partial(&["edit.shell"]),
+    span_link: Grade::None,
+};
