@@ -47,7 +47,13 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_none() {
-        for time in ["", "now", "Monday, Sep 29, 2026, 2:29 AM (UTC-4)", "Tuesday, Sep 29, 2026, 2:29 AM", "Tuesday, Sep 29, 2026, 2:29 AM (UTC-99)"] {
+        for time in [
+            "",
+            "now",
+            "Monday, Sep 29, 2026, 2:29 AM (UTC-4)",
+            "Tuesday, Sep 29, 2026, 2:29 AM",
+            "Tuesday, Sep 29, 2026, 2:29 AM (UTC-99)",
+        ] {
             assert_eq!(stated(time), None, "{time}");
         }
         assert_eq!(prompt_time("say <timestamp>Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)</timestamp>"), None);

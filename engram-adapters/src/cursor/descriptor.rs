@@ -47,21 +47,13 @@ const GAPS: &[Gap] = &[
         reason: "Text transcripts spell arguments as unescaped text; `args` is that text as one JSON string.",
         fixture: "sdk-1.0.32/legacy_text",
     },
-    Gap {
-        code: "result.name_only",
-        reason: "Older transcripts record that a tool returned, not what.",
-        fixture: "sdk-1.0.32/legacy_json",
-    },
+    Gap { code: "result.name_only", reason: "Older transcripts record that a tool returned, not what.", fixture: "sdk-1.0.32/legacy_json" },
     Gap {
         code: "edit.request_only",
         reason: "Transcripts hold what an edit asked for, not whether it was made: snippets with `confirmed: false`.",
         fixture: "sdk-1.0.32/transcript",
     },
-    Gap {
-        code: "edit.shell",
-        reason: "Files that a shell command changed are not recorded.",
-        fixture: "2026.09/stream_shell",
-    },
+    Gap { code: "edit.shell", reason: "Files that a shell command changed are not recorded.", fixture: "2026.09/stream_shell" },
     Gap {
         code: "usage.whole_turn",
         reason: "Captures count tokens once, for the whole run, and not at all before March 2026.",
@@ -85,10 +77,11 @@ const RULES: &[OmissionRule] = &[
     OmissionRule {
         rule: "empty_message",
         omission: Omission::Bookkeeping,
-        record: "*",
+        record: "assistant",
         pointer: None,
         reason: "A message without text and calls.",
     },
+    OmissionRule { rule: "empty_prompt", omission: Omission::Bookkeeping, record: "user", pointer: None, reason: "A prompt without text." },
     OmissionRule {
         rule: "empty_metadata",
         omission: Omission::Bookkeeping,
@@ -101,14 +94,14 @@ const RULES: &[OmissionRule] = &[
         omission: Omission::Bookkeeping,
         record: "thinking/completed",
         pointer: None,
-        reason: "Ends reasoning whose text the capture does not hold.",
+        reason: "Ends reasoning: its text, where the capture holds it, stands at its first piece.",
     },
     OmissionRule {
         rule: "thinking_pieces",
         omission: Omission::Duplicate,
         record: "thinking/delta",
         pointer: None,
-        reason: "A piece of reasoning: all pieces stand joined in the one message that `thinking/completed` gives.",
+        reason: "A piece of reasoning: all pieces stand joined where the first one stands.",
     },
     OmissionRule {
         rule: "message_pieces",

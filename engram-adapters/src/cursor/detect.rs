@@ -121,9 +121,7 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
         "tool_call" if line.call_id.is_some() && line.tool_call.is_some_and(is_object) => Some((Form::Stream, "stream.tool_call")),
         "result" if line.request_id.is_some() && line.duration_api_ms.is_some() => Some((Form::Stream, "stream.result")),
         "assistant" if unsigned(line.timestamp_ms).is_some() => Some((Form::Stream, "stream.timestamp_ms")),
-        "thinking" | "connection" | "retry" | "interaction_query"
-            if line.subtype.is_some() && unsigned(line.timestamp_ms).is_some() =>
-        {
+        "thinking" | "connection" | "retry" | "interaction_query" if line.subtype.is_some() && unsigned(line.timestamp_ms).is_some() => {
             Some((Form::Stream, "stream.timestamp_ms"))
         }
         _ => None,

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::stream_calls::{Calls, ToolCallBody};
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
+use super::transcript::empty;
 use super::{decoded, text_or_json, word};
 use crate::kit::json::{Raw, boolean, filled_text, text, unsigned};
 use crate::kit::time;
@@ -119,13 +120,13 @@ impl Session for Converter {
             ("user", _) => user(&record, text, out),
             ("assistant", _) => self.assistant(&record, stamp, text, out),
             ("thinking", "delta") => {
-                self.pieces.add(Piece::Thought, decoded(record.text).unwrap_or_default().as_ref(), stamp, out)?;
-                Ok(Outcome::Duplicate { record: "thinking/delta", rule: "thinking_pieces" })
+                self.pieces.add(Piece::Thought, &decoded(record.text).unwrap_or_default(), stamp, out)?;
+                Ok(Piece::Thought.outcome())
             }
-            ("thinking", "completed") => match self.pieces.flush(out)? {
-                0 => Ok(Outcome::Bookkeeping { record: "thinking/completed", rule: "thinking_end" }),
-                _ => Ok(Outcome::Mapped),
-            },
+            ("thinking", "completed") => {
+                self.pieces.flush(out)?;
+                Ok(Outcome::Bookkeeping { record: "thinking/completed", rule: "thinking_end" })
+            }
             ("tool_call", "started") => self.calls.started(&record.called()?, &mut self.queries, out),
             ("tool_call", "completed") => self.calls.completed(&record.called()?, &mut self.queries, out),
             ("interaction_query", "request") => self.queries.request(word(record.query_type), record.query, out),
@@ -166,10 +167,10 @@ impl Converter {
             for part in parts {
                 self.pieces.add(Piece::Answer, &decoded(part.text).unwrap_or_default(), stamp, out)?;
             }
-            return Ok(Outcome::Duplicate { record: "assistant", rule: "message_pieces" });
+            return Ok(Piece::Answer.outcome());
         }
         let channel = if record.model_call_id.is_some() { Channel::Commentary } else { Channel::Final };
-        let mut outcome = Outcome::Bookkeeping { record: "assistant", rule: "empty_message" };
+        let mut outcome = empty("assistant");
         for (index, part) in parts.iter().enumerate() {
             let pointer = Pointer::Item("/message/content", index);
             if word(part.kind) != "text" {
@@ -179,7 +180,7 @@ impl Converter {
             }
             let Some(text) = filled_text(part.text) else { continue };
             if !self.pieces.whole(&text.decode_lossy(), stamp, out)? {
-                outcome = Outcome::Duplicate { record: "assistant", rule: "message_pieces" };
+                outcome = Piece::Answer.outcome();
                 continue;
             }
             out.emit(MsgOut { text: Some(text), channel: Some(channel), ..MsgOut::default() }, pointer)?;
@@ -248,7 +249,7 @@ fn init(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
 }
 
 fn user(record: &Record<'_>, raw: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let mut outcome = Outcome::Bookkeeping { record: "user", rule: "empty_message" };
+    let mut outcome = empty("user");
     for (index, part) in parts(record)?.iter().enumerate() {
         let pointer = Pointer::Item("/message/content", index);
         match (word(part.kind), filled_text(part.text)) {

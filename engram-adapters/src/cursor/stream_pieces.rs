@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Channel, MsgOut};
+use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
@@ -14,6 +15,22 @@ pub(super) enum Piece {
     Thought,
     /// A message, which normally does.
     Answer,
+}
+
+impl Piece {
+    /// The record type of a piece and the rule by which it is omitted.
+    pub(super) fn omission(self) -> (&'static str, &'static str) {
+        match self {
+            Piece::Thought => ("thinking/delta", "thinking_pieces"),
+            Piece::Answer => ("assistant", "message_pieces"),
+        }
+    }
+
+    /// The outcome of the record of a piece.
+    pub(super) fn outcome(self) -> Outcome {
+        let (record, rule) = self.omission();
+        Outcome::Duplicate { record, rule }
+    }
 }
 
 /// Pieces that wait for the rest, and what has been said.
@@ -68,6 +85,8 @@ impl Pieces {
         out.restamp(waiting.line, Stamp { t: waiting.t.as_deref(), ..Stamp::default() });
         let channel = (waiting.piece == Piece::Thought).then_some(Channel::Reasoning);
         out.emit(MsgOut { text: Some(Text::Plain(&waiting.text)), channel, ..MsgOut::default() }, Pointer::Root)?;
+        let (record, rule) = waiting.piece.omission();
+        out.duplicate_was_mapped(record, rule);
         if waiting.piece == Piece::Answer {
             self.said.write(waiting.text.as_bytes());
             self.flushed = Some(waiting.text);

@@ -9,8 +9,8 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::members::Members;
 use super::edits::snippet;
+use super::members::Members;
 use super::stream::Called;
 use crate::kit::json::{self, Raw, boolean, filled_text, integer, text, unsigned};
 use crate::kit::spans::{ChangedSpan, line_count};
@@ -73,6 +73,8 @@ struct Ending<'a> {
     #[serde(borrow)]
     content: Raw<'a>,
     #[serde(borrow)]
+    is_error: Raw<'a>,
+    #[serde(borrow)]
     markdown: Raw<'a>,
     #[serde(borrow)]
     exceeded_limit: Raw<'a>,
@@ -104,6 +106,27 @@ struct ReadRange<'a> {
     start_line: Raw<'a>,
     #[serde(borrow)]
     end_line: Raw<'a>,
+}
+
+/// One part of what an MCP tool returned.
+#[derive(Deserialize)]
+struct McpPart<'a> {
+    #[serde(borrow)]
+    text: Option<McpText<'a>>,
+}
+
+#[derive(Deserialize)]
+struct McpText<'a> {
+    #[serde(borrow)]
+    text: Raw<'a>,
+}
+
+/// The text of a list of parts that holds one text and nothing else.
+fn only_text(content: Raw<'_>) -> Option<Text<'_>> {
+    match serde_json::from_str::<Vec<McpPart<'_>>>(content?.get()).ok()?.as_slice() {
+        [McpPart { text: Some(part) }] => filled_text(part.text),
+        _ => None,
+    }
 }
 
 /// The arguments that the outcome does not repeat.
@@ -181,6 +204,12 @@ impl<'a> Ending<'a> {
             "deleteToolCall" => None,
             "webFetchToolCall" if self.markdown.is_some() => filled_text(self.markdown),
             "fetchToolCall" if self.content.is_some() => filled_text(self.content),
+            "mcpToolCall" => {
+                if boolean(self.is_error) == Some(true) {
+                    result.status = Some(Status::Error);
+                }
+                only_text(self.content).or(Some(Text::Plain(value.get())))
+            }
             _ => Some(Text::Plain(value.get())).filter(|_| value.get() != "{}"),
         };
     }

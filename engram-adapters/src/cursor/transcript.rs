@@ -109,9 +109,17 @@ impl Message<'_> {
             };
         }
         if events == 0 {
-            return Ok(Outcome::Bookkeeping { record: if role == "user" { "user" } else { "assistant" }, rule: "empty_message" });
+            return Ok(empty(role));
         }
         Ok(Outcome::Mapped)
+    }
+}
+
+/// The outcome of a message that says nothing.
+pub(super) fn empty(role: &str) -> Outcome {
+    match role {
+        "user" => Outcome::Bookkeeping { record: "user", rule: "empty_prompt" },
+        _ => Outcome::Bookkeeping { record: "assistant", rule: "empty_message" },
     }
 }
 

@@ -8,7 +8,7 @@ use engram_core::render::Pointer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::transcript::{Parent, answer, call, prompt, reasoning, turn_ended};
+use super::transcript::{Parent, answer, call, empty, prompt, reasoning, turn_ended};
 use super::word;
 use crate::kit::json::{self, Raw, text};
 
@@ -71,7 +71,7 @@ impl Converter {
         let message: Message<'_> = json::read(raw, "/messages", "a message")?;
         match word(message.role) {
             "user" => match prompt(text(message.text), Pointer::Field("/messages", index, "/text"), out)? {
-                0 => Ok(Outcome::Bookkeeping { record: "user", rule: "empty_message" }),
+                0 => Ok(empty("user")),
                 _ => Ok(Outcome::Mapped),
             },
             "assistant" => self.assistant(index, &message, out),
@@ -99,7 +99,7 @@ impl Converter {
             events += 1;
         }
         if events == 0 {
-            return Ok(Outcome::Bookkeeping { record: "assistant", rule: "empty_message" });
+            return Ok(empty("assistant"));
         }
         Ok(Outcome::Mapped)
     }

@@ -8,7 +8,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::tools;
-use super::transcript::{Parent, answer, prompt, reasoning};
+use super::transcript::{Parent, answer, empty, prompt, reasoning};
 use super::transcript_json::Waiting;
 
 /// What a line begins. Everything up to the next such line belongs to it.
@@ -121,8 +121,8 @@ impl Converter {
     }
 }
 
-fn said(events: usize, record: &'static str) -> Result<Outcome, Fault> {
-    Ok(if events == 0 { Outcome::Bookkeeping { record, rule: "empty_message" } } else { Outcome::Mapped })
+fn said(events: usize, role: &str) -> Result<Outcome, Fault> {
+    Ok(if events == 0 { empty(role) } else { Outcome::Mapped })
 }
 
 /// The text without the line end that closes it and the empty line that separates it from the next block.
