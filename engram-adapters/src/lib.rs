@@ -12,6 +12,8 @@ mod claude_code;
 mod codex;
 mod cursor;
 pub mod kit;
+pub mod open;
+pub mod tables;
 
 use kit::tool_table::ToolTable;
 

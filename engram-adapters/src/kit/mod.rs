@@ -2,6 +2,8 @@
 
 pub mod correlate;
 pub mod json;
+pub mod media;
 pub mod spans;
 pub mod time;
 pub mod tool_table;
+pub mod value;

@@ -1,5 +1,9 @@
 //! Borrowed access to raw JSON values: what a value is, without building a tree.
 
+mod de;
+mod scan;
+
+pub use de::parse;
 use engram_core::emit::Fault;
 use engram_core::text::Text;
 use serde::Deserialize;
@@ -52,5 +56,5 @@ pub fn is_array(raw: &RawValue) -> bool {
 /// # Errors
 /// [`Fault::Malformed`] that names the field at `pointer`.
 pub fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, pointer: &str, expected: &'static str) -> Result<T, Fault> {
-    serde_json::from_str(raw.get()).map_err(|error| Fault::malformed(pointer, expected, &error.to_string()))
+    parse(raw.get()).map_err(|error| Fault::malformed(pointer, expected, &error.to_string()))
 }

@@ -1,0 +1,85 @@
+//! Large artifacts for measurements: the repository's own fixtures, repeated with fresh ids.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+/// Fixtures smaller than this are mostly head and say little about throughput.
+const SMALLEST: u64 = 4 << 10;
+
+/// The line-format artifacts of one harness, the largest first.
+fn fixtures(harness: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(harness);
+    let mut paths = Vec::new();
+    collect(&root, &mut paths);
+    paths.sort();
+    let text = |path: &PathBuf| fs::read_to_string(path).ok().filter(|text| text.lines().all(|line| line.starts_with('{')));
+    let mut fixtures: Vec<String> = paths.iter().filter_map(text).collect();
+    fixtures.sort_by_key(|fixture| std::cmp::Reverse(fixture.len()));
+    fixtures
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_artifact = path.extension().is_some_and(|extension| extension == "jsonl") && !path.ends_with("history.jsonl");
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if is_artifact && entry.metadata().is_ok_and(|meta| meta.len() >= SMALLEST) {
+            paths.push(path);
+        }
+    }
+}
+
+/// Artifacts of about `each` bytes, one a fixture in turn, until they hold `total` bytes together.
+pub fn artifacts(harness: &str, each: usize, total: usize) -> Vec<String> {
+    let fixtures = fixtures(harness);
+    assert!(!fixtures.is_empty(), "fixtures/{harness} holds no artifact");
+    let (mut artifacts, mut bytes) = (Vec::new(), 0);
+    for fixture in fixtures.iter().cycle() {
+        let artifact = repeat(fixture, each.min(total - bytes), artifacts.len());
+        bytes += artifact.len();
+        artifacts.push(artifact);
+        if bytes >= total {
+            break;
+        }
+    }
+    artifacts
+}
+
+/// One artifact, repeated with fresh ids until it holds `bytes`. Its first line (a header in some formats) stands once.
+fn repeat(fixture: &str, bytes: usize, salt: usize) -> String {
+    let (header, body) = fixture.split_at(fixture.find('\n').map_or(0, |at| at + 1));
+    let mut artifact = String::with_capacity(bytes + fixture.len());
+    artifact.push_str(header);
+    for round in 0.. {
+        push_fresh(&mut artifact, body, (salt, round));
+        if artifact.len() >= bytes {
+            break;
+        }
+    }
+    artifact
+}
+
+/// Copies text with the end of every quoted id made anew: the same id gives the same new one within a round.
+fn push_fresh(out: &mut String, text: &str, round: (usize, usize)) {
+    for (n, piece) in text.split('"').enumerate() {
+        if n > 0 {
+            out.push('"');
+        }
+        if is_id(piece) {
+            let mut hasher = DefaultHasher::new();
+            (piece, round).hash(&mut hasher);
+            let fresh = format!("{:012x}", hasher.finish() & 0xffff_ffff_ffff);
+            out.push_str(&piece[..piece.len() - fresh.len()]);
+            out.push_str(&fresh);
+        } else {
+            out.push_str(piece);
+        }
+    }
+}
+
+fn is_id(piece: &str) -> bool {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (20..=64).contains(&piece.len()) && piece.bytes().all(word) && piece.bytes().any(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,3 @@
+//! The contract, tested from outside.
+
+mod check;
