@@ -296,7 +296,7 @@ impl Run<'_> {
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.
-fn first_value(text: &str) -> Result<usize, bool> {
+pub(crate) fn first_value(text: &str) -> Result<usize, bool> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     match values.next() {
         Some(Ok(_)) => Ok(values.byte_offset()),

@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod anchor;
+pub mod audit;
 pub mod check;
 pub mod coverage;
 pub mod descriptor;
