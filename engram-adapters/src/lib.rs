@@ -11,6 +11,7 @@ use engram_core::head::Head;
 mod claude_code;
 mod codex;
 pub mod kit;
+pub mod open;
 
 use kit::tool_table::ToolTable;
 

@@ -1,0 +1,3 @@
+//! Opening artifacts.
+
+pub mod sqlite;
