@@ -9,6 +9,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 mod discover;
+pub mod sqlite;
 mod zstd_stream;
 
 pub use discover::{Candidate, discover};
