@@ -13,7 +13,7 @@ use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
 use super::transcript::empty;
 use super::{decoded, text_or_json, word};
-use crate::kit::json::{Raw, boolean, filled_text, text, unsigned};
+use crate::kit::json::{self, Raw, boolean, filled_text, text, unsigned};
 use crate::kit::time;
 
 #[derive(Deserialize)]
@@ -98,7 +98,7 @@ impl Session for Converter {
         if is_error_output(text) {
             return error_output(text, out);
         }
-        let record: Record<'_> = serde_json::from_str(text)?;
+        let record: Record<'_> = json::parse(text)?;
         let time = unsigned(record.timestamp_ms).and_then(|millis| time::from_millis(millis.try_into().ok()?));
         if let Some(session_id) = decoded(record.session_id) {
             out.source(Some(&session_id), None);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{clock, edits, text_or_json, tools, word};
-use crate::kit::json::{Raw, filled_text, text};
+use crate::kit::json::{self, Raw, filled_text, text};
 
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -68,7 +68,7 @@ impl Converter {
 
 impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: Line<'_> = serde_json::from_str(text)?;
+        let line: Line<'_> = json::parse(text)?;
         self.parent.state(out)?;
         match (word(line.role), word(line.kind)) {
             (role @ ("user" | "assistant"), "") => {
