@@ -86,7 +86,7 @@ impl VersionMatrix {
     /// revision: the safe subset is converted by the rules nearest to it.
     pub fn resolve(&self, version: Option<&str>) -> (Option<&'static Revision>, Support) {
         let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some());
-        let Some(parsed) = version.and_then(|text| Version::parse(text).ok()) else {
+        let Some(parsed) = version.and_then(parse) else {
             return (newest, Support::Unknown);
         };
         let found = self.revisions.iter().find(|revision| revision.covers(&parsed));
@@ -117,4 +117,13 @@ impl VersionMatrix {
     fn is_known_bad(&self, version: &Version) -> bool {
         self.known_bad.iter().filter_map(|bad| VersionReq::parse(bad.versions).ok()).any(|req| req.matches(version))
     }
+}
+
+/// A version number: semver, or a date such as `2026.10.01-e373342`, whose months and days have leading zeros.
+fn parse(text: &str) -> Option<Version> {
+    Version::parse(text).ok().or_else(|| {
+        let mut numbers = text.split('-').next()?.split('.').map(|number| number.parse().ok());
+        let date = Version::new(numbers.next()??, numbers.next()??, numbers.next()??);
+        numbers.next().is_none().then_some(date)
+    })
 }

@@ -15,7 +15,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         `request_id` (stream-json). No artifact but hook payloads records a version.",
     coverage: revisions::WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &["/type", "/subtype", "/role"],
+    record_type: &["/type", "/subtype", "/role", "/hook_event_name"],
     gaps: GAPS,
     omission_rules: RULES,
 };
@@ -63,6 +63,16 @@ const GAPS: &[Gap] = &[
         code: "read.no_range",
         reason: "Numbered, cut or binary content does not show which lines it is.",
         fixture: "2026.09/stream_read",
+    },
+    Gap {
+        code: "hooks.as_configured",
+        reason: "A log of hook payloads holds the steps that the user configured, and no times.",
+        fixture: "2026.10.01-e373342/hooks",
+    },
+    Gap {
+        code: "edit.no_range",
+        reason: "`afterFileEdit` gives old and new text, not the lines: snippets without the call's id.",
+        fixture: "2026.10.01-e373342/hooks",
     },
 ];
 
@@ -200,5 +210,40 @@ const RULES: &[OmissionRule] = &[
         record: "interaction_query/request",
         pointer: Some("/query/**"),
         reason: "The arguments of the call that the question is about; where no call follows, they are kept as a notice.",
+    },
+    OmissionRule {
+        rule: "hook_workspace",
+        omission: Omission::Bookkeeping,
+        record: "workspaceOpen",
+        pointer: None,
+        reason: "Says that a workspace was opened, and nothing else.",
+    },
+    OmissionRule {
+        rule: "hook_session",
+        omission: Omission::Bookkeeping,
+        record: "session*",
+        pointer: None,
+        reason: "Says that a session began or ended well, and nothing else that is new.",
+    },
+    OmissionRule {
+        rule: "hook_stop",
+        omission: Omission::Bookkeeping,
+        record: "stop",
+        pointer: None,
+        reason: "Says that a turn ended well, and nothing else.",
+    },
+    OmissionRule {
+        rule: "hook_input_repeated",
+        omission: Omission::Field,
+        record: "postToolUse*",
+        pointer: Some("/tool_input/**"),
+        reason: "The arguments of the call again.",
+    },
+    OmissionRule {
+        rule: "hook_file_content",
+        omission: Omission::Field,
+        record: "before*",
+        pointer: Some("/content"),
+        reason: "The whole file that is about to be read: its hash is in `meta context`.",
     },
 ];

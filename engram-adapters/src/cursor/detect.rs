@@ -6,8 +6,8 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{clock, revisions, word};
-use crate::kit::json::{Raw, is_array, is_object, text, unsigned};
+use super::{clock, decoded, revisions, word};
+use crate::kit::json::{Raw, is_array, is_object, unsigned};
 use crate::kit::time;
 
 /// Cursor's kinds of artifact. Each is a schema of its own.
@@ -21,6 +21,8 @@ pub(super) enum Form {
     Transcript,
     /// What the command line prints with `--output-format stream-json`.
     Stream,
+    /// Payloads that hooks were given, a line each.
+    Hooks,
 }
 
 impl Form {
@@ -28,17 +30,19 @@ impl Form {
     pub(super) fn framing(self) -> Framing {
         match self {
             Form::TranscriptText | Form::TranscriptJson => Framing::Document,
-            Form::Transcript | Form::Stream => Framing::Lines,
+            Form::Transcript | Form::Stream | Form::Hooks => Framing::Lines,
         }
     }
 
-    fn schema(self) -> &'static str {
-        match self {
+    /// The schema. Hook payloads record a version, which decides.
+    fn schema(self) -> Option<&'static str> {
+        Some(match self {
             Form::TranscriptText => revisions::TRANSCRIPT_TEXT,
             Form::TranscriptJson => revisions::TRANSCRIPT_JSON,
             Form::Transcript => revisions::TRANSCRIPT,
             Form::Stream => revisions::STREAM,
-        }
+            Form::Hooks => return None,
+        })
     }
 }
 
@@ -72,6 +76,14 @@ struct Line<'a> {
     duration_api_ms: Raw<'a>,
     #[serde(borrow)]
     uuid: Raw<'a>,
+    #[serde(borrow)]
+    hook_event_name: Raw<'a>,
+    #[serde(borrow)]
+    conversation_id: Raw<'a>,
+    #[serde(borrow)]
+    generation_id: Raw<'a>,
+    #[serde(borrow)]
+    cursor_version: Raw<'a>,
     #[serde(borrow, rename = "sessionId")]
     camel_session_id: Raw<'a>,
 }
@@ -107,6 +119,9 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
 fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     if line.uuid.is_some() || line.camel_session_id.is_some() {
         return None;
+    }
+    if line.hook_event_name.is_some() && line.conversation_id.is_some() && line.generation_id.is_some() {
+        return Some((Form::Hooks, "hook.payload"));
     }
     if line.kind.is_none() {
         let content = line.message.and_then(|message| serde_json::from_str::<Message<'_>>(message.get()).ok()?.content);
@@ -144,14 +159,18 @@ fn is_json_transcript(text: &str) -> bool {
 /// What the head says of version, schema, session and first time.
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let Some((form, _)) = form(head) else { return Identity::default() };
-    let mut identity = Identity { schema: Some(form.schema()), ..Identity::default() };
+    let mut identity = Identity { schema: form.schema(), ..Identity::default() };
+    let lines = || head.lines().take(LINES).filter_map(|line| serde_json::from_str::<Line<'_>>(line).ok());
     match form {
         Form::Transcript => identity.start = head.lines().take(LINES).find_map(transcript_time),
         Form::TranscriptText => identity.start = head.text().lines().find_map(clock::prompt_time),
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
+        Form::Hooks => {
+            identity.session_id = lines().find_map(|line| Some(decoded(line.conversation_id)?.into_owned()));
+            identity.version = lines().find_map(|line| Some(decoded(line.cursor_version)?.into_owned()));
+        }
         Form::Stream => {
-            let lines = || head.lines().take(LINES).filter_map(|line| serde_json::from_str::<Line<'_>>(line).ok());
-            identity.session_id = lines().find_map(|line| Some(text(line.session_id)?.decode_lossy().into_owned()));
+            identity.session_id = lines().find_map(|line| Some(decoded(line.session_id)?.into_owned()));
             identity.start = lines().find_map(|line| time::from_millis(unsigned(line.timestamp_ms)?.try_into().ok()?));
         }
     }

@@ -4,6 +4,7 @@ mod clock;
 mod descriptor;
 mod detect;
 mod edits;
+mod hooks;
 mod members;
 mod revisions;
 mod stream;
@@ -52,6 +53,7 @@ impl StreamAdapter for Cursor {
             Some(Form::TranscriptText) => Box::new(transcript_text::Converter::new(opening.context)),
             Some(Form::TranscriptJson) => Box::new(transcript_json::Converter::new(opening.context)),
             Some(Form::Stream) => Box::new(stream::Converter::default()),
+            Some(Form::Hooks) => Box::new(hooks::Converter::default()),
             Some(Form::Transcript) | None => Box::new(transcript::Converter::new(opening.context)),
         }
     }

@@ -1,4 +1,4 @@
-//! The schemas of Cursor's artifacts and what is claimed for each. None records a version: structure proves the schema.
+//! The schemas of Cursor's artifacts and what is claimed for each. Only hook payloads record a version; structure proves the others.
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
@@ -19,6 +19,7 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
         Revision { schema: TRANSCRIPT_JSON, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_JSON_COVERAGE },
         Revision { schema: TRANSCRIPT, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_COVERAGE },
         Revision { schema: STREAM, versions: None, tested: &["2026.02", "2026.09"], coverage: STREAM_COVERAGE },
+        Revision { schema: "hooks", versions: Some(">=2026.10.1, <=2026.10.1"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
     ],
     known_bad: &[],
 };
@@ -76,5 +77,16 @@ const STREAM_COVERAGE: Coverage = Coverage {
     tool_result: Grade::Full,
     code_read: Grade::Partial(&["read.no_range"]),
     code_edit: Grade::Partial(&["edit.shell"]),
+    span_link: Grade::None,
+};
+
+const HOOKS_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["hooks.as_configured"]),
+    msg_in: Grade::Partial(&["hooks.as_configured"]),
+    msg_out: Grade::Partial(&["hooks.as_configured"]),
+    tool_call: Grade::Partial(&["hooks.as_configured"]),
+    tool_result: Grade::Partial(&["hooks.as_configured"]),
+    code_read: Grade::None,
+    code_edit: Grade::Partial(&["edit.no_range", "edit.shell"]),
     span_link: Grade::None,
 };
