@@ -124,18 +124,14 @@ pub fn tools(entry: &Entry) -> Table {
     Table { headings: vec!["tool", "kind"], rows: exact.chain(families).collect() }
 }
 
-/// A claim in words: `full: ...; partial: ...; none: ...`.
+/// A claim in words: what is less than full. `partial: code.read, code.edit; none: span.link`.
 pub fn claims(coverage: &Coverage) -> String {
     let of = |wanted: fn(Grade) -> bool| {
         Kind::ALL.into_iter().filter(|kind| wanted(coverage.grade(*kind))).map(Kind::as_str).collect::<Vec<_>>().join(", ")
     };
-    let grades = [
-        ("full", of(|grade| grade == Grade::Full)),
-        ("partial", of(|grade| matches!(grade, Grade::Partial(_)))),
-        ("none", of(|grade| grade == Grade::None)),
-    ];
-    let named = grades.into_iter().filter(|(_, kinds)| !kinds.is_empty());
-    named.map(|(grade, kinds)| format!("{grade}: {kinds}")).collect::<Vec<_>>().join("; ")
+    let lower = [("partial", of(|grade| matches!(grade, Grade::Partial(_)))), ("none", of(|grade| grade == Grade::None))];
+    let named = lower.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(grade, kinds)| format!("{grade}: {kinds}"));
+    Some(named.collect::<Vec<_>>().join("; ")).filter(|claims| !claims.is_empty()).unwrap_or_else(|| "full".to_owned())
 }
 
 /// A requirement as a person reads it: `>=1.0.0, <=1.2.0` is `1.0.0 to 1.2.0`.

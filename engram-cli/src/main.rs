@@ -10,6 +10,7 @@ use engram_core::error::AdapterError;
 mod adapters;
 mod args;
 mod artifact;
+mod audit;
 mod check;
 mod detect;
 mod exit;
@@ -39,6 +40,13 @@ fn run(line: &CommandLine) -> Exit {
         Command::Ingest(args) => Ok(ingest::run(args, &mut report)),
         Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),
         Command::Adapters(args) => adapters::run(args),
+        Command::Audit(args) => Way::new(&args.conversion, report.bar()).map_or_else(
+            |error| {
+                report.error(&error);
+                Ok(Exit::from(error.code))
+            },
+            |way| audit::run(args, &way, &report),
+        ),
         Command::Check(args) => check::run(args, &report),
         _ => Ok(Exit::Usage),
     };

@@ -21,21 +21,30 @@ pub fn session(summary: &Summary) -> String {
     parts.join("; ")
 }
 
-/// What a reader of the tape should not overlook.
-pub fn warnings(summary: &Summary) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// What a reader of the tape should not overlook, each with how many records it concerns, or none for the whole session.
+fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
+    let mut notices = Vec::new();
     if !summary.degraded.is_empty() {
-        warnings.push(format!("degraded ({}): no kind is claimed in full", summary.degraded.join(", ")));
+        notices.push((format!("degraded ({}): no kind is claimed in full", summary.degraded.join(", ")), None));
+    }
+    if !summary.complete {
+        notices.push(("cut off: the tape holds what comes before".to_owned(), None));
     }
     for (records, what) in [(summary.ledger.unrecognized, "of unknown type"), (summary.ledger.malformed, "malformed")] {
         if records > 0 {
-            warnings.push(format!("{} {what}, kept as `meta unrecognized`", count(records, "record")));
+            notices.push((format!("{what}, kept as `meta unrecognized`"), Some(records)));
         }
     }
-    if !summary.complete {
-        warnings.push("the log is cut off; the tape holds what comes before".to_owned());
-    }
-    warnings
+    notices
+}
+
+/// The warnings of one session.
+pub fn warnings(summary: &Summary) -> Vec<String> {
+    let phrase = |(what, records): (String, Option<u64>)| match records {
+        Some(records) => format!("{} {what}", count(records, "record")),
+        None => what,
+    };
+    notices(summary).into_iter().map(phrase).collect()
 }
 
 /// Sums over many sessions.
@@ -47,7 +56,7 @@ pub struct Totals {
     records: u64,
     omitted: BTreeMap<(&'static str, String, String), u64>,
     coverage: BTreeMap<(String, String), u64>,
-    degraded: BTreeMap<String, u64>,
+    notices: BTreeMap<(String, &'static str), u64>,
 }
 
 impl Totals {
@@ -64,8 +73,9 @@ impl Totals {
         }
         let schema = summary.schema.unwrap_or("unknown schema");
         *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
-        for warning in warnings(summary) {
-            *self.degraded.entry(warning).or_default() += 1;
+        for (what, records) in notices(summary) {
+            let noun = if records.is_some() { "records" } else { "sessions" };
+            *self.notices.entry((what, noun)).or_default() += records.unwrap_or(1);
         }
     }
 
@@ -87,9 +97,9 @@ impl Totals {
             .extend(self.omitted.iter().map(|((harness, record, rule), records)| format!("    {records:>8}  {harness} {record} ({rule})")));
         lines.push("  coverage".to_owned());
         lines.extend(self.coverage.iter().map(|((schema, grades), sessions)| format!("    {sessions:>8}  {schema}: {grades}")));
-        if !self.degraded.is_empty() {
+        if !self.notices.is_empty() {
             lines.push("  warnings".to_owned());
-            lines.extend(self.degraded.iter().map(|(warning, sessions)| format!("    {sessions:>8}  {warning}")));
+            lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun} {what}")));
         }
         lines
     }

@@ -18,7 +18,7 @@ use super::schema::{Line, Message};
 use super::usage::Usages;
 use crate::kit::correlate::OpenCalls;
 use crate::kit::time::rfc3339;
-use crate::kit::value::{Field, filled_text, parse, text, word};
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
 /// What is remembered from line to line.
 pub(super) struct Converter {
@@ -30,10 +30,13 @@ pub(super) struct Converter {
     pub queue: Queue,
     /// What started the last compaction, until its summary comes.
     pub compaction_trigger: Option<String>,
+    /// The last notebook cell that was set, as its call asked for it.
+    pub last_cell: Option<u64>,
     /// What has been said of the session and has not changed since.
     standing: Standing,
     /// The facts from around the file have been said.
     introduced: bool,
+    index: Index,
 }
 
 /// What a line says of itself, decoded.
@@ -50,6 +53,7 @@ pub(super) struct Standing {
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
+    agent: Option<String>,
     pub title: Option<String>,
     pub permission_mode: Option<String>,
     pub mode: Option<String>,
@@ -78,8 +82,10 @@ impl Converter {
             usages: Usages::default(),
             queue: Queue::default(),
             compaction_trigger: None,
+            last_cell: None,
             standing: Standing::default(),
             introduced: false,
+            index: Index::default(),
         }
     }
 
@@ -122,12 +128,15 @@ impl Converter {
     fn introduce(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let mut facts = SessionFacts::default();
         let mut new = false;
-        let context = self.context.clone();
-        if !std::mem::replace(&mut self.introduced, true) && context.parent_session_id.is_some() {
-            facts.parent_session_id = context.parent_session_id.as_deref().map(Text::Plain);
-            facts.parent_call_id = context.parent_call_id.as_deref().map(Text::Plain);
-            facts.agent = context.agent.as_deref().map(Text::Plain);
+        if line.agent_id.is_some() && !std::mem::replace(&mut self.introduced, true) {
+            facts.parent_session_id = text(line.session_id);
+            facts.parent_call_id = self.context.parent_call_id.as_deref().map(Text::Plain);
+            facts.agent = self.context.agent.as_deref().map(Text::Plain);
             new = true;
+        }
+        if changed(&mut self.standing.agent, line.agent_type) && facts.agent.is_none() {
+            facts.agent = filled_text(line.agent_type);
+            new |= facts.agent.is_some();
         }
         if changed(&mut self.standing.cwd, line.cwd) {
             facts.cwd = filled_text(line.cwd);
@@ -142,16 +151,25 @@ impl Converter {
             facts.model = filled_text(model);
             new |= facts.model.is_some();
         }
-        if let Some(origin) = self.history.take_origin() {
-            let origin = origin.as_str();
-            facts.fork_of = Some(Text::Plain(origin));
-            out.emit(Meta::Session(facts), Pointer::Root)?;
-            return Ok(());
-        }
-        if new {
+        let origin = self.history.take_origin();
+        facts.fork_of = origin.as_deref().map(Text::Plain);
+        if new || origin.is_some() {
             out.emit(Meta::Session(facts), Pointer::Root)?;
         }
         Ok(())
+    }
+
+    fn line(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = Line::of(value);
+        if line.kind.is_none() {
+            return Err(Fault::malformed("/type", "the type of a record", value.raw()));
+        }
+        let envelope = self.envelope(&line);
+        self.enter(&line, &envelope, out)?;
+        if is_conversation(&line) {
+            self.introduce(&line, out)?;
+        }
+        self.dispatch(&line, &envelope, out)
     }
 
     fn dispatch(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
@@ -183,17 +201,11 @@ fn is_conversation(line: &Line<'_>) -> bool {
 
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let value = parse(source)?;
-        let line = Line::of(value);
-        if line.kind.is_none() {
-            return Err(Fault::malformed("/type", "the type of a record", source));
-        }
-        let envelope = self.envelope(&line);
-        self.enter(&line, &envelope, out)?;
-        if is_conversation(&line) {
-            self.introduce(&line, out)?;
-        }
-        self.dispatch(&line, &envelope, out)
+        // Out of its place while the line borrows it.
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|line| self.line(line, out));
+        self.index = index;
+        outcome
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {

@@ -5,7 +5,7 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 
 use crate::kit::time::rfc3339;
-use crate::kit::value::{parse, text, view};
+use crate::kit::value::{find_line, text, view};
 
 /// A conversational line: the fields that every such line of every version has.
 const CONVERSATION: &str = "line.sessionId+uuid+isSidechain+version";
@@ -61,38 +61,36 @@ impl Probe<'_> {
     }
 }
 
-/// The lines of the head that are JSON objects.
-fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = Probe<'h>> + use<'h> {
-    head.lines().filter_map(|line| parse(line).ok()).map(Probe::of)
-}
+/// Lines that detection looks at: an artifact shows its marks early, and its head may be long.
+const LOOKED_AT: usize = 64;
 
 /// Yes when a line shows a mark.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks: Vec<&'static str> = Vec::new();
-    for line in lines(head) {
-        if let Some(mark) = line.mark()
+    find_line(head.lines().take(LOOKED_AT), |line| {
+        if let Some(mark) = Probe::of(line).mark()
             && !marks.contains(&mark)
         {
             marks.push(mark);
         }
-    }
+        None::<()>
+    });
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
 }
 
 /// The first version, session, agent and time that the head records.
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
-    for line in lines(head) {
+    find_line(head.lines(), |line| {
+        let line = Probe::of(line);
         fill(&mut identity.version, text(line.version));
         fill(&mut identity.session_id, text(line.session_id));
         fill(&mut identity.agent_id, text(line.agent_id));
         if identity.start.is_none() {
             identity.start = text(line.timestamp).and_then(|time| rfc3339(&time.decode_lossy()).map(|time| time.into_owned()));
         }
-        if identity.version.is_some() && identity.session_id.is_some() && identity.start.is_some() {
-            break;
-        }
-    }
+        (identity.version.is_some() && identity.session_id.is_some() && identity.start.is_some()).then_some(())
+    });
     identity
 }
 

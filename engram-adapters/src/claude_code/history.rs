@@ -10,7 +10,7 @@ use super::revisions::Dialect;
 use super::schema::{Line, Message};
 use crate::kit::correlate::{Said, key};
 use crate::kit::time::millis;
-use crate::kit::value::{is_true, parse, text, word};
+use crate::kit::value::{find_line, is_true, text, word};
 
 /// Two records of one copying run lie at most this far apart, in milliseconds. No model answers that fast.
 const COPY_STEP: i64 = 1;
@@ -18,8 +18,8 @@ const COPY_STEP: i64 = 1;
 /// What is remembered to tell copies from news.
 pub(super) struct History {
     agents_share_the_file: bool,
-    /// The time of the last record, while the file begins with records that were copied at one moment.
-    restamped: Option<i64>,
+    /// While the file begins with records that were copied at one moment.
+    restamped: Option<Copies>,
     /// The head shows that copied records reach up to this one, by its `uuid`.
     copied_until: Option<String>,
     /// The last prompt was queued at this time, in this session. Records that are older were not written for it.
@@ -41,13 +41,22 @@ pub(super) struct History {
     over: Said,
 }
 
+/// A run of records that were copied at one moment.
+#[derive(Default)]
+struct Copies {
+    /// The time of the last of them, in milliseconds.
+    last: Option<i64>,
+    /// The first of them is a prompt that is a string.
+    prompts_are_strings: bool,
+}
+
 impl History {
     /// Looks at the head for signs of a copied history.
     pub fn open(head: &Head<'_>, dialect: Dialect) -> Self {
         let restamped = dialect.copies_are_restamped && begins_with_copies(head);
         History {
             agents_share_the_file: dialect.agents_share_the_file,
-            restamped: restamped.then_some(i64::MIN),
+            restamped: restamped.then(Copies::default),
             copied_until: last_foreign_request(head),
             floor: None,
             copying: false,
@@ -100,14 +109,27 @@ impl History {
         replay
     }
 
-    /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Copied prompts are lists of blocks;
-    /// the first prompt that is a string is a new one.
+    /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Where copied prompts are lists of
+    /// blocks (1.0.45 and later), the first prompt that is a string is a new one.
     fn is_restamped(&mut self, line: &Line<'_>, time: Option<&str>) -> bool {
-        let Some(last) = self.restamped else { return false };
-        let now = time.and_then(millis);
-        let typed = word(line.kind) == "user" && line.message.and_then(|message| text(Message::of(message).content)).is_some();
-        self.restamped = now.filter(|now| !typed && (last == i64::MIN || (0..=COPY_STEP).contains(&(now - last))));
-        self.restamped.is_some()
+        let Some(copies) = &mut self.restamped else { return false };
+        let is_string = word(line.kind) == "user" && line.message.is_some_and(|message| text(Message::of(message).content).is_some());
+        let continues = match (time.and_then(millis), copies.last) {
+            (Some(now), None) => {
+                *copies = Copies { last: Some(now), prompts_are_strings: is_string };
+                true
+            }
+            (Some(now), Some(last)) => {
+                let step = if copies.prompts_are_strings { 0 } else { COPY_STEP };
+                copies.last = Some(now);
+                (0..=step).contains(&(now - last)) && (copies.prompts_are_strings || !is_string)
+            }
+            (None, _) => false,
+        };
+        if !continues {
+            self.restamped = None;
+        }
+        continues
     }
 
     /// 2.1.329: copied answers name the session that asked for them.
@@ -170,33 +192,32 @@ impl History {
     }
 }
 
-/// Lines of the conversation in the head.
-fn conversation<'h>(head: &Head<'h>) -> impl Iterator<Item = Line<'h>> + use<'h> {
-    head.lines().filter_map(|line| parse(line).ok()).map(Line::of).filter(|line| line.message.is_some())
-}
-
 /// True when the first answer of a model has the time of the record before it.
 fn begins_with_copies(head: &Head<'_>) -> bool {
     let mut before = None;
-    for line in conversation(head) {
+    let answer = find_line(head.lines(), |line| {
+        let line = Line::of(line);
+        let model = Message::of(line.message?).model;
         let time = millis(word(line.timestamp));
-        let model = line.message.and_then(|message| Message::of(message).model);
         if word(line.kind) == "assistant" && word(model) != "<synthetic>" {
-            return matches!((before, time), (Some(before), Some(time)) if (0..=COPY_STEP).contains(&(time - before)));
+            return Some((before, time));
         }
         before = time;
-    }
-    false
+        None
+    });
+    matches!(answer, Some((Some(before), Some(time))) if (0..=COPY_STEP).contains(&(time - before)))
 }
 
 /// The last record of the head whose answer another session asked for.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
-    let foreign = |line: &Line<'_>| {
+    let mut last = None;
+    find_line(head.lines().filter(|line| line.contains("\"requestSessionId\"")), |line| {
+        let line = Line::of(line);
         let (asked_by, session) = (text(line.request_session_id)?, text(line.session_id)?);
-        (!asked_by.is(&session.decode_lossy())).then(|| text(line.uuid).map(|uuid| uuid.decode_lossy().into_owned()))?
-    };
-    if !head.text().contains("\"requestSessionId\"") {
-        return None;
-    }
-    conversation(head).filter_map(|line| foreign(&line)).last()
+        if line.message.is_some() && !asked_by.is(&session.decode_lossy()) {
+            last = text(line.uuid).map(|uuid| uuid.decode_lossy().into_owned());
+        }
+        None::<()>
+    });
+    last
 }

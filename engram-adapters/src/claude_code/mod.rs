@@ -14,11 +14,13 @@ mod edits;
 mod history;
 mod messages;
 mod notices;
+mod patches;
 mod queue;
 mod reads;
 mod results;
 mod revisions;
 mod schema;
+mod snippets;
 mod surroundings;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::Converter;
-use super::messages::image;
+use super::messages::{begins, image};
 use super::schema::{Block, FileArguments, Line, Structured};
 use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
@@ -30,7 +30,7 @@ impl Call {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
         let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
-        let kept = input.filter(|_| keep_arguments && of_files).map(|input| input.raw().to_owned());
+        let kept = input.filter(|_| of_files && (keep_arguments || arguments.notebook_path.is_some())).map(|input| input.raw().to_owned());
         Call { tool: tool.to_owned(), prompt, arguments: kept }
     }
 }
@@ -74,7 +74,7 @@ impl Converter {
             self.say_result(line, block, index, &returned, out)?;
         }
         if status == Status::Ok {
-            let files = self.files(line, &returned, index, out)?;
+            let files = self.files(&returned, index, out)?;
             return Ok(new || files);
         }
         Ok(new)
@@ -142,11 +142,7 @@ impl Converter {
 
 /// How the call ended.
 fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
-    let begins = |texts: &[&str]| match content {
-        Some(Text::Token(token)) => texts.iter().any(|text| token.get(1..).is_some_and(|token| token.starts_with(text))),
-        Some(Text::Plain(plain)) => texts.iter().any(|text| plain.starts_with(text)),
-        None => false,
-    };
+    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| begins(content, text)));
     if structured.is_some_and(|structured| is_true(structured.interrupted)) || begins(CANCELLED) {
         Status::Cancelled
     } else if !is_true(block.is_error) {

@@ -13,6 +13,8 @@ view! {
         timestamp: "timestamp",
         session_id: "sessionId",
         agent_id: "agentId",
+        /// Type of the sub-agent (2.1.150 and later).
+        agent_type: "attributionAgent",
         /// On answers that another session asked for (2.1.329).
         request_session_id: "requestSessionId",
         version: "version",
@@ -135,6 +137,9 @@ view! {
         notebook_path: "notebook_path",
         notebook_before: "original_file",
         notebook_after: "updated_file",
+        new_source: "new_source",
+        edit_mode: "edit_mode",
+        error: "error",
         /// Bash.
         stdout: "stdout",
         stderr: "stderr",
@@ -168,8 +173,9 @@ view! {
         notebook_path: "notebook_path",
         old_string: "old_string",
         new_string: "new_string",
-        new_source: "new_source",
         replace_all: "replace_all",
+        new_source: "new_source",
+        edit_mode: "edit_mode",
         content: "content",
         edits: "edits",
         prompt: "prompt",
@@ -177,12 +183,27 @@ view! {
 }
 
 view! {
-    /// One file of `bashEditDiff` (2.1.300 and later), or one hunk of `structuredPatch`.
-    Patch {
+    /// One replacement of a MultiEdit.
+    Replacement {
+        old_string: "old_string",
+        new_string: "new_string",
+        replace_all: "replace_all",
+    }
+}
+
+view! {
+    /// One file of `bashEditDiff`.
+    DiffFile {
         path: "filePath",
         hunks: "hunks",
         created: "created",
         deleted: "deleted",
+    }
+}
+
+view! {
+    /// One hunk of `structuredPatch` or `bashEditDiff`.
+    Hunk {
         old_start: "oldStart",
         old_lines: "oldLines",
         new_start: "newStart",

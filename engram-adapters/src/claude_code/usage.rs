@@ -12,7 +12,7 @@ use engram_core::text::Text;
 use super::convert::Envelope;
 use super::schema::{Line, Message, Usage};
 use crate::kit::correlate::{Said, key};
-use crate::kit::value::{Field, Value, parse, text, word};
+use crate::kit::value::{Field, Index, Value, parse, text, word};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
 const MAX_OPEN: usize = 64;
@@ -64,7 +64,8 @@ impl Usages {
         out.source(open.session.as_deref(), open.agent.as_deref());
         out.restamp(open.line, Stamp { t: open.time.as_deref(), id: open.id.as_deref().map(Text::Token), replay: open.replay });
         self.said.first(open.message);
-        let usage = parse(&open.usage)?;
+        let mut index = Index::default();
+        let usage = parse(&open.usage, &mut index)?;
         emit(open.model.as_deref().map(Text::Token), usage, None, out)
     }
 

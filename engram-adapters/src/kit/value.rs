@@ -1,13 +1,18 @@
-//! Walking JSON that a parser has accepted: each value is found by its ends and never parsed again.
+//! Values of a record, found by an index of their ends: parsed once, borrowed, never built.
 
+use engram_core::emit::Fault;
 use engram_core::text::Text;
-use serde::de::IgnoredAny;
+
+pub use super::json::Index;
+use super::json::Node;
 
 /// A JSON value as a slice of its source, without white space around it.
-///
-/// Made by [`parse`], which checks the whole of it once; what is inside is then found by looking for its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Value<'a>(&'a str);
+pub struct Value<'a> {
+    text: &'a str,
+    /// This value's node, then those of what is in it. Places count from the start of the record.
+    nodes: &'a [Node],
+}
 
 /// A value, or absent. JSON `null` counts as absent.
 pub type Field<'a> = Option<Value<'a>>;
@@ -15,56 +20,82 @@ pub type Field<'a> = Option<Value<'a>>;
 /// The one JSON value that `text` holds.
 ///
 /// # Errors
-/// The parser's, where `text` is not one JSON value.
-pub fn parse(text: &str) -> Result<Value<'_>, serde_json::Error> {
-    serde_json::from_str::<IgnoredAny>(text)?;
-    Ok(Value(text.trim_ascii()))
+/// [`Fault::Json`] where `text` is not one JSON value, [`Fault::Limit`] where it holds too many.
+pub fn parse<'a>(text: &'a str, index: &'a mut Index) -> Result<Value<'a>, Fault> {
+    let nodes = index.note(text)?;
+    let (start, end) = (nodes[0].start as usize, nodes[0].end as usize);
+    Ok(Value { text: &text[start..end], nodes })
+}
+
+/// What `visit` finds in the lines that are JSON: its first answer. Lines of other kinds are passed over.
+pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl FnMut(Value<'_>) -> Option<T>) -> Option<T> {
+    let mut index = Index::default();
+    for line in lines {
+        if let Ok(value) = parse(line, &mut index)
+            && let Some(found) = visit(value)
+        {
+            return Some(found);
+        }
+    }
+    None
 }
 
 impl<'a> Value<'a> {
     /// The source text.
+    #[inline(always)]
     pub fn raw(self) -> &'a str {
-        self.0
+        self.text
     }
 
     /// The text, if this is a string.
     pub fn text(self) -> Option<Text<'a>> {
-        Text::of_str(self.0)
+        Text::of_str(self.text)
     }
 
     /// True for an object.
     pub fn is_object(self) -> bool {
-        self.0.starts_with('{')
+        self.text.starts_with('{')
     }
 
     /// True for an array.
     pub fn is_array(self) -> bool {
-        self.0.starts_with('[')
+        self.text.starts_with('[')
     }
 
     /// True for `true`.
     pub fn is_true(self) -> bool {
-        self.0 == "true"
+        self.text == "true"
     }
 
     /// The number, if this is a whole number that is not negative.
     pub fn unsigned(self) -> Option<u64> {
-        self.0.parse().ok()
+        self.text.parse().ok()
     }
 
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        let mut walk = Walk::into(self.0, b'[');
-        std::iter::from_fn(move || walk.value())
+        let mut rest = if self.is_array() { self.inner() } else { self.none() };
+        std::iter::from_fn(move || rest.take())
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
+    #[inline(always)]
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        let mut walk = Walk::into(self.0, b'{');
+        let mut rest = if self.is_object() { self.inner() } else { self.none() };
         std::iter::from_fn(move || {
-            let name = walk.value()?.0;
-            Some((name.get(1..name.len() - 1)?, walk.value()?))
+            let name = rest.take()?.text;
+            Some((name.get(1..name.len() - 1)?, rest.take()?))
         })
+    }
+
+    /// What is in this value, one after the other.
+    #[inline(always)]
+    fn inner(self) -> Rest<'a> {
+        Rest { text: self.text, base: self.nodes[0].start, nodes: &self.nodes[1..] }
+    }
+
+    fn none(self) -> Rest<'a> {
+        Rest { text: self.text, base: 0, nodes: &[] }
     }
 
     /// The member of that name; the last where there are several.
@@ -74,7 +105,7 @@ impl<'a> Value<'a> {
 
     /// True for `null`.
     pub fn is_null(self) -> bool {
-        self.0 == "null"
+        self.text == "null"
     }
 }
 
@@ -125,74 +156,23 @@ macro_rules! view {
 }
 pub(crate) use view;
 
-/// A walk along the values of one array or object.
-struct Walk<'a> {
+/// The values of a container that have not been taken yet.
+struct Rest<'a> {
+    /// The container's text, and where it begins in the record.
     text: &'a str,
-    at: usize,
+    base: u32,
+    nodes: &'a [Node],
 }
 
-impl<'a> Walk<'a> {
-    /// Begins inside `text`, if it opens with `bracket`.
-    fn into(text: &'a str, bracket: u8) -> Self {
-        let at = if text.as_bytes().first() == Some(&bracket) { 1 } else { text.len() };
-        Walk { text, at }
+impl<'a> Rest<'a> {
+    #[inline(always)]
+    fn take(&mut self) -> Option<Value<'a>> {
+        let node = self.nodes.first()?;
+        let text = self.text.get((node.start - self.base) as usize..(node.end - self.base) as usize)?;
+        let (nodes, rest) = self.nodes.split_at_checked(node.size as usize)?;
+        self.nodes = rest;
+        Some(Value { text, nodes })
     }
-
-    /// The next value, or none at the end.
-    fn value(&mut self) -> Option<Value<'a>> {
-        let bytes = self.text.as_bytes();
-        let gap = bytes.get(self.at..)?.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
-        let start = self.at + gap;
-        let end = match bytes[start] {
-            b'}' | b']' => return None,
-            b'"' => string_end(bytes, start),
-            b'{' | b'[' => nest_end(bytes, start),
-            _ => word_end(bytes, start),
-        };
-        self.at = end;
-        self.text.get(start..end).map(Value)
-    }
-}
-
-/// The index after the closing quote of the string that begins at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        if bytes[at + found] == b'"' {
-            return at + found + 1;
-        }
-        at += found + 2;
-    }
-    bytes.len()
-}
-
-/// The index after the bracket that closes the one at `start`.
-fn nest_end(bytes: &[u8], start: usize) -> usize {
-    let (mut at, mut depth) = (start, 0usize);
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => {
-                at = string_end(bytes, at);
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth -= 1;
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
-}
-
-/// The index after the number or word that begins at `start`.
-fn word_end(bytes: &[u8], start: usize) -> usize {
-    let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\t' | b'\n' | b'\r');
-    bytes[start..].iter().position(ends).map_or(bytes.len(), |len| start + len)
 }
 
 #[cfg(test)]
@@ -203,19 +183,20 @@ mod tests {
 
     #[test]
     fn members_are_found_by_their_ends() {
-        let value = parse(r#" { "a" : [1, {"x":"}\""}] ,"b":"\\","c":null,"a":true } "#).unwrap();
+        let mut index = Index::default();
+        let value = parse(r#" { "a" : [1, {"x":"}\""}] ,"b":"\\","c":null,"a":true } "#, &mut index).unwrap();
         let members: Vec<_> = value.members().map(|(name, value)| (name, value.raw())).collect();
         assert_eq!(members, [("a", r#"[1, {"x":"}\""}]"#), ("b", r#""\\""#), ("c", "null"), ("a", "true")]);
         assert_eq!(value.member("a").map(Value::raw), Some("true"));
         assert_eq!(value.member("c"), None);
-        assert_eq!(parse("[]").unwrap().elements().count(), 0);
-        assert_eq!(parse("7").unwrap().members().count(), 0);
+        assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
+        assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
     }
 
     #[test]
     fn what_is_not_one_value_is_refused() {
         for text in ["", "{", "{} {}", "[1,]", "{\"a\":}", "\"\\x\""] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse(text, &mut Index::default()).is_err(), "{text}");
         }
     }
 
@@ -238,10 +219,11 @@ mod tests {
         #[test]
         fn every_part_is_found_whole(values in proptest::collection::vec(json(), 0..6)) {
             let source = serde_json::to_string_pretty(&values).unwrap();
+            let mut index = Index::default();
             let found: Vec<serde_json::Value> =
-                parse(&source).unwrap().elements().map(|value| serde_json::from_str(value.raw()).unwrap()).collect();
+                parse(&source, &mut index).unwrap().elements().map(|value| serde_json::from_str(value.raw()).unwrap()).collect();
             prop_assert_eq!(&found, &values);
-            for (value, expected) in parse(&source).unwrap().elements().zip(&values) {
+            for (value, expected) in parse(&source, &mut index).unwrap().elements().zip(&values) {
                 if let Some(map) = expected.as_object() {
                     let inner: Vec<serde_json::Value> = value.members().map(|(_, value)| serde_json::from_str(value.raw()).unwrap()).collect();
                     let mut inner_sorted: Vec<String> = inner.iter().map(ToString::to_string).collect();

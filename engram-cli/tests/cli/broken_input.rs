@@ -61,10 +61,10 @@ fn malformed_truncated_and_oversized_records_are_5_or_a_warning() {
     let good = claude_session("a");
     let malformed = good.replacen("{\"type\":\"atis-latch\"", "{type:", 1);
     let truncated = &good[..good.trim_end().len() - 20];
-    let limit = ["--max-record-bytes", "30000"];
+    let limit = ["--max-record-bytes", "10000"];
     let cases: [(&str, &[&str], &str, &str); 3] = [
         (&malformed, &[], "malformed_record", "1 record malformed"),
-        (truncated, &[], "truncated_input", "the log is cut off"),
+        (truncated, &[], "truncated_input", "cut off: the tape"),
         (&good, &limit, "limit_exceeded", "of unknown type"),
     ];
     for (input, more, error, warning) in cases {

@@ -1,4 +1,4 @@
-//! The commands that only look: detect, adapters, check.
+//! The commands that only look: detect, audit, check, adapters.
 
 use std::fs;
 
@@ -64,4 +64,32 @@ fn check_reads_compressed_tapes_and_reports_what_it_cannot_read() {
     assert_eq!(code(&run(&["check", text(&whole)])), 0);
     assert_eq!(code(&run(&["check", text(&cut)])), 5);
     assert_eq!(code(&run(&["check", text(&folder.path().join("missing"))])), 6);
+}
+
+#[test]
+fn audit_accounts_for_every_string() {
+    let output = run(&["audit", text(&fixture(CLAUDE)), text(&fixture(CODEX))]);
+    let table = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(code(&output), 0, "{table}{}", stderr(&output));
+    assert!(table.contains(text(&claude_file())) && table.contains("2 sessions") && table.contains("omitted: "), "{table}");
+}
+
+#[test]
+fn audit_finds_text_that_no_rule_omits() {
+    let more =
+        claude_session("a").replacen("\"isSidechain\":false", "\"isSidechain\":false,\"surprise\":\"a text of which no rule knows\"", 1);
+    let output = run_with_input(&["audit", "--json", "-"], more.as_bytes());
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&found["path"], &found["adapter"]), (&"-".into(), &"claude-code".into()));
+    assert_eq!(found["left_over"]["strings"], 1);
+    assert_eq!(found["examples"][0]["pointer"], "/surprise");
+    let table = String::from_utf8(run_with_input(&["audit", "-"], more.as_bytes()).stdout).unwrap();
+    assert!(table.contains("left over: ") && table.contains("/surprise") && table.contains("a text of which no rule knows"), "{table}");
+}
+
+#[test]
+fn audit_fails_like_a_conversion() {
+    assert_eq!(code(&run(&["audit", "/nowhere/at/all.jsonl"])), 6);
+    assert_eq!(code(&run_with_input(&["audit", "-"], b"hello\n")), 3);
 }

@@ -121,3 +121,8 @@ fn assert_checked(tape: &[u8]) {
     let checked = run_with_input(&["check", "-"], tape);
     assert_eq!(code(&checked), 0, "{}", String::from_utf8_lossy(&checked.stdout));
 }
+
+/// Asserts that two outputs are one tape, without printing either.
+fn assert_same(one: &[u8], other: &[u8]) {
+    assert!(!one.is_empty() && one == other, "{} bytes and {} bytes differ", one.len(), other.len());
+}

@@ -30,8 +30,7 @@ fn standard_input_gives_the_same_tape_as_the_file() {
     let from_file = run(&["ingest", text(&file)]);
     let from_stdin = run_with_input(&["ingest", "-"], &fs::read(file).unwrap());
     assert_eq!(code(&from_stdin), 0);
-    assert!(!from_file.stdout.is_empty());
-    assert_eq!(from_file.stdout, from_stdin.stdout);
+    assert_same(&from_file.stdout, &from_stdin.stdout);
 }
 
 #[test]
@@ -43,8 +42,8 @@ fn compressed_input_gives_the_tape_of_what_it_holds() {
     let compressed = folder.path().join("session.log");
     fs::write(&compressed, &frame).unwrap();
     let plain = run(&["ingest", text(&file)]).stdout;
-    assert_eq!(run(&["ingest", text(&compressed)]).stdout, plain);
-    assert_eq!(run_with_input(&["ingest", "-"], &frame).stdout, plain);
+    assert_same(&run(&["ingest", text(&compressed)]).stdout, &plain);
+    assert_same(&run_with_input(&["ingest", "-"], &frame).stdout, &plain);
 }
 
 #[test]
@@ -60,7 +59,7 @@ fn a_compressed_tape_is_the_same_tape() {
     let file = claude_file();
     let plain = run(&["ingest", text(&file)]).stdout;
     let compressed = run(&["ingest", "--zstd", text(&file)]).stdout;
-    assert_eq!(zstd::decode_all(&compressed[..]).unwrap(), plain);
+    assert_same(&zstd::decode_all(&compressed[..]).unwrap(), &plain);
     assert_checked(&compressed);
 }
 
@@ -69,13 +68,13 @@ fn a_path_given_twice_is_one_session() {
     let file = claude_file();
     let twice = run(&["ingest", text(&file), text(&file)]);
     assert_eq!(code(&twice), 0, "{}", stderr(&twice));
-    assert_eq!(twice.stdout, run(&["ingest", text(&file)]).stdout);
+    assert_same(&twice.stdout, &run(&["ingest", text(&file)]).stdout);
 }
 
 #[test]
 fn a_named_adapter_is_asked_even_if_the_content_does_not_show_it() {
     let chosen = run(&["ingest", "--adapter", "claude-code", text(&claude_file())]);
-    assert_eq!(chosen.stdout, run(&["ingest", text(&claude_file())]).stdout);
+    assert_same(&chosen.stdout, &run(&["ingest", text(&claude_file())]).stdout);
     let forced = run_with_input(&["ingest", "--adapter", "codex", "-"], b"{\"strange\":true}\n");
     assert_eq!(code(&forced), 0);
     assert!(stderr(&forced).contains("warning"), "{}", stderr(&forced));
@@ -115,5 +114,5 @@ fn what_is_written_while_it_is_read_waits_for_the_next_time() {
     });
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
-    assert_eq!(output.stdout, run(&["ingest", text(&claude_file())]).stdout);
+    assert_same(&output.stdout, &run(&["ingest", text(&claude_file())]).stdout);
 }

@@ -1,11 +1,14 @@
 //! Borrowed access to raw JSON values: what a value is, without building a tree.
 
 mod de;
+mod index;
 mod scan;
 
 pub use de::parse;
 use engram_core::emit::Fault;
 use engram_core::text::Text;
+pub use index::Index;
+pub(in crate::kit) use index::Node;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

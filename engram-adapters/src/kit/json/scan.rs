@@ -46,6 +46,23 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
+    /// An error for text whose places do not fit 32 bits.
+    pub(super) fn fits_u32(&self) -> Result<(), Declined> {
+        u32::try_from(self.text.len()).map(drop).map_err(|_| Declined)
+    }
+
+    /// The place of the next byte, in a text that [`Scanner::fits_u32`].
+    #[inline(always)]
+    pub(super) fn offset(&self) -> u32 {
+        self.at as u32
+    }
+
+    /// The bracket that closes the one at `start`.
+    #[inline(always)]
+    pub(super) fn closing(&self, start: u32) -> u8 {
+        if self.text.as_bytes()[start as usize] == b'{' { b'}' } else { b']' }
+    }
+
     /// Takes one byte that `peek` has shown.
     #[inline(always)]
     pub(super) fn take(&mut self) {
