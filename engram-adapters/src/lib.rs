@@ -12,6 +12,7 @@ mod claude_code;
 mod codex;
 pub mod kit;
 pub mod open;
+mod opencode;
 
 use kit::tool_table::ToolTable;
 
@@ -26,7 +27,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY];
 
 /// The entry of the adapter with this id.
 ///

@@ -2,6 +2,7 @@
 
 pub mod correlate;
 pub mod json;
+pub mod media;
 pub mod spans;
 pub mod time;
 pub mod tool_table;
