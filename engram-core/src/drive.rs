@@ -80,6 +80,7 @@ pub fn convert<R: Read>(
         (None, Some(revision)) => (Some(revision), Support::Tested),
         (version, _) => descriptor.matrix.resolve(version.as_deref()),
     };
+    let support = if options.context.unknown_schema { Support::Unknown } else { support };
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {

@@ -1,3 +1,4 @@
 //! Opening artifacts.
 
 pub mod sqlite;
+pub mod store;

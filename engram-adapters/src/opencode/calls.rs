@@ -59,7 +59,6 @@ impl Converter {
         turn.stamp(call.time.end.or(call.time.start), part.id, out);
         let attachments: Vec<_> = call.attachments.iter().map(attachment).collect();
         let mut result = outcome(&call);
-        result.artifact = self.artifact(&call);
         result.attachments = attachments.iter().map(Attached::borrow).collect();
         let succeeded = result.status == Some(Status::Ok);
         out.emit(result, place)?;
@@ -68,14 +67,6 @@ impl Converter {
             self.edits(&call, place, out)?;
         }
         Ok(Outcome::Mapped)
-    }
-
-    /// The whole output, where the harness kept it in a file.
-    fn artifact<'a>(&self, call: &Call<'a>) -> Option<Artifact<'a>> {
-        let path = filled_text(call.metadata?.output_path)?;
-        let side_files = self.context.side_files.as_ref();
-        let found = side_files.and_then(|files| files.hash(&path.decode_lossy()));
-        Some(Artifact { path, hash: found.map(|(hash, _)| hash), bytes: found.map(|(_, bytes)| bytes) })
     }
 }
 
@@ -170,6 +161,9 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
             result.stdout = said;
             result.exit = metadata.and_then(|metadata| integer(metadata.exit));
             result.status = completed_status(call, said, result.exit);
+            // The file lies elsewhere, and not at all beside an export: it is named, not read.
+            result.artifact =
+                metadata.and_then(|metadata| filled_text(metadata.output_path)).map(|path| Artifact { path, hash: None, bytes: None });
             result.truncated = metadata.is_some_and(|metadata| boolean(metadata.truncated) == Some(true)) && is_cut(call, said);
         }
     }

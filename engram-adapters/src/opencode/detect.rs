@@ -26,6 +26,8 @@ struct Info<'a> {
     id: Raw<'a>,
     #[serde(borrow)]
     version: Raw<'a>,
+    #[serde(rename = "parentID", borrow)]
+    parent_id: Raw<'a>,
     #[serde(default)]
     time: Time,
 }
@@ -120,4 +122,11 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         start: line.timestamp.and_then(from_millis),
         ..Identity::default()
     }
+}
+
+/// The ids of an exported session and of its parent.
+pub(super) fn family(head: &Head<'_>) -> Option<(String, String)> {
+    let info = export(head)?;
+    let owned = |raw| text(raw).map(|text| text.decode_lossy().into_owned());
+    Some((owned(info.id)?, owned(info.parent_id)?))
 }

@@ -19,8 +19,10 @@ pub(super) enum Speaker {
     /// The user, or the harness in the user's place.
     User,
     /// The agent.
-    #[default]
     Assistant,
+    /// The message does not say, or is gone.
+    #[default]
+    Unknown,
 }
 
 /// What the parts of a message need to know of it.
@@ -49,7 +51,11 @@ impl<'a> Turn<'a> {
         let created = envelope.time.created.or(first.and_then(|first| first.time.created));
         let summary = envelope.summary.or(assistant.and_then(|assistant| assistant.summary));
         Turn {
-            speaker: if envelope.role == "user" { Speaker::User } else { Speaker::Assistant },
+            speaker: match &*envelope.role {
+                "user" => Speaker::User,
+                "assistant" => Speaker::Assistant,
+                _ => Speaker::Unknown,
+            },
             message_id: text(envelope.id),
             model: filled_text(envelope.model_id.or(assistant.and_then(|assistant| assistant.model_id))),
             is_summary: summary.is_some_and(|summary| summary.get() == "true"),
@@ -70,8 +76,8 @@ impl<'a> Turn<'a> {
 impl Converter {
     /// Converts what a message says of itself. Most only repeat what the messages before them said.
     pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if !matches!(&*envelope.role, "user" | "assistant") {
-            return Err(Fault::unrecognized(&envelope.role));
+        if turn.speaker == Speaker::Unknown {
+            return Err(Fault::unrecognized(&format!("message/{}", envelope.role)));
         }
         let place = Pointer::At(place);
         turn.stamp(None, envelope.id, out);
@@ -141,7 +147,7 @@ impl Converter {
 fn record_type(turn: &Turn<'_>) -> &'static str {
     match turn.speaker {
         Speaker::User => "message/user",
-        Speaker::Assistant => "message/assistant",
+        Speaker::Assistant | Speaker::Unknown => "message/assistant",
     }
 }
 

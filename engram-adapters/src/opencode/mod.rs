@@ -8,14 +8,18 @@ use crate::Entry;
 
 mod calls;
 mod convert;
+mod database;
 mod descriptor;
 mod detect;
 mod edits;
+mod export;
+mod files;
 mod messages;
 mod parts;
 mod reads;
 mod revisions;
 mod schema;
+pub(crate) mod store;
 mod stream;
 mod surroundings;
 mod tools;

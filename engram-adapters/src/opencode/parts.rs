@@ -64,9 +64,15 @@ impl Converter {
                 let message = MsgOut { text: Some(said), channel: None, model: turn.model, message_id: turn.message_id, redacted: false };
                 out.emit(message, place)?;
             }
+            Speaker::Unknown => return Err(nobody()),
         }
         Ok(Outcome::Mapped)
     }
+}
+
+/// A part of a message that does not say who speaks.
+fn nobody() -> Fault {
+    Fault::malformed("/messageID", "a message with a role", "none")
 }
 
 /// Reasoning. That which only its provider can read has no text.
@@ -110,6 +116,7 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
                 Context { name: Text::Plain("file"), file: attached.name, hash: attached.hash, bytes: attached.bytes, text: None };
             out.emit(Meta::Context(context), place)?;
         }
+        Speaker::Unknown => return Err(nobody()),
     }
     Ok(Outcome::Mapped)
 }

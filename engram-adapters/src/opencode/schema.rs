@@ -52,9 +52,6 @@ pub(super) struct RawMessage<'a> {
 pub(super) struct Info<'a> {
     #[serde(borrow)]
     pub id: Raw<'a>,
-    /// The version that created the session; later versions that continue it leave it as it is.
-    #[serde(borrow)]
-    pub version: Raw<'a>,
     #[serde(borrow)]
     pub directory: Raw<'a>,
     #[serde(borrow)]

@@ -6,7 +6,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::Converter;
-use super::messages::{Turn, state_error};
+use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
 use super::schema::StreamLine;
 use crate::kit::json::text;
@@ -21,7 +21,7 @@ impl Converter {
         }
         let part = line.part.as_ref();
         let message_id = part.and_then(|part| text(part.message_id));
-        let turn = Turn { created: line.timestamp, message_id, has_steps: true, ..Turn::default() };
+        let turn = Turn { speaker: Speaker::Assistant, created: line.timestamp, message_id, has_steps: true, ..Turn::default() };
         match (&*line.kind, part, &line.error) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(part), _) => {
                 self.part(part, &turn, Pointer::At("/part"), out)
