@@ -13,6 +13,7 @@ mod codex;
 mod cursor;
 pub mod kit;
 pub mod open;
+mod opencode;
 pub mod tables;
 
 use kit::tool_table::ToolTable;
@@ -28,7 +29,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, cursor::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY, cursor::ENTRY];
 
 /// The entry of the adapter with this id.
 ///
