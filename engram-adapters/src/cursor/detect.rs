@@ -6,6 +6,7 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::store::chat::millis;
 use super::{clock, decoded, revisions, word};
 use crate::kit::json::{Raw, is_array, is_object, unsigned};
 use crate::kit::time;
@@ -23,6 +24,8 @@ pub(super) enum Form {
     Stream,
     /// Payloads that hooks were given, a line each.
     Hooks,
+    /// An opened `store.db`.
+    Chat,
 }
 
 impl Form {
@@ -30,7 +33,7 @@ impl Form {
     pub(super) fn framing(self) -> Framing {
         match self {
             Form::TranscriptText | Form::TranscriptJson => Framing::Document,
-            Form::Transcript | Form::Stream | Form::Hooks => Framing::Lines,
+            Form::Transcript | Form::Stream | Form::Hooks | Form::Chat => Framing::Lines,
         }
     }
 
@@ -41,6 +44,7 @@ impl Form {
             Form::TranscriptJson => revisions::TRANSCRIPT_JSON,
             Form::Transcript => revisions::TRANSCRIPT,
             Form::Stream => revisions::STREAM,
+            Form::Chat => revisions::CHAT,
             Form::Hooks => return None,
         })
     }
@@ -84,8 +88,22 @@ struct Line<'a> {
     generation_id: Raw<'a>,
     #[serde(borrow)]
     cursor_version: Raw<'a>,
+    #[serde(borrow)]
+    store: Raw<'a>,
+    #[serde(borrow)]
+    meta: Option<Meta<'a>>,
     #[serde(borrow, rename = "sessionId")]
     camel_session_id: Raw<'a>,
+}
+
+/// A chat's own record.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta<'a> {
+    #[serde(borrow)]
+    agent_id: Raw<'a>,
+    #[serde(borrow)]
+    created_at: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -123,7 +141,10 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     if line.hook_event_name.is_some() && line.conversation_id.is_some() && line.generation_id.is_some() {
         return Some((Form::Hooks, "hook.payload"));
     }
-    if line.kind.is_none() {
+    if word(line.store) == "chat" && line.meta.as_ref().is_some_and(|meta| meta.agent_id.is_some()) {
+        return Some((Form::Chat, "store.chat"));
+    }
+    if line.kind.is_none() && line.store.is_none() {
         let content = line.message.and_then(|message| serde_json::from_str::<Message<'_>>(message.get()).ok()?.content);
         let is_message = matches!(word(line.role), "user" | "assistant") && content.is_some_and(is_array);
         return is_message.then_some((Form::Transcript, "transcript.message"));
@@ -165,6 +186,11 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         Form::Transcript => identity.start = head.lines().take(LINES).find_map(transcript_time),
         Form::TranscriptText => identity.start = head.text().lines().find_map(clock::prompt_time),
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
+        Form::Chat => {
+            let meta = || lines().find_map(|line| line.meta);
+            identity.session_id = meta().and_then(|meta| Some(decoded(meta.agent_id)?.into_owned()));
+            identity.start = meta().and_then(|meta| millis(meta.created_at));
+        }
         Form::Hooks => {
             identity.session_id = lines().find_map(|line| Some(decoded(line.conversation_id)?.into_owned()));
             identity.version = lines().find_map(|line| Some(decoded(line.cursor_version)?.into_owned()));

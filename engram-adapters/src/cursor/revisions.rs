@@ -12,6 +12,9 @@ pub(super) const TRANSCRIPT: &str = "transcript-jsonl";
 /// `--output-format stream-json`.
 pub(super) const STREAM: &str = "stream-json";
 
+/// The command line's and the SDK's `store.db`, opened.
+pub(super) const CHAT: &str = "store-db";
+
 /// Every schema, oldest first.
 pub(super) static MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
@@ -19,6 +22,7 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
         Revision { schema: TRANSCRIPT_JSON, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_JSON_COVERAGE },
         Revision { schema: TRANSCRIPT, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_COVERAGE },
         Revision { schema: STREAM, versions: None, tested: &["2026.02", "2026.09"], coverage: STREAM_COVERAGE },
+        Revision { schema: CHAT, versions: None, tested: &["sdk-1.0.32"], coverage: CHAT_COVERAGE },
         Revision { schema: "hooks", versions: Some(">=2026.10.1, <=2026.10.1"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
     ],
     known_bad: &[],
@@ -88,5 +92,16 @@ const HOOKS_COVERAGE: Coverage = Coverage {
     tool_result: Grade::Partial(&["hooks.as_configured"]),
     code_read: Grade::None,
     code_edit: Grade::Partial(&["edit.no_range", "edit.shell"]),
+    span_link: Grade::None,
+};
+
+const CHAT_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["store.latest_root"]),
+    msg_in: Grade::Partial(&["store.latest_root"]),
+    msg_out: Grade::Partial(&["store.latest_root"]),
+    tool_call: Grade::Partial(&["store.latest_root"]),
+    tool_result: Grade::Partial(&["store.latest_root", "result.as_told"]),
+    code_read: Grade::None,
+    code_edit: Grade::Partial(&["edit.no_turn_graph"]),
     span_link: Grade::None,
 };

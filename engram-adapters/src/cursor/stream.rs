@@ -8,7 +8,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use serde::Deserialize;
 
-use super::stream_calls::{Calls, ToolCallBody};
+use super::stream_calls::{Called, Calls, ToolCallBody};
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
 use super::transcript::empty;
@@ -144,17 +144,11 @@ impl Session for Converter {
     }
 }
 
-/// One `tool_call` line.
-pub(super) struct Called<'a> {
-    pub(super) call_id: Text<'a>,
-    pub(super) body: &'a ToolCallBody<'a>,
-}
-
 impl<'a> Record<'a> {
     fn called(&'a self) -> Result<Called<'a>, Fault> {
         let call_id = text(self.call_id).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
         let body = self.tool_call.as_ref().ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
-        Ok(Called { call_id, body })
+        Ok(Called { call_id, body, name: None, told: None, failed: false, pointer: Pointer::At("/tool_call") })
     }
 }
 

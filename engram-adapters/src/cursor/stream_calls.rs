@@ -13,7 +13,6 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::members::Key;
-use super::stream::Called;
 use super::stream_queries::Queries;
 use super::{decoded, stream_results, tools};
 use crate::kit::correlate::{OpenCalls, key};
@@ -27,8 +26,28 @@ pub(super) struct ToolCallBody<'a> {
     /// Arguments, result and label.
     pub(super) inner: Inner<'a>,
     hook_contexts: Raw<'a>,
-    started_at: Raw<'a>,
-    completed_at: Raw<'a>,
+    /// The call's id, where it stands beside the tool.
+    pub(super) call_id: Option<Text<'a>>,
+    /// When the call began.
+    pub(super) started_at: Raw<'a>,
+    /// When it ended.
+    pub(super) completed_at: Raw<'a>,
+}
+
+/// A call, or its result, on its way to the tape.
+pub(super) struct Called<'a> {
+    /// The call's id.
+    pub(super) call_id: Text<'a>,
+    /// What the harness says of it.
+    pub(super) body: &'a ToolCallBody<'a>,
+    /// The name that the model knows the tool by, where it is another than the body's.
+    pub(super) name: Option<Text<'a>>,
+    /// What the model was told, for results whose body says nothing.
+    pub(super) told: Option<Text<'a>>,
+    /// True when the model was told of an error.
+    pub(super) failed: bool,
+    /// Where in the record this is.
+    pub(super) pointer: Pointer<'a>,
 }
 
 /// What stands under the tool's name.
@@ -66,6 +85,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolCallBody<'a> {
                 while let Some(key) = map.next_key::<Key<'de>>()? {
                     match key.0.as_ref() {
                         "hookAdditionalContexts" => body.hook_contexts = map.next_value()?,
+                        "toolCallId" => body.call_id = map.next_value::<Raw<'de>>()?.and_then(Text::of),
                         "startedAtMs" => body.started_at = map.next_value()?,
                         "completedAtMs" => body.completed_at = map.next_value()?,
                         "function" => {
@@ -116,7 +136,8 @@ impl Calls {
         if out.call(called.call_id).is_some() {
             return Ok(Outcome::Duplicate { record: "tool_call/started", rule: "call_repeated" });
         }
-        self.call(called, queries, out)?;
+        queries.called(called.call_id);
+        self.call(called, out)?;
         Ok(Outcome::Mapped)
     }
 
@@ -124,13 +145,14 @@ impl Calls {
         let id = called.call_id.decode_lossy();
         let inner = &called.body.inner;
         if out.call(called.call_id).is_none() {
-            self.call(called, queries, out)?;
+            queries.called(called.call_id);
+            self.call(called, out)?;
         } else if let Some(args) = inner.args
             && self.open.get(&id).is_some_and(|asked| asked.args != Some(key(args.get())))
         {
             out.parent_of_next(out.call(called.call_id));
             let changed = Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args.get())) };
-            out.emit(changed, Pointer::At("/tool_call"))?;
+            out.emit(changed, called.pointer)?;
         }
         if let Some(contexts) = called.body.hook_contexts.filter(|contexts| is_array(contexts) && contexts.get().len() > 2) {
             let context = engram_core::event::Context {
@@ -147,23 +169,35 @@ impl Calls {
         Ok(Outcome::Mapped)
     }
 
-    fn call(&mut self, called: &Called<'_>, queries: &mut Queries, out: &mut Emitter) -> Result<(), Fault> {
+    /// A result whose call has been written.
+    pub(super) fn result(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        stream_results::emit(called, false, out)
+    }
+
+    /// A call with its result.
+    pub(super) fn call_and_result(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        if out.call(called.call_id).is_none() {
+            self.call(called, out)?;
+        }
+        stream_results::emit(called, false, out)
+    }
+
+    fn call(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(tool) = &called.body.tool else { return Err(Fault::malformed("/tool_call", "a tool's name", "none")) };
         let inner = &called.body.inner;
-        queries.called(called.call_id);
         let call = ToolCall {
             tool: Text::Plain(tool),
             kind: tools::TOOLS.kind(tool),
             call_id: Some(called.call_id),
             args: inner.args.map(RawValue::get),
         };
-        let seq = out.emit(call, Pointer::At("/tool_call"))?;
+        let seq = out.emit(call, called.pointer)?;
         let stated = inner.args.and_then(|args| serde_json::from_str::<Args<'_>>(args.get()).ok());
         if let Some(label) = filled_text(inner.description)
             && stated.as_ref().and_then(|args| args.description).map(RawValue::get) != inner.description.map(RawValue::get)
         {
             out.parent_of_next(Some(seq));
-            out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, Pointer::At("/tool_call"))?;
+            out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, called.pointer)?;
         }
         let numbered = stated.is_some_and(|args| boolean(args.include_line_numbers) == Some(true));
         self.open.open(&called.call_id.decode_lossy(), Asked { args: inner.args.map(|args| key(args.get())), numbered });

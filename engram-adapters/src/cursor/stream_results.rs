@@ -4,14 +4,13 @@ use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, CodeEdit, CodeRead, EditOp, Range, Status, ToolResult};
 use engram_core::hash::{Hash, is_pinned};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::edits::snippet;
 use super::members::Members;
-use super::stream::Called;
+use super::stream_calls::Called;
 use crate::kit::json::{self, Raw, boolean, filled_text, integer, text, unsigned};
 use crate::kit::spans::{ChangedSpan, line_count};
 
@@ -141,13 +140,16 @@ struct Args<'a> {
 pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
     let tool = called.body.tool.as_deref().unwrap_or_default();
     let mut result = ToolResult {
-        tool: Some(Text::Plain(tool)),
+        tool: called.name.or(Some(Text::Plain(tool)).filter(|tool| !tool.is_empty())),
         call_id: Some(called.call_id),
         duration_ms: called.body.duration(),
         ..ToolResult::default()
     };
     let Some(raw) = called.body.inner.result else {
-        out.emit(result, Pointer::At("/tool_call"))?;
+        result.stdout = called.told.filter(|_| !called.failed);
+        result.stderr = called.told.filter(|_| called.failed);
+        result.status = called.failed.then_some(Status::Error);
+        out.emit(result, called.pointer)?;
         return Ok(());
     };
     let members: Members<'_> = json::read(raw, "/tool_call", "a result")?;
@@ -166,7 +168,10 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
     }
     result.truncated |= boolean(ending.exceeded_limit) == Some(true);
     result.artifact = ending.artifact();
-    out.emit(result, Pointer::At("/tool_call"))?;
+    if result.stdout.is_none() && result.stderr.is_none() {
+        result.stdout = called.told;
+    }
+    out.emit(result, called.pointer)?;
     if status != Some(Status::Ok) {
         return Ok(());
     }
@@ -249,7 +254,7 @@ impl<'a> Ending<'a> {
                 read.anchor_hashes = anchors(span);
             }
         }
-        out.emit(read, Pointer::At("/tool_call"))?;
+        out.emit(read, called.pointer)?;
         Ok(())
     }
 
@@ -274,7 +279,7 @@ impl<'a> Ending<'a> {
             (None, Some(after)) => edit.file_after_hash = Hash::of_pinned_text(after),
             _ => {}
         }
-        out.emit(edit, Pointer::At("/tool_call"))?;
+        out.emit(edit, called.pointer)?;
         Ok(())
     }
 
@@ -285,7 +290,7 @@ impl<'a> Ending<'a> {
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Overwrite, file) };
         (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.file_text));
         edit.snippet = edit.after_hash.is_some();
-        out.emit(edit, Pointer::At("/tool_call"))?;
+        out.emit(edit, called.pointer)?;
         Ok(())
     }
 
@@ -296,7 +301,7 @@ impl<'a> Ending<'a> {
             edit.file_before_hash = Hash::of_pinned_text(&before);
             ChangedSpan::whole(&before, "").describe(&mut edit);
         }
-        out.emit(edit, Pointer::At("/tool_call"))?;
+        out.emit(edit, called.pointer)?;
         Ok(())
     }
 }

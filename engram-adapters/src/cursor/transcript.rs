@@ -99,7 +99,7 @@ impl Message<'_> {
         for (index, part) in self.content.iter().enumerate() {
             let pointer = Pointer::Item("/message/content", index);
             events += match (word(part.kind), role) {
-                ("text", "user") => prompt(text(part.text), pointer, out)?,
+                ("text", "user") => prompt(text(part.text), None, pointer, out)?,
                 ("text", _) => answer(text(part.text), None, pointer, out)?,
                 ("tool_use", "assistant") => call(part.name, part.input, pointer, out).map(|_| 1)?,
                 (kind, _) => {
@@ -140,12 +140,12 @@ fn raw_part(record: &str, index: usize) -> Result<&str, Fault> {
 }
 
 /// Writes a prompt and gives the number of events. The text is kept as the harness sent it, its sections included.
-pub(super) fn prompt(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+pub(super) fn prompt(text: Option<Text<'_>>, id: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(0) };
     let decoded = text.decode_lossy();
     let time = clock::prompt_time(&decoded);
     if time.is_some() {
-        out.stamp(Stamp { t: time.as_deref(), ..Stamp::default() });
+        out.stamp(Stamp { t: time.as_deref(), id, replay: false });
     }
     let synthetic = SYNTHETIC.iter().any(|beginning| decoded.starts_with(beginning));
     out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer)?;

@@ -70,7 +70,7 @@ impl Converter {
     fn message(&mut self, index: usize, raw: &RawValue, out: &mut Emitter) -> Result<Outcome, Fault> {
         let message: Message<'_> = json::read(raw, "/messages", "a message")?;
         match word(message.role) {
-            "user" => match prompt(text(message.text), Pointer::Field("/messages", index, "/text"), out)? {
+            "user" => match prompt(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)? {
                 0 => Ok(empty("user")),
                 _ => Ok(Outcome::Mapped),
             },

@@ -90,7 +90,7 @@ impl Converter {
     fn convert(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let text = without_separator(record.text);
         match record.block {
-            Block::User => said(prompt(Some(Text::Plain(text)), Pointer::Root, out)?, "user"),
+            Block::User => said(prompt(Some(Text::Plain(text)), None, Pointer::Root, out)?, "user"),
             Block::Assistant => said(answer(Some(Text::Plain(text)), None, Pointer::Root, out)?, "assistant"),
             Block::Thinking => self.thinking(record.text, out),
             Block::Call(tool) => {

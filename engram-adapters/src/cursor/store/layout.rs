@@ -33,17 +33,23 @@ pub(super) struct Field {
     name: &'static str,
     kind: Kind,
     repeated: bool,
+    /// What an absent field means, where that is a value: proto3 leaves zeros and empty texts out.
+    absent: Option<&'static str>,
 }
 
 /// A message: its fields by number.
 pub(super) struct Layout(&'static [Field]);
 
 const fn one(number: u32, name: &'static str, kind: Kind) -> Field {
-    Field { number, name, kind, repeated: false }
+    Field { number, name, kind, repeated: false, absent: None }
+}
+
+const fn always(number: u32, name: &'static str, kind: Kind, absent: &'static str) -> Field {
+    Field { number, name, kind, repeated: false, absent: Some(absent) }
 }
 
 const fn many(number: u32, name: &'static str, kind: Kind) -> Field {
-    Field { number, name, kind, repeated: true }
+    Field { number, name, kind, repeated: true, absent: None }
 }
 
 /// `ConversationStateStructure`: the root of a conversation.
@@ -147,7 +153,7 @@ static SHELL_RESULT: Layout = Layout(&[
 static SHELL_OUTCOME: Layout = Layout(&[
     one(1, "command", Kind::Text),
     one(2, "workingDirectory", Kind::Text),
-    one(3, "exitCode", Kind::Int),
+    always(3, "exitCode", Kind::Int, "0"),
     one(4, "signal", Kind::Text),
     one(5, "stdout", Kind::Text),
     one(6, "stderr", Kind::Text),
@@ -161,8 +167,7 @@ static SHELL_TIMEOUT: Layout =
 static SHELL_REJECTED: Layout =
     Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "reason", Kind::Text)]);
 
-static SHELL_ERROR: Layout =
-    Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "error", Kind::Text)]);
+static SHELL_ERROR: Layout = Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "error", Kind::Text)]);
 
 static EDIT_TOOL_CALL: Layout = Layout(&[one(1, "args", Kind::Message(&EDIT_ARGS)), one(2, "result", Kind::Message(&EDIT_RESULT))]);
 
@@ -183,17 +188,15 @@ static EDIT_SUCCESS: Layout = Layout(&[
     one(4, "linesRemoved", Kind::Int),
     one(5, "diffString", Kind::Text),
     one(6, "beforeFullFileContent", Kind::Text),
-    one(7, "afterFullFileContent", Kind::Text),
+    always(7, "afterFullFileContent", Kind::Text, "\"\""),
     one(8, "message", Kind::Text),
 ]);
 
-static EDIT_ERROR: Layout =
-    Layout(&[one(1, "path", Kind::Text), one(2, "error", Kind::Text), one(5, "modelVisibleError", Kind::Text)]);
+static EDIT_ERROR: Layout = Layout(&[one(1, "path", Kind::Text), one(2, "error", Kind::Text), one(5, "modelVisibleError", Kind::Text)]);
 
 static REJECTED: Layout = Layout(&[one(1, "path", Kind::Text), one(2, "reason", Kind::Text)]);
 
-static DELETE_TOOL_CALL: Layout =
-    Layout(&[one(1, "args", Kind::Message(&DELETE_ARGS)), one(2, "result", Kind::Message(&DELETE_RESULT))]);
+static DELETE_TOOL_CALL: Layout = Layout(&[one(1, "args", Kind::Message(&DELETE_ARGS)), one(2, "result", Kind::Message(&DELETE_RESULT))]);
 
 static DELETE_ARGS: Layout = Layout(&[one(1, "path", Kind::Text), one(2, "toolCallId", Kind::Text)]);
 
@@ -211,7 +214,7 @@ static DELETE_SUCCESS: Layout = Layout(&[
     one(1, "path", Kind::Text),
     one(2, "deletedFile", Kind::Text),
     one(3, "fileSize", Kind::Long),
-    one(4, "prevContent", Kind::Text),
+    always(4, "prevContent", Kind::Text, "\"\""),
 ]);
 
 /// Writes a message as a JSON object. The last value of a field counts, as protobuf has it; unknown fields are left out.
@@ -230,11 +233,14 @@ pub(super) fn push_message(out: &mut String, message: &[u8], layout: &Layout) ->
     }
     out.push('{');
     let mut separator = "";
-    for (field, values) in layout.0.iter().zip(&found).filter(|(_, values)| !values.is_empty()) {
+    for (field, values) in layout.0.iter().zip(&found).filter(|(field, values)| !values.is_empty() || field.absent.is_some()) {
         let _ = write!(out, "{separator}\"{}\":", field.name);
         separator = ",";
         if field.repeated {
             out.push('[');
+        }
+        if let (true, Some(absent)) = (values.is_empty(), field.absent) {
+            out.push_str(absent);
         }
         for (n, value) in values.iter().enumerate() {
             if n > 0 {

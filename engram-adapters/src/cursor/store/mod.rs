@@ -1,0 +1,37 @@
+//! Cursor's SQLite stores, opened into text: a line a record, in the order of the conversation.
+
+pub(super) mod chat;
+mod chat_db;
+mod layout;
+mod lines;
+mod turns;
+mod wire;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+
+use crate::open::sqlite;
+use crate::open::store::{Opener, Store};
+
+/// The row of the opener.
+pub(crate) const OPENER: Opener = Opener { adapter_id: "cursor", is_root: |_| false, open };
+
+/// Every chat and every window has a database of its own, so a folder of them is no store.
+fn open(path: &Path, limits: Limits) -> Result<Option<Box<dyn Store>>, AdapterError> {
+    let mut first = Vec::new();
+    let is_database = File::open(path).is_ok_and(|file| file.take(16).read_to_end(&mut first).is_ok()) && sqlite::is_database(&first);
+    if !is_database {
+        return Ok(None);
+    }
+    let store = sqlite::Store::open(path, limits)?;
+    let tables = store.tables()?;
+    let has = |name: &str| tables.iter().any(|table| table == name);
+    if has("blobs") && has("meta") {
+        return Ok(chat_db::Chat::open(store, path, limits)?.map(|chat| Box::new(chat) as Box<dyn Store>));
+    }
+    Ok(None)
+}
