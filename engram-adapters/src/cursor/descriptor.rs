@@ -80,6 +80,21 @@ const GAPS: &[Gap] = &[
         fixture: "sdk-1.0.32/store",
     },
     Gap {
+        code: "editor.window_state",
+        reason: "The editor keeps attachments, selections and context of a message as window state, which is not read.",
+        fixture: "2026.06/editor",
+    },
+    Gap {
+        code: "result.stub",
+        reason: "The editor keeps some results as a stub, such as the number of lines of a file that was read.",
+        fixture: "2026.06/editor",
+    },
+    Gap {
+        code: "edit.no_contents",
+        reason: "Only edits whose contents before and after are stored are told; rendered diffs are not trusted.",
+        fixture: "2026.06/editor",
+    },
+    Gap {
         code: "hooks.as_configured",
         reason: "A log of hook payloads holds the steps that the user configured, and no times.",
         fixture: "2026.10.01-e373342/hooks",
@@ -330,6 +345,34 @@ const RULES: &[OmissionRule] = &[
         record: "*/message",
         pointer: None,
         reason: "A message without content.",
+    },
+    OmissionRule {
+        rule: "empty_bubble",
+        omission: Omission::Bookkeeping,
+        record: "bubble",
+        pointer: None,
+        reason: "A message without text and call.",
+    },
+    OmissionRule {
+        rule: "window_state",
+        omission: Omission::Field,
+        record: "bubble",
+        pointer: Some("/bubble/**"),
+        reason: "State of the window around a message, and renderings of it; text, thought, code blocks, call and result are in the tape.",
+    },
+    OmissionRule {
+        rule: "edited_contents",
+        omission: Omission::Field,
+        record: "bubble",
+        pointer: Some("/*"),
+        reason: "The whole file before and after an edit: its hashes and its changed lines are in `code.edit`.",
+    },
+    OmissionRule {
+        rule: "composer_state",
+        omission: Omission::Field,
+        record: "*",
+        pointer: Some("/composer/**"),
+        reason: "Model settings and the workspace in other spellings; name, model and directory are in the tape.",
     },
     OmissionRule {
         rule: "hook_workspace",

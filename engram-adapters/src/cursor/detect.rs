@@ -26,6 +26,10 @@ pub(super) enum Form {
     Hooks,
     /// An opened `store.db`.
     Chat,
+    /// An opened conversation of `state.vscdb` whose messages are rows.
+    Rows,
+    /// An opened conversation of `state.vscdb` whose messages are inline.
+    Inline,
 }
 
 impl Form {
@@ -33,7 +37,7 @@ impl Form {
     pub(super) fn framing(self) -> Framing {
         match self {
             Form::TranscriptText | Form::TranscriptJson => Framing::Document,
-            Form::Transcript | Form::Stream | Form::Hooks | Form::Chat => Framing::Lines,
+            Form::Transcript | Form::Stream | Form::Hooks | Form::Chat | Form::Rows | Form::Inline => Framing::Lines,
         }
     }
 
@@ -45,6 +49,8 @@ impl Form {
             Form::Transcript => revisions::TRANSCRIPT,
             Form::Stream => revisions::STREAM,
             Form::Chat => revisions::CHAT,
+            Form::Rows => revisions::EDITOR_ROWS,
+            Form::Inline => revisions::EDITOR_INLINE,
             Form::Hooks => return None,
         })
     }
@@ -92,6 +98,10 @@ struct Line<'a> {
     store: Raw<'a>,
     #[serde(borrow)]
     meta: Option<Meta<'a>>,
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    composer: Option<Composer<'a>>,
     #[serde(borrow, rename = "sessionId")]
     camel_session_id: Raw<'a>,
 }
@@ -104,6 +114,18 @@ struct Meta<'a> {
     agent_id: Raw<'a>,
     #[serde(borrow)]
     created_at: Raw<'a>,
+}
+
+/// A conversation's own record.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Composer<'a> {
+    #[serde(borrow, rename = "_v")]
+    version: Raw<'a>,
+    #[serde(borrow)]
+    created_at: Raw<'a>,
+    #[serde(borrow)]
+    last_send_time: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +165,12 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     }
     if word(line.store) == "chat" && line.meta.as_ref().is_some_and(|meta| meta.agent_id.is_some()) {
         return Some((Form::Chat, "store.chat"));
+    }
+    if matches!(word(line.store), "composer" | "tab")
+        && let Some(composer) = &line.composer
+    {
+        let is_row = composer.version.is_some();
+        return Some(if is_row { (Form::Rows, "store.composer_row") } else { (Form::Inline, "store.composer_inline") });
     }
     if line.kind.is_none() && line.store.is_none() {
         let content = line.message.and_then(|message| serde_json::from_str::<Message<'_>>(message.get()).ok()?.content);
@@ -190,6 +218,11 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
             let meta = || lines().find_map(|line| line.meta);
             identity.session_id = meta().and_then(|meta| Some(decoded(meta.agent_id)?.into_owned()));
             identity.start = meta().and_then(|meta| millis(meta.created_at));
+        }
+        Form::Rows | Form::Inline => {
+            let composer = || lines().find_map(|line| line.composer);
+            identity.session_id = lines().find_map(|line| Some(decoded(line.id)?.into_owned()));
+            identity.start = composer().and_then(|composer| millis(composer.created_at.or(composer.last_send_time)));
         }
         Form::Hooks => {
             identity.session_id = lines().find_map(|line| Some(decoded(line.conversation_id)?.into_owned()));

@@ -1,5 +1,7 @@
 //! The edits that a call asks for, where the artifact does not show whether they were made.
 
+use std::borrow::Cow;
+
 use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
@@ -10,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::kit::json::{Raw, text};
+use crate::kit::spans::ChangedSpan;
 
 /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
 #[derive(Deserialize)]
@@ -50,4 +53,26 @@ pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
         Some(Ok(text)) if is_pinned(&text) => (Some(Hash::of_text(&text)), anchors(&text)),
         _ => (None, Vec::new()),
     }
+}
+
+/// An edit by the whole file before and after it. None when nothing changed; without the text before, the file is new.
+pub(super) fn whole_file_edit<'a>(mut edit: CodeEdit<'a>, before: Option<Text<'_>>, after: Text<'_>) -> Option<CodeEdit<'a>> {
+    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(Cow::into_owned));
+    let had_before = before.is_some();
+    match (content(before), content(Some(after))) {
+        (Some(before), Some(after)) if before == after => return None,
+        (Some(before), Some(after)) => {
+            edit.file_before_hash = Hash::of_pinned_text(&before);
+            edit.file_after_hash = Hash::of_pinned_text(&after);
+            ChangedSpan::trimmed(1, &before, 1, &after).describe(&mut edit);
+        }
+        (None, Some(after)) => {
+            edit.file_after_hash = Hash::of_pinned_text(&after);
+            if !had_before && edit.op == EditOp::Create {
+                ChangedSpan::whole("", &after).describe(&mut edit);
+            }
+        }
+        _ => {}
+    }
+    Some(edit)
 }

@@ -54,6 +54,7 @@ impl StreamAdapter for Cursor {
             Some(Form::TranscriptText) => Box::new(transcript_text::Converter::new(opening.context)),
             Some(Form::TranscriptJson) => Box::new(transcript_json::Converter::new(opening.context)),
             Some(Form::Stream) => Box::new(stream::Converter::default()),
+            Some(Form::Rows | Form::Inline) => Box::new(store::ide::Converter),
             Some(Form::Chat) => Box::new(store::chat::Converter::default()),
             Some(Form::Hooks) => Box::new(hooks::Converter::default()),
             Some(Form::Transcript) | None => Box::new(transcript::Converter::new(opening.context)),

@@ -15,6 +15,11 @@ pub(super) const STREAM: &str = "stream-json";
 /// The command line's and the SDK's `store.db`, opened.
 pub(super) const CHAT: &str = "store-db";
 
+/// Conversations of the editor's `state.vscdb` whose messages are rows (composer `_v` 10 and later), opened.
+pub(super) const EDITOR_ROWS: &str = "editor-rows";
+/// Conversations of the editor's `state.vscdb` of 2024, whose messages are inline, opened.
+pub(super) const EDITOR_INLINE: &str = "editor-inline";
+
 /// Every schema, oldest first.
 pub(super) static MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
@@ -22,6 +27,8 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
         Revision { schema: TRANSCRIPT_JSON, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_JSON_COVERAGE },
         Revision { schema: TRANSCRIPT, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_COVERAGE },
         Revision { schema: STREAM, versions: None, tested: &["2026.02", "2026.09"], coverage: STREAM_COVERAGE },
+        Revision { schema: EDITOR_INLINE, versions: None, tested: &["2024.11"], coverage: EDITOR_INLINE_COVERAGE },
+        Revision { schema: EDITOR_ROWS, versions: None, tested: &["2026.06"], coverage: EDITOR_ROWS_COVERAGE },
         Revision { schema: CHAT, versions: None, tested: &["sdk-1.0.32"], coverage: CHAT_COVERAGE },
         Revision { schema: "hooks", versions: Some(">=2026.10.1, <=2026.10.1"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
     ],
@@ -103,5 +110,27 @@ const CHAT_COVERAGE: Coverage = Coverage {
     tool_result: Grade::Partial(&["store.latest_root", "result.as_told"]),
     code_read: Grade::None,
     code_edit: Grade::Partial(&["edit.no_turn_graph"]),
+    span_link: Grade::None,
+};
+
+const EDITOR_INLINE_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["editor.window_state"]),
+    msg_in: Grade::Partial(&["editor.window_state"]),
+    msg_out: Grade::Partial(&["editor.window_state"]),
+    tool_call: Grade::None,
+    tool_result: Grade::None,
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+const EDITOR_ROWS_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["editor.window_state"]),
+    msg_in: Grade::Partial(&["editor.window_state"]),
+    msg_out: Grade::Partial(&["editor.window_state"]),
+    tool_call: Grade::Partial(&["editor.window_state"]),
+    tool_result: Grade::Partial(&["result.stub"]),
+    code_read: Grade::None,
+    code_edit: Grade::Partial(&["edit.no_contents"]),
     span_link: Grade::None,
 };

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::edits::snippet;
+use super::edits::{snippet, whole_file_edit};
 use super::members::Members;
 use super::stream_calls::Called;
 use crate::kit::json::{self, Raw, boolean, filled_text, integer, text, unsigned};
@@ -261,25 +261,17 @@ impl<'a> Ending<'a> {
     /// The whole file before and after. Without the text before, the file is new, unless lines were removed.
     fn edit(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(self.path) else { return Ok(()) };
-        let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Update, file) };
-        let content = |raw| text(raw).and_then(|text| text.decode().ok());
-        let (before, after) = (content(self.before_full_file_content), content(self.after_full_file_content));
-        match (&before, &after) {
-            (Some(before), Some(after)) if before == after => return Ok(()),
-            (Some(before), Some(after)) => {
-                edit.file_before_hash = Hash::of_pinned_text(before);
-                edit.file_after_hash = Hash::of_pinned_text(after);
-                ChangedSpan::trimmed(1, before, 1, after).describe(&mut edit);
-            }
-            (None, Some(after)) if self.before_full_file_content.is_none() && unsigned(self.lines_removed).unwrap_or_default() == 0 => {
-                edit.op = EditOp::Create;
-                edit.file_after_hash = Hash::of_pinned_text(after);
-                ChangedSpan::whole("", after).describe(&mut edit);
-            }
-            (None, Some(after)) => edit.file_after_hash = Hash::of_pinned_text(after),
-            _ => {}
+        let before = text(self.before_full_file_content);
+        let is_new = before.is_none() && unsigned(self.lines_removed).unwrap_or_default() == 0;
+        let op = if is_new { EditOp::Create } else { EditOp::Update };
+        let edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(op, file) };
+        let edit = match text(self.after_full_file_content) {
+            Some(after) => whole_file_edit(edit, before, after),
+            None => Some(edit),
+        };
+        if let Some(edit) = edit {
+            out.emit(edit, called.pointer)?;
         }
-        out.emit(edit, called.pointer)?;
         Ok(())
     }
 

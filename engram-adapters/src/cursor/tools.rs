@@ -1,10 +1,10 @@
-//! Cursor's tool names: as transcripts spell them, and as the keys of `tool_call` in `stream-json` do.
+//! Cursor's tool names: as transcripts spell them, as the keys of `tool_call` in `stream-json` do, and as the editor does.
 
 use engram_core::tool_kind::ToolKind;
 
 use crate::kit::tool_table::ToolTable;
 
-/// Names from a census of 191 transcripts, the SDK 1.0.32 tool list and real captures.
+/// Names from a census of 191 transcripts, the SDK 1.0.32 tool list, real captures, and public readers of the editor's rows.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("ApplyPatch", ToolKind::Edit),
@@ -65,6 +65,60 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("webSearchToolCall", ToolKind::WebSearch),
         ("writeShellStdinToolCall", ToolKind::Execute),
         ("writeToolCall", ToolKind::Write),
+        ("read_file", ToolKind::Read),
+        ("read_file_v2", ToolKind::Read),
+        ("read_semsearch_files", ToolKind::Read),
+        ("read_lints", ToolKind::Read),
+        ("go_to_definition", ToolKind::Read),
+        ("search_symbols", ToolKind::Read),
+        ("edit_file", ToolKind::Edit),
+        ("edit_file_v2", ToolKind::Edit),
+        ("search_replace", ToolKind::Edit),
+        ("reapply", ToolKind::Edit),
+        ("fix_lints", ToolKind::Edit),
+        ("apply_agent_diff", ToolKind::Edit),
+        ("write", ToolKind::Write),
+        ("delete_file", ToolKind::Delete),
+        ("ripgrep_search", ToolKind::Search),
+        ("ripgrep_raw_search", ToolKind::Search),
+        ("file_search", ToolKind::Search),
+        ("glob_file_search", ToolKind::Search),
+        ("semantic_search_full", ToolKind::Search),
+        ("deep_search", ToolKind::Search),
+        ("list_dir", ToolKind::List),
+        ("list_dir_v2", ToolKind::List),
+        ("run_terminal_command_v2", ToolKind::Execute),
+        ("write_shell_stdin", ToolKind::Execute),
+        ("await", ToolKind::Execute),
+        ("web_fetch", ToolKind::Fetch),
+        ("fetch_rules", ToolKind::Fetch),
+        ("fetch_pull_request", ToolKind::Fetch),
+        ("web_search", ToolKind::WebSearch),
+        ("mcp", ToolKind::Mcp),
+        ("call_mcp_tool", ToolKind::Mcp),
+        ("get_mcp_tools", ToolKind::Mcp),
+        ("list_mcp_resources", ToolKind::Mcp),
+        ("read_mcp_resource", ToolKind::Mcp),
+        ("mcp_auth", ToolKind::Mcp),
+        ("task", ToolKind::Delegate),
+        ("task_v2", ToolKind::Delegate),
+        ("await_task", ToolKind::Delegate),
+        ("background_composer_followup", ToolKind::Delegate),
+        ("todo_read", ToolKind::Plan),
+        ("todo_write", ToolKind::Plan),
+        ("create_plan", ToolKind::Plan),
+        ("switch_mode", ToolKind::Plan),
+        ("ask_question", ToolKind::Ask),
+        ("create_diagram", ToolKind::Media),
+        ("generate_image", ToolKind::Media),
+        ("record_screen", ToolKind::Media),
+        ("reflect", ToolKind::Think),
+        ("computer_use", ToolKind::Other),
+        ("knowledge_base", ToolKind::Other),
+        ("read_project", ToolKind::Other),
+        ("update_project", ToolKind::Other),
+        ("report_bugfix_results", ToolKind::Other),
+        ("ai_attribution", ToolKind::Other),
     ],
     prefixes: &[],
 };

@@ -221,7 +221,7 @@ impl Store for Chat {
 }
 
 /// The bytes of a column, whatever type SQLite gave it. Nothing for NULL and numbers.
-fn column(value: ValueRef<'_>) -> Vec<u8> {
+pub(super) fn column(value: ValueRef<'_>) -> Vec<u8> {
     match value {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_vec(),
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Vec::new(),

@@ -2,6 +2,8 @@
 
 pub(super) mod chat;
 mod chat_db;
+pub(super) mod ide;
+mod ide_db;
 mod layout;
 mod lines;
 mod turns;
@@ -32,6 +34,9 @@ fn open(path: &Path, limits: Limits) -> Result<Option<Box<dyn Store>>, AdapterEr
     let has = |name: &str| tables.iter().any(|table| table == name);
     if has("blobs") && has("meta") {
         return Ok(chat_db::Chat::open(store, path, limits)?.map(|chat| Box::new(chat) as Box<dyn Store>));
+    }
+    if has("cursorDiskKV") || has("ItemTable") {
+        return Ok(ide_db::Editor::open(store, &tables, path, limits)?.map(|editor| Box::new(editor) as Box<dyn Store>));
     }
     Ok(None)
 }
