@@ -13,6 +13,7 @@ use crate::kit::time::rfc3339;
 
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
+use super::settings;
 
 /// Lines of the head that are looked at. A file may begin with a cut line.
 const LINES: usize = 32;
@@ -34,6 +35,8 @@ struct Meta<'a> {
     id: Raw<'a>,
     #[serde(borrow)]
     cli_version: Raw<'a>,
+    #[serde(borrow)]
+    source: Raw<'a>,
 }
 
 /// The header of the bare form. `instructions` must be there, if only as `null`.
@@ -115,6 +118,13 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         start,
         ..Identity::default()
     }
+}
+
+/// The ids of a session that an agent started, and of the session that started it.
+pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
+    let meta = head.lines().take(1).filter_map(envelope).find(|line| line.kind == "session_meta")?.payload;
+    let parent = settings::spawned(meta.source?)?.parent_thread_id;
+    Some((owned(meta.id)?, owned(parent)?))
 }
 
 fn envelope(line: &str) -> Option<Envelope<'_>> {

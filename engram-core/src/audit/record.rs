@@ -35,17 +35,20 @@ pub(super) struct Record<'r> {
 }
 
 impl<'r> Record<'r> {
-    pub fn new(index: &'r TapeIndex<'r>, descriptor: &'r AdapterDescriptor, line: u64, text: &str, lines: Vec<&'r str>) -> Self {
+    /// `lines` of the tape are where its text may stand; a rule for records applies only where it `gave_events` of none.
+    pub fn new(
+        index: &'r TapeIndex<'r>,
+        descriptor: &'r AdapterDescriptor,
+        line: u64,
+        text: &str,
+        lines: Vec<&'r str>,
+        gave_events: bool,
+    ) -> Self {
         let kind = record_type(descriptor, text);
-        let omitted_by = if lines.is_empty() { record_rules(descriptor, &kind).next() } else { None };
+        let omitted_by = if gave_events { None } else { record_rules(descriptor, &kind).next() };
         let of_tape = lines.clone();
         let tape_strings = LazyCell::new(Box::new(move || decoded_strings(&of_tape)) as Box<dyn FnOnce() -> Vec<String> + 'r>);
         Record { index, descriptor, line, kind, lines, tape_strings, omitted_by }
-    }
-
-    /// True when it gave an event.
-    pub fn has_events(&self) -> bool {
-        !self.lines.is_empty()
     }
 
     /// True when a rule omits records of its type.
