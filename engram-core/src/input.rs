@@ -212,3 +212,67 @@ impl<R: Read> Input<R> {
         Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives `x` without end, `step` bytes at a time.
+    struct Endless {
+        step: usize,
+        left: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let step = self.step.min(self.left).min(buffer.len());
+            buffer[..step].fill(b'x');
+            self.left -= step;
+            Ok(step)
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_by_the_largest_record() {
+        const LINE: usize = 64 << 20;
+        let limits = Limits { record_bytes: 3 << 20, ..Limits::default() };
+        let mut input = Input::new(Endless { step: 100_000, left: LINE }, limits);
+        let head = input.head().unwrap();
+        assert!(!head.is_whole());
+        assert!(matches!(input.next_line().unwrap(), Some(Line::Oversize { bytes, .. }) if bytes == LINE as u64));
+        assert!(input.next_line().unwrap().is_none());
+        assert!(input.buffer.len() < 6 << 20, "{} bytes are held", input.buffer.len());
+        assert_eq!(input.consumed().1, LINE as u64);
+    }
+
+    /// Gives bytes, `step` at a time.
+    struct Chunks<'b> {
+        bytes: &'b [u8],
+        step: usize,
+    }
+
+    impl Read for Chunks<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let step = self.step.min(buffer.len());
+            (&mut self.bytes).take(step as u64).read(buffer)
+        }
+    }
+
+    #[test]
+    fn the_head_is_the_same_however_the_input_arrives() {
+        let short: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
+        let few: Vec<u8> = (0..12).flat_map(|n| [vec![b'x'; 300_000], format!("{n}\n").into_bytes()].concat()).collect();
+        for content in [short, few, vec![b'x'; 3 << 20]] {
+            for record_bytes in [1000, 2 << 20, 256 << 20] {
+                let limits = Limits { record_bytes, ..Limits::default() };
+                let head = |step: usize| {
+                    let mut input = Input::new(Chunks { bytes: &content, step }, limits);
+                    let head = input.head().unwrap();
+                    (head.text().to_owned(), head.is_whole())
+                };
+                let whole = head(usize::MAX);
+                assert!([4001, 100_000].map(head) == [whole.clone(), whole], "{} bytes, limit {record_bytes}", content.len());
+            }
+        }
+    }
+}

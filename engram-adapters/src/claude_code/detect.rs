@@ -70,6 +70,11 @@ impl Probe<'_> {
 /// Lines that detection looks at: an artifact shows its marks early, and its head may be long.
 const LOOKED_AT: usize = 64;
 
+/// The names of all marks.
+pub(super) fn marks() -> Vec<&'static str> {
+    MARKS.iter().map(|mark| mark.name).collect()
+}
+
 /// Yes when a line shows a mark.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks: Vec<&'static str> = Vec::new();

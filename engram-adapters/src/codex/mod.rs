@@ -37,6 +37,10 @@ impl StreamAdapter for Codex {
         detect::probe(head)
     }
 
+    fn marks(&self) -> Vec<&'static str> {
+        detect::marks()
+    }
+
     fn identify(&self, head: &Head<'_>) -> Identity {
         detect::identify(head)
     }

@@ -73,6 +73,9 @@ fn unproven(revision: &Revision, shown: &Evidence) -> Vec<String> {
             let unshown = named.iter().filter(|gap| !shown.gaps.contains(**gap));
             findings.extend(unshown.map(|gap| format!("names the gap {gap} of {}, and no fixture shows it", kind.as_str())));
         }
+        if grade == Grade::None {
+            continue;
+        }
         let open = shown.gaps.iter().filter(|gap| gaps::kind(gap) == Some(kind) && !grade.gaps().contains(&gap.as_str()));
         findings.extend(open.map(|gap| format!("claims {} {}, but has the gap {gap}", grade.as_str(), kind.as_str())));
     }

@@ -6,12 +6,11 @@ use std::process::Command;
 use engram_core::adapter::{Context, HarnessAdapter, StreamAdapter, convert_str};
 use engram_core::drive::{Input, Options, convert};
 use engram_core::hash::Hash;
-use engram_core::policy::Policy;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::report::{self, Tally};
-use crate::tape::{convert_artifact, surroundings, tape_of};
+use crate::tape::{convert_artifact, policy_for, surroundings, tape_of};
 use crate::tree::{Artifact, Corpus, fixtures};
 
 /// Gives at most so many bytes at a time.
@@ -31,7 +30,7 @@ impl Read for Chunks<'_> {
 }
 
 fn in_chunks(artifact: &Artifact, size: usize, context: Context) -> Result<Vec<u8>, String> {
-    let options = Options { policy: Policy::Strict, context, ..Options::default() };
+    let options = Options { policy: policy_for(artifact), context, ..Options::default() };
     let mut out = Vec::new();
     let input = Input::new(Chunks { bytes: &artifact.bytes, size }, options.limits);
     convert(artifact.entry.adapter, input, &options, &mut out).map_err(|error| error.to_string())?;

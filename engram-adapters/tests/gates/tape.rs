@@ -37,18 +37,18 @@ pub fn surroundings(artifact: &Artifact) -> Context {
     (artifact.entry.surroundings)(&artifact.path, &head)
 }
 
-/// Converts an artifact as the command does, with its surroundings. Strictly, since every session of the tree is of a
-/// supported version; but for the few that record none, which the strict policy has to refuse.
+/// Converts an artifact as the command does, with its surroundings.
 pub fn convert_artifact(artifact: &Artifact) -> Result<Tape, AdapterError> {
-    let policy = if is_identified(artifact) { Policy::Strict } else { Policy::Permissive };
-    convert_bytes(artifact.entry.adapter, &artifact.bytes, policy, surroundings(artifact))
+    convert_bytes(artifact.entry.adapter, &artifact.bytes, policy_for(artifact), surroundings(artifact))
 }
 
-/// True when an artifact records its version, or its structure proves its schema.
-pub fn is_identified(artifact: &Artifact) -> bool {
+/// Strict, since every session of the tree is of a supported version; but for the few that record no version and
+/// whose structure proves no schema, which the strict policy has to refuse.
+pub fn policy_for(artifact: &Artifact) -> Policy {
     let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
     let identity = artifact.entry.adapter.identify(&input.head().expect("memory can be read"));
-    identity.version.is_some() || identity.schema.is_some()
+    let is_identified = identity.version.is_some() || identity.schema.is_some();
+    if is_identified { Policy::Strict } else { Policy::Permissive }
 }
 
 /// As [`convert_artifact`], each artifact once for all gates.

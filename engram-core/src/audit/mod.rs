@@ -21,7 +21,7 @@ use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::tape::TapeError;
 use crate::text::Text;
-use record::Record;
+use record::{Known, Record};
 pub use report::{Amount, AuditReport, LeftOver};
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
@@ -71,7 +71,14 @@ struct Audit<'a> {
     is_broken: bool,
 }
 
-impl Audit<'_> {
+impl<'a> Audit<'a> {
+    fn record<'r>(&self, line: u64, text: &'r str, lines: Vec<&'r str>, gave_events: bool) -> Record<'r>
+    where
+        'a: 'r,
+    {
+        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, known: Known::default() }
+    }
+
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
         let (mut bytes, mut number) = (Vec::new(), 0);
         while source.read_until(b'\n', &mut bytes)? > 0 {
@@ -131,12 +138,12 @@ impl Audit<'_> {
         let gave_events = !own.is_empty();
         // On a broken line the adapter may count the values otherwise.
         let lines = if is_broken { self.index.lines_on(key.0) } else { own };
-        let record = Record::new(self.index, self.descriptor, key.0, text, lines, gave_events);
+        let record = self.record(key.0, text, lines, gave_events);
         if !gave_events {
-            if !record.is_omitted() && !is_broken {
-                self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(&record.kind)));
+            if record.omitted_by().is_none() && !is_broken {
+                self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(record.kind())));
             }
-            *self.eventless.entry(record.kind.clone()).or_default() += 1;
+            *self.eventless.entry(record.kind().to_owned()).or_default() += 1;
         }
         let mut walk = Walk::of_json(text);
         while let Some(token) = walk.next_string() {
@@ -152,8 +159,8 @@ impl Audit<'_> {
             return self.report.in_tape.add(text.len());
         }
         self.is_broken = true;
-        let record =
-            Record::new(self.index, self.descriptor, key.0, text, self.index.lines_on(key.0), !self.index.lines_of(key).is_empty());
+        let gave_events = !self.index.lines_of(key).is_empty();
+        let record = self.record(key.0, text, self.index.lines_on(key.0), gave_events);
         let mut walk = Walk::of_fragment(text);
         let mut is_empty = true;
         while let Some(token) = walk.next_string() {
@@ -192,7 +199,7 @@ impl Audit<'_> {
                 let lines = self.index.lines_under(own).to_vec();
                 let gave_events = !lines.is_empty();
                 let text = levels.get(depth).filter(|_| depth > 0).map_or("", |level| &text[level.start..end]);
-                current = Some((own.to_owned(), Record::new(self.index, self.descriptor, 0, text, lines, gave_events)));
+                current = Some((own.to_owned(), self.record(0, text, lines, gave_events)));
             }
             if let Some((_, record)) = &current {
                 record.judge(&token, levels, &levels[depth..], &mut self.report);
