@@ -25,7 +25,7 @@ impl Revision {
     pub fn covers(&self, version: &Version) -> bool {
         // A pre-release compares as its release: `1.2.0-beta` writes what 1.2.0 writes.
         let release = Version::new(version.major, version.minor, version.patch);
-        self.versions.and_then(|req| VersionReq::parse(req).ok()).is_some_and(|req| req.matches(&release))
+        self.versions.and_then(requirement).is_some_and(|req| req.matches(&release))
     }
 }
 
@@ -115,7 +115,7 @@ impl VersionMatrix {
     }
 
     fn is_known_bad(&self, version: &Version) -> bool {
-        self.known_bad.iter().filter_map(|bad| VersionReq::parse(bad.versions).ok()).any(|req| req.matches(version))
+        self.known_bad.iter().filter_map(|bad| requirement(bad.versions)).any(|req| req.matches(version))
     }
 }
 
@@ -125,5 +125,19 @@ fn parse(text: &str) -> Option<Version> {
         let mut numbers = text.split('-').next()?.split('.').map(|number| number.parse().ok());
         let date = Version::new(numbers.next()??, numbers.next()??, numbers.next()??);
         numbers.next().is_none().then_some(date)
+    })
+}
+
+/// A requirement of such versions: bounds are compared as [`parse`] reads them.
+fn requirement(text: &str) -> Option<VersionReq> {
+    let bound = |bound: &str| {
+        let bound = bound.trim();
+        let at = bound.find(|c: char| c.is_ascii_digit()).unwrap_or(bound.len());
+        let (operator, version) = bound.split_at(at);
+        parse(version).map(|version| format!("{operator}{version}"))
+    };
+    VersionReq::parse(text).ok().or_else(|| {
+        let bounds: Option<Vec<String>> = text.split(',').map(bound).collect();
+        VersionReq::parse(&bounds?.join(",")).ok()
     })
 }

@@ -11,7 +11,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     harness_family: "cursor",
     matrix: revisions::MATRIX,
     schema_detection_strategy: "Structure of the first lines: `role` and `message.content` without a `type` (transcripts), \
-        `mode` and `messages` (older transcripts), `user:` lines (oldest), `tool_call` with `call_id`, `timestamp_ms`, \
+        `mode` and `messages` (older transcripts), `tool_call` with `call_id`, `timestamp_ms`, \
         `request_id` (stream-json). No artifact but hook payloads records a version.",
     coverage: revisions::WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
@@ -22,9 +22,19 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
 
 const GAPS: &[Gap] = &[
     Gap {
-        code: "session.not_recorded",
-        reason: "Transcripts record no model, directory, version, token or time; only newer prompts begin with a time, to the minute.",
+        code: "evidence.made_up",
+        reason: "No real session could be recorded: the fixtures are written by the SDK from made-up conversations, or by hand in the shapes of real logs. Real sessions may hold what they do not show.",
         fixture: "sdk-1.0.32/transcript",
+    },
+    Gap {
+        code: "session.not_recorded",
+        reason: "No model is recorded; transcripts record no directory and no time either, but for the minute at which newer prompts begin.",
+        fixture: "sdk-1.0.32/transcript",
+    },
+    Gap {
+        code: "usage.not_recorded",
+        reason: "Tokens are counted in captures from March 2026 (once for the whole run), in hook payloads and in rows of the editor only.",
+        fixture: "2026.02/stream_shell",
     },
     Gap {
         code: "message.placeholder",
@@ -37,68 +47,34 @@ const GAPS: &[Gap] = &[
         fixture: "sdk-1.0.32/transcript",
     },
     Gap {
-        code: "text.unescaped",
-        reason: "Text transcripts escape nothing: a message that holds a line such as `assistant:` cannot be told from a new message.",
+        code: "call.args_as_text",
+        reason: "The oldest transcripts are text that escapes nothing: arguments stay one text, and a message that holds a line such as `assistant:` cannot be told from two.",
         fixture: "sdk-1.0.32/legacy_text",
     },
     Gap { code: "call.no_id", reason: "Transcripts give calls no id.", fixture: "sdk-1.0.32/transcript" },
-    Gap {
-        code: "call.args_as_text",
-        reason: "Text transcripts spell arguments as unescaped text; `args` is that text as one JSON string.",
-        fixture: "sdk-1.0.32/legacy_text",
-    },
     Gap { code: "result.name_only", reason: "Older transcripts record that a tool returned, not what.", fixture: "sdk-1.0.32/legacy_json" },
-    Gap {
-        code: "edit.request_only",
-        reason: "Transcripts hold what an edit asked for, not whether it was made: snippets with `confirmed: false`.",
-        fixture: "sdk-1.0.32/transcript",
-    },
-    Gap { code: "edit.shell", reason: "Files that a shell command changed are not recorded.", fixture: "2026.09/stream_shell" },
-    Gap {
-        code: "usage.whole_turn",
-        reason: "Captures count tokens once, for the whole run, and not at all before March 2026.",
-        fixture: "2026.02/stream_shell",
-    },
-    Gap {
-        code: "read.no_range",
-        reason: "Numbered, cut or binary content does not show which lines it is.",
-        fixture: "2026.09/stream_read",
-    },
-    Gap {
-        code: "store.latest_root",
-        reason: "A chat store is read from its latest root: blobs that only earlier roots name are not.",
-        fixture: "sdk-1.0.32/store",
-    },
     Gap {
         code: "result.as_told",
         reason: "Results that the turn graph does not hold are as the model was told them: no exit code, no outcome.",
         fixture: "sdk-1.0.32/store",
     },
     Gap {
-        code: "edit.no_turn_graph",
-        reason: "Edits of a chat store come from its turn graph; calls that it does not hold give none.",
-        fixture: "sdk-1.0.32/store",
-    },
-    Gap {
-        code: "editor.window_state",
-        reason: "The editor keeps attachments, selections and context of a message as window state, which is not read.",
-        fixture: "2026.06/editor",
-    },
-    Gap {
         code: "result.stub",
         reason: "The editor keeps some results as a stub, such as the number of lines of a file that was read.",
         fixture: "2026.06/editor",
     },
+    Gap { code: "read.no_lines", reason: "Numbered or cut content does not show which lines it is.", fixture: "2026.09/stream_read" },
     Gap {
-        code: "edit.no_contents",
-        reason: "Only edits whose contents before and after are stored are told; rendered diffs are not trusted.",
-        fixture: "2026.06/editor",
+        code: "read.no_total",
+        reason: "Cursor counts the nothing after a final line end as a line, so the number of lines is sure only where the end was read.",
+        fixture: "2026.09/stream_read",
     },
     Gap {
-        code: "hooks.as_configured",
-        reason: "A log of hook payloads holds the steps that the user configured, and no times.",
-        fixture: "2026.10.01-e373342/hooks",
+        code: "edit.request_only",
+        reason: "Transcripts hold what an edit asked for, not whether it was made: snippets with `confirmed: false`.",
+        fixture: "sdk-1.0.32/transcript",
     },
+    Gap { code: "edit.shell", reason: "Files that a shell command changed are not recorded.", fixture: "2026.09/stream_shell" },
     Gap {
         code: "edit.no_range",
         reason: "`afterFileEdit` gives old and new text, not the lines: snippets without the call's id.",
@@ -113,21 +89,6 @@ const RULES: &[OmissionRule] = &[
         record: "turn_ended",
         pointer: None,
         reason: "Says that a turn ended well, and nothing else.",
-    },
-    OmissionRule {
-        rule: "empty_message",
-        omission: Omission::Bookkeeping,
-        record: "assistant",
-        pointer: None,
-        reason: "A message without text and calls.",
-    },
-    OmissionRule { rule: "empty_prompt", omission: Omission::Bookkeeping, record: "user", pointer: None, reason: "A prompt without text." },
-    OmissionRule {
-        rule: "empty_metadata",
-        omission: Omission::Bookkeeping,
-        record: "metadata",
-        pointer: None,
-        reason: "A metadata line without an overview.",
     },
     OmissionRule {
         rule: "thinking_end",
@@ -151,13 +112,6 @@ const RULES: &[OmissionRule] = &[
         reason: "A piece of a message that the capture says again as a whole, or that stands joined with the other pieces.",
     },
     OmissionRule {
-        rule: "call_repeated",
-        omission: Omission::Duplicate,
-        record: "tool_call/started",
-        pointer: None,
-        reason: "A call that an earlier line has given.",
-    },
-    OmissionRule {
         rule: "result_text",
         omission: Omission::Duplicate,
         record: "result/success",
@@ -170,34 +124,6 @@ const RULES: &[OmissionRule] = &[
         record: "result/success",
         pointer: Some("/result"),
         reason: "All messages of the run again, joined without a separator; a text that is not becomes a message.",
-    },
-    OmissionRule {
-        rule: "args_repeated",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/*/args/**"),
-        reason: "The arguments of the call again; where they differ, they are kept as a notice.",
-    },
-    OmissionRule {
-        rule: "description_repeated",
-        omission: Omission::Field,
-        record: "tool_call/*",
-        pointer: Some("/tool_call/*/description"),
-        reason: "The label that the arguments hold too; where they do not, it is kept as a notice.",
-    },
-    OmissionRule {
-        rule: "command_repeated",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/shellToolCall/result/*/command"),
-        reason: "The command of the call again.",
-    },
-    OmissionRule {
-        rule: "working_directory",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/shellToolCall/result/*/workingDirectory"),
-        reason: "The directory of the call or of the session again.",
     },
     OmissionRule {
         rule: "interleaved_output",
@@ -235,46 +161,11 @@ const RULES: &[OmissionRule] = &[
         reason: "The whole file that was deleted: its hash is in `code.edit`.",
     },
     OmissionRule {
-        rule: "query_args",
-        omission: Omission::Field,
-        record: "interaction_query/request",
-        pointer: Some("/query/**"),
-        reason: "The arguments of the call that the question is about; where no call follows, they are kept as a notice.",
-    },
-    OmissionRule {
         rule: "store_root",
         omission: Omission::Bookkeeping,
         record: "root",
         pointer: None,
         reason: "The ids of the messages and turns, which follow.",
-    },
-    OmissionRule {
-        rule: "store_ids",
-        omission: Omission::Field,
-        record: "root",
-        pointer: Some("/root/**"),
-        reason: "The ids of the messages and turns, which follow; texts of the root are in the tape.",
-    },
-    OmissionRule {
-        rule: "store_meta",
-        omission: Omission::Field,
-        record: "chat",
-        pointer: Some("/meta/latestRootBlobId"),
-        reason: "The id of the root, which follows.",
-    },
-    OmissionRule {
-        rule: "store_archive_ids",
-        omission: Omission::Field,
-        record: "summary",
-        pointer: Some("/archive/**"),
-        reason: "The ids of the messages that the summary replaced, which come before it.",
-    },
-    OmissionRule {
-        rule: "store_blob",
-        omission: Omission::Field,
-        record: "*",
-        pointer: Some("/blob"),
-        reason: "The hash under which the record is stored; it is the id in `origin`.",
     },
     OmissionRule {
         rule: "system_prompt",
@@ -333,20 +224,6 @@ const RULES: &[OmissionRule] = &[
         reason: "The steps of the turn graph that say what the message says; what they add is in the tape.",
     },
     OmissionRule {
-        rule: "empty_step",
-        omission: Omission::Bookkeeping,
-        record: "step",
-        pointer: None,
-        reason: "A step without text, or of a tool whose layout is not read.",
-    },
-    OmissionRule {
-        rule: "empty_store_message",
-        omission: Omission::Bookkeeping,
-        record: "*/message",
-        pointer: None,
-        reason: "A message without content.",
-    },
-    OmissionRule {
         rule: "empty_bubble",
         omission: Omission::Bookkeeping,
         record: "bubble",
@@ -368,13 +245,6 @@ const RULES: &[OmissionRule] = &[
         reason: "The whole file before and after an edit: its hashes and its changed lines are in `code.edit`.",
     },
     OmissionRule {
-        rule: "composer_state",
-        omission: Omission::Field,
-        record: "*",
-        pointer: Some("/composer/**"),
-        reason: "Model settings and the workspace in other spellings; name, model and directory are in the tape.",
-    },
-    OmissionRule {
         rule: "hook_workspace",
         omission: Omission::Bookkeeping,
         record: "workspaceOpen",
@@ -394,13 +264,6 @@ const RULES: &[OmissionRule] = &[
         record: "stop",
         pointer: None,
         reason: "Says that a turn ended well, and nothing else.",
-    },
-    OmissionRule {
-        rule: "hook_input_repeated",
-        omission: Omission::Field,
-        record: "postToolUse*",
-        pointer: Some("/tool_input/**"),
-        reason: "The arguments of the call again.",
     },
     OmissionRule {
         rule: "hook_file_content",

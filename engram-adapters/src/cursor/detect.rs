@@ -14,8 +14,6 @@ use crate::kit::time;
 /// Cursor's kinds of artifact. Each is a schema of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The oldest transcript: text under `user:` and `assistant:` lines.
-    TranscriptText,
     /// The older transcript: one JSON document.
     TranscriptJson,
     /// The transcript: JSON Lines.
@@ -36,7 +34,7 @@ impl Form {
     /// How an artifact of this form is divided into records.
     pub(super) fn framing(self) -> Framing {
         match self {
-            Form::TranscriptText | Form::TranscriptJson => Framing::Document,
+            Form::TranscriptJson => Framing::Document,
             Form::Transcript | Form::Stream | Form::Hooks | Form::Chat | Form::Rows | Form::Inline => Framing::Lines,
         }
     }
@@ -44,7 +42,6 @@ impl Form {
     /// The schema. Hook payloads record a version, which decides.
     fn schema(self) -> Option<&'static str> {
         Some(match self {
-            Form::TranscriptText => revisions::TRANSCRIPT_TEXT,
             Form::TranscriptJson => revisions::TRANSCRIPT_JSON,
             Form::Transcript => revisions::TRANSCRIPT,
             Form::Stream => revisions::STREAM,
@@ -55,6 +52,20 @@ impl Form {
         })
     }
 }
+
+/// Every mark.
+pub(super) const MARKS: &[&str] = &[
+    "transcript.json",
+    "transcript.message",
+    "transcript.turn_ended",
+    "stream.tool_call",
+    "stream.timestamp_ms",
+    "stream.result",
+    "hook.payload",
+    "store.chat",
+    "store.composer_row",
+    "store.composer_inline",
+];
 
 /// Lines that are looked at. A capture states what it is within its first few.
 const LINES: usize = 64;
@@ -137,9 +148,6 @@ struct Message<'a> {
 /// The form of the artifact and the marks that prove it.
 pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     let text = head.text();
-    if is_text_transcript(text) {
-        return Some((Form::TranscriptText, vec!["transcript.txt"]));
-    }
     if is_json_transcript(text) {
         return Some((Form::TranscriptJson, vec!["transcript.json"]));
     }
@@ -192,12 +200,6 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     }
 }
 
-/// A first line `user:`, and under it a section that Cursor puts around prompts, or a later line `assistant:`.
-fn is_text_transcript(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("user:\n") else { return false };
-    rest.starts_with("<user_query>\n") || rest.starts_with("<timestamp>") || rest.lines().any(|line| line == "assistant:")
-}
-
 /// `{"mode": .., "messages": [{"role": ..`: a document may be larger than its head, so only its first bytes are looked at.
 fn is_json_transcript(text: &str) -> bool {
     let opening: String = text.chars().take(256).filter(|c| !c.is_ascii_whitespace()).collect();
@@ -212,7 +214,6 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     let lines = || head.lines().take(LINES).filter_map(|line| serde_json::from_str::<Line<'_>>(line).ok());
     match form {
         Form::Transcript => identity.start = head.lines().take(LINES).find_map(transcript_time),
-        Form::TranscriptText => identity.start = head.text().lines().find_map(clock::prompt_time),
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
         Form::Chat => {
             let meta = || lines().find_map(|line| line.meta);

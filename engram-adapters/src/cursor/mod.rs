@@ -16,7 +16,6 @@ mod stream_results;
 mod tools;
 mod transcript;
 mod transcript_json;
-mod transcript_text;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -45,13 +44,16 @@ impl StreamAdapter for Cursor {
         Some(Evidence { marks, framing: form.framing() })
     }
 
+    fn marks(&self) -> Vec<&'static str> {
+        detect::MARKS.to_vec()
+    }
+
     fn identify(&self, head: &Head<'_>) -> Identity {
         detect::identify(head)
     }
 
     fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
         match detect::form(opening.head).map(|(form, _)| form) {
-            Some(Form::TranscriptText) => Box::new(transcript_text::Converter::new(opening.context)),
             Some(Form::TranscriptJson) => Box::new(transcript_json::Converter::new(opening.context)),
             Some(Form::Stream) => Box::new(stream::Converter::default()),
             Some(Form::Rows | Form::Inline) => Box::new(store::ide::Converter),

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use super::stream_calls::{Called, Calls, ToolCallBody};
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
-use super::transcript::empty;
 use super::{decoded, text_or_json, word};
 use crate::kit::json::{self, Raw, boolean, filled_text, text, unsigned};
 use crate::kit::time;
@@ -164,23 +163,23 @@ impl Converter {
             return Ok(Piece::Answer.outcome());
         }
         let channel = if record.model_call_id.is_some() { Channel::Commentary } else { Channel::Final };
-        let mut outcome = empty("assistant");
+        let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
         for (index, part) in parts.iter().enumerate() {
             let pointer = Pointer::Item("/message/content", index);
             if word(part.kind) != "text" {
                 out.unrecognized_block(word(part.kind), raw, pointer)?;
-                outcome = Outcome::Mapped;
+                outcome = Ok(Outcome::Mapped);
                 continue;
             }
-            let Some(text) = filled_text(part.text) else { continue };
+            let Some(text) = text(part.text) else { continue };
             if !self.pieces.whole(&text.decode_lossy(), stamp, out)? {
-                outcome = Piece::Answer.outcome();
+                outcome = Ok(Piece::Answer.outcome());
                 continue;
             }
             out.emit(MsgOut { text: Some(text), channel: Some(channel), ..MsgOut::default() }, pointer)?;
-            outcome = Outcome::Mapped;
+            outcome = Ok(Outcome::Mapped);
         }
-        Ok(outcome)
+        outcome
     }
 
     /// The end of the run. Its text is that of all messages, joined without a separator; only a text that is not is new.
@@ -243,17 +242,16 @@ fn init(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
 }
 
 fn user(record: &Record<'_>, raw: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let mut outcome = empty("user");
+    let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
     for (index, part) in parts(record)?.iter().enumerate() {
         let pointer = Pointer::Item("/message/content", index);
-        match (word(part.kind), filled_text(part.text)) {
-            ("text", None) => continue,
+        match (word(part.kind), text(part.text)) {
             ("text", text) => out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer).map(|_| ())?,
             (kind, _) => out.unrecognized_block(kind, raw, pointer)?,
         }
-        outcome = Outcome::Mapped;
+        outcome = Ok(Outcome::Mapped);
     }
-    Ok(outcome)
+    outcome
 }
 
 /// A lost connection or a retry is an error that the harness met; finding back is a notice.

@@ -134,7 +134,7 @@ pub(super) struct Calls {
 impl Calls {
     pub(super) fn started(&mut self, called: &Called<'_>, queries: &mut Queries, out: &mut Emitter) -> Result<Outcome, Fault> {
         if out.call(called.call_id).is_some() {
-            return Ok(Outcome::Duplicate { record: "tool_call/started", rule: "call_repeated" });
+            return Err(Fault::malformed("/call_id", "the id of a new call", &called.call_id.decode_lossy()));
         }
         queries.called(called.call_id);
         self.call(called, out)?;

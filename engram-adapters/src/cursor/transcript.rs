@@ -86,7 +86,7 @@ impl Session for Converter {
                     out.emit(notice, Pointer::At("/metadata/overview"))?;
                     Ok(Outcome::Mapped)
                 }
-                None => Ok(Outcome::Bookkeeping { record: "metadata", rule: "empty_metadata" }),
+                None => Err(Fault::malformed("/metadata", "an overview", "none")),
             },
             (role, kind) => Err(Fault::unrecognized(if kind.is_empty() { role } else { kind })),
         }
@@ -100,7 +100,7 @@ impl Message<'_> {
             let pointer = Pointer::Item("/message/content", index);
             events += match (word(part.kind), role) {
                 ("text", "user") => prompt(text(part.text), None, pointer, out)?,
-                ("text", _) => answer(text(part.text), None, pointer, out)?,
+                ("text", _) => answer(text(part.text), pointer, out)?,
                 ("tool_use", "assistant") => call(part.name, part.input, pointer, out).map(|_| 1)?,
                 (kind, _) => {
                     out.unrecognized_block(kind, raw_part(record, index)?, pointer)?;
@@ -108,19 +108,13 @@ impl Message<'_> {
                 }
             };
         }
-        if events == 0 {
-            return Ok(empty(role));
-        }
-        Ok(Outcome::Mapped)
+        said(events)
     }
 }
 
-/// The outcome of a message that says nothing.
-pub(super) fn empty(role: &str) -> Outcome {
-    match role {
-        "user" => Outcome::Bookkeeping { record: "user", rule: "empty_prompt" },
-        _ => Outcome::Bookkeeping { record: "assistant", rule: "empty_message" },
-    }
+/// The outcome of a message that gave so many events. One that says nothing is none that the harness is known to write.
+pub(super) fn said(events: usize) -> Result<Outcome, Fault> {
+    if events == 0 { Err(Fault::malformed("", "a message with text or a call", "neither")) } else { Ok(Outcome::Mapped) }
 }
 
 /// The JSON of one content part, which only the parts of unknown type need.
@@ -141,7 +135,7 @@ fn raw_part(record: &str, index: usize) -> Result<&str, Fault> {
 
 /// Writes a prompt and gives the number of events. The text is kept as the harness sent it, its sections included.
 pub(super) fn prompt(text: Option<Text<'_>>, id: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(0) };
+    let Some(text) = text else { return Ok(0) };
     let decoded = text.decode_lossy();
     let time = clock::prompt_time(&decoded);
     if time.is_some() {
@@ -153,9 +147,9 @@ pub(super) fn prompt(text: Option<Text<'_>>, id: Option<Text<'_>>, pointer: Poin
 }
 
 /// Writes what the agent said and gives the number of events.
-pub(super) fn answer(text: Option<Text<'_>>, channel: Option<Channel>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(0) };
-    out.emit(MsgOut { text: Some(text), channel, ..MsgOut::default() }, pointer)?;
+pub(super) fn answer(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    let Some(text) = text else { return Ok(0) };
+    out.emit(MsgOut { text: Some(text), ..MsgOut::default() }, pointer)?;
     Ok(1)
 }
 

@@ -8,7 +8,7 @@ use engram_core::render::Pointer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::transcript::{Parent, answer, call, empty, prompt, reasoning, turn_ended};
+use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
 use super::word;
 use crate::kit::json::{self, Raw, text};
 
@@ -70,10 +70,7 @@ impl Converter {
     fn message(&mut self, index: usize, raw: &RawValue, out: &mut Emitter) -> Result<Outcome, Fault> {
         let message: Message<'_> = json::read(raw, "/messages", "a message")?;
         match word(message.role) {
-            "user" => match prompt(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)? {
-                0 => Ok(empty("user")),
-                _ => Ok(Outcome::Mapped),
-            },
+            "user" => said(prompt(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)?),
             "assistant" => self.assistant(index, &message, out),
             "tool" => {
                 let tool = message.tool_result.as_ref().and_then(|result| text(result.tool_name));
@@ -89,7 +86,7 @@ impl Converter {
     fn assistant(&mut self, index: usize, message: &Message<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let thinking = Pointer::Field("/messages", index, "/thinking");
         let mut events = text(message.thinking).map_or(Ok(0), |thought| reasoning(thought, thinking, out))?;
-        events += answer(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)?;
+        events += answer(text(message.text), Pointer::Field("/messages", index, "/text"), out)?;
         for (nth, asked) in message.tool_calls.iter().enumerate() {
             let rest = format!("/toolCalls/{nth}");
             let seq = call(asked.tool_name, asked.args, Pointer::Field("/messages", index, &rest), out)?;
@@ -98,10 +95,7 @@ impl Converter {
             }
             events += 1;
         }
-        if events == 0 {
-            return Ok(empty("assistant"));
-        }
-        Ok(Outcome::Mapped)
+        said(events)
     }
 }
 

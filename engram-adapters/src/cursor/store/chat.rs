@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::cursor::members::Members;
 use crate::cursor::stream_calls::{Called, Calls, ToolCallBody};
-use crate::cursor::transcript::{answer, empty, prompt, reasoning};
+use crate::cursor::transcript::{answer, prompt, reasoning, said};
 use crate::cursor::{decoded, text_or_json, tools, word};
 use crate::kit::json::{self, Raw, boolean, filled_text, is_object, text};
 use crate::kit::time;
@@ -216,11 +216,7 @@ impl Session for Converter {
             "user_message" => {
                 let step = line.read_step()?;
                 self.stamp(&line, step.started_at_ms, out);
-                Ok(if prompt(text(step.text), text(line.blob), Pointer::At("/step/text"), out)? == 0 {
-                    empty("user")
-                } else {
-                    Outcome::Mapped
-                })
+                said(prompt(text(step.text), text(line.blob), Pointer::At("/step/text"), out)?)
             }
             "step" => self.step(&line, out),
             name @ ("shell_command" | "shell_output") => {
@@ -319,11 +315,11 @@ impl Converter {
             self.stamp(line, at, out);
             events += match (Text::of(piece), role) {
                 (Some(said), "user") => user_text(said, text(line.blob), options, pointer, out)?,
-                (Some(words), "assistant") => said(words, options, pointer, out)?,
+                (Some(words), "assistant") => agent_text(words, options, pointer, out)?,
                 _ => self.part(piece, role, text(line.blob), options, &step, pointer, out)?,
             };
         }
-        Ok(if events == 0 { empty_message(role) } else { Outcome::Mapped })
+        said(events)
     }
 
     fn part(
@@ -339,7 +335,7 @@ impl Converter {
         let part: Part<'_> = json::read(piece, "/message/content", "a part of a message")?;
         match (word(part.kind), role) {
             ("text", "user") => text(part.text).map_or(Ok(0), |text| user_text(text, id, options, pointer, out)),
-            ("text", "assistant") => text(part.text).map_or(Ok(0), |text| said(text, options, pointer, out)),
+            ("text", "assistant") => text(part.text).map_or(Ok(0), |text| agent_text(text, options, pointer, out)),
             ("reasoning", "assistant") => text(part.text).map_or(Ok(0), |thought| reasoning(thought, pointer, out)),
             ("redacted-reasoning", "assistant") => reasoning(Text::Plain(""), pointer, out),
             ("image" | "file", _) => part.attachment(role, pointer, out),
@@ -372,37 +368,27 @@ impl Converter {
     /// A step of the turn graph that no message says.
     fn step(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let step = line.read_step()?;
-        if let Some(said) = &step.assistant_message {
-            self.stamp(line, said.started_at_ms, out);
-            let events = answer(text(said.text), None, Pointer::At("/step/assistantMessage/text"), out)?;
-            return Ok(if events == 0 { empty_step() } else { Outcome::Mapped });
+        if let Some(message) = &step.assistant_message {
+            self.stamp(line, message.started_at_ms, out);
+            return said(answer(text(message.text), Pointer::At("/step/assistantMessage/text"), out)?);
         }
         if let Some(thought) = &step.thinking_message {
             self.stamp(line, thought.started_at_ms, out);
-            let Some(thought) = text(thought.text) else { return Ok(empty_step()) };
-            reasoning(thought, Pointer::At("/step/thinkingMessage/text"), out)?;
-            return Ok(Outcome::Mapped);
+            let thought = text(thought.text).unwrap_or(Text::Plain(""));
+            return said(reasoning(thought, Pointer::At("/step/thinkingMessage/text"), out)?);
         }
-        let Some(body) = step.tool_call.as_ref().filter(|body| body.tool.is_some()) else { return Ok(empty_step()) };
+        let Some(body) = &step.tool_call else { return Err(Fault::malformed("/step", "a message, a thought or a call", "none of them")) };
         self.stamp(line, body.started_at, out);
         let call_id = body.call_id.ok_or_else(|| Fault::malformed("/step/toolCall/toolCallId", "a string", "none"))?;
         let pointer = Pointer::At("/step/toolCall");
+        if body.tool.is_none() {
+            // A tool whose layout is not read: that it was called is all that is known.
+            out.emit(Meta::System { name: Text::Plain("toolCall"), text: Some(call_id) }, pointer)?;
+            return Ok(Outcome::Mapped);
+        }
         self.calls.call_and_result(&Called { call_id, body, name: None, told: None, failed: false, pointer }, out)?;
         Ok(Outcome::Mapped)
     }
-}
-
-fn empty_step() -> Outcome {
-    Outcome::Bookkeeping { record: "step", rule: "empty_step" }
-}
-
-fn empty_message(role: &str) -> Outcome {
-    let record = match role {
-        "user" => "user/message",
-        "tool" => "tool/message",
-        _ => "assistant/message",
-    };
-    Outcome::Bookkeeping { record, rule: "empty_store_message" }
 }
 
 /// A text in the user's place: a prompt, a summary, or what the harness says beside the conversation.
@@ -426,13 +412,10 @@ fn user_text(
     Ok(1)
 }
 
-fn said(text: Text<'_>, options: Option<CursorOptions<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn agent_text(text: Text<'_>, options: Option<CursorOptions<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
     if options.and_then(|options| boolean(options.is_summary)) == Some(true) {
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
         return Ok(1);
-    }
-    if text.is_empty() {
-        return Ok(0);
     }
     let model = options.and_then(|options| filled_text(options.model_name));
     out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;

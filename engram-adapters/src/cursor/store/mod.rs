@@ -1,4 +1,4 @@
-//! Cursor's SQLite stores, opened into text: a line a record, in the order of the conversation.
+//! Cursor's stores, opened into text: databases into a line a record, in the order of the conversation; text transcripts into JSON.
 
 pub(super) mod chat;
 mod chat_db;
@@ -6,6 +6,7 @@ pub(super) mod ide;
 mod ide_db;
 mod layout;
 mod lines;
+mod text;
 mod turns;
 mod wire;
 
@@ -22,12 +23,18 @@ use crate::open::store::{Opener, Store};
 /// The row of the opener.
 pub(crate) const OPENER: Opener = Opener { adapter_id: "cursor", is_root: |_| false, open };
 
+/// What is looked at to tell a store.
+const HEAD_BYTES: u64 = 64;
+
 /// Every chat and every window has a database of its own, so a folder of them is no store.
 fn open(path: &Path, limits: Limits) -> Result<Option<Box<dyn Store>>, AdapterError> {
     let mut first = Vec::new();
-    let is_database = File::open(path).is_ok_and(|file| file.take(16).read_to_end(&mut first).is_ok()) && sqlite::is_database(&first);
-    if !is_database {
+    if path.is_dir() || File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut first)).is_err() {
         return Ok(None);
+    }
+    if !sqlite::is_database(&first) {
+        let transcript = text::Transcript::open(path, &first).filter(|_| text::fits(path, limits));
+        return Ok(transcript.map(|transcript| Box::new(transcript) as Box<dyn Store>));
     }
     let store = sqlite::Store::open(path, limits)?;
     let tables = store.tables()?;
