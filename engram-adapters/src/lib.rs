@@ -13,6 +13,7 @@ mod codex;
 pub mod kit;
 pub mod open;
 mod opencode;
+pub mod tables;
 
 use kit::tool_table::ToolTable;
 

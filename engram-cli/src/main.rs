@@ -1,3 +1,78 @@
-//! The `engram` command.
+//! The `engram` command: arguments, files in and out, progress, exit codes. What logs mean is the adapters' knowledge.
 
-fn main() {}
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use engram_core::error::AdapterError;
+
+mod adapters;
+mod args;
+mod artifact;
+mod audit;
+mod check;
+mod detect;
+mod exit;
+mod ingest;
+mod out_dir;
+mod pool;
+mod report;
+mod summary;
+
+use args::{Command, CommandLine, ErrorFormat};
+use artifact::Way;
+use exit::Exit;
+use report::Reporter;
+
+fn main() -> ExitCode {
+    let exit = match CommandLine::try_parse() {
+        Ok(line) => run(&line),
+        Err(error) => refused(&error),
+    };
+    exit.into()
+}
+
+fn run(line: &CommandLine) -> Exit {
+    let quiet = matches!(&line.command, Command::Ingest(args) if args.quiet);
+    let mut report = Reporter::new(line.error_format, quiet);
+    let done = match &line.command {
+        Command::Ingest(args) => Ok(ingest::run(args, &mut report)),
+        Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),
+        Command::Adapters(args) => adapters::run(args),
+        Command::Audit(args) => Way::new(&args.conversion, report.bar()).map_or_else(
+            |error| {
+                report.error(&error);
+                Ok(Exit::from(error.code))
+            },
+            |way| audit::run(args, &way, &report),
+        ),
+        Command::Check(args) => check::run(args, &report),
+        _ => Ok(Exit::Usage),
+    };
+    done.unwrap_or_else(|error| output_failed(error, &report))
+}
+
+/// A reader that has seen enough is no failure.
+fn output_failed(error: io::Error, report: &Reporter) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit::Success;
+    }
+    report.error(&AdapterError::from(error).path("-"));
+    Exit::Io
+}
+
+/// Help and version are no errors, and a usage error keeps to the error format that was asked for.
+fn refused(error: &clap::Error) -> Exit {
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let words: Vec<_> = std::env::args_os().collect();
+    let json = words.iter().any(|word| word == "--error-format=json") || words.windows(2).any(|pair| pair == ["--error-format", "json"]);
+    if json && !is_answer {
+        let text = error.render().to_string();
+        Reporter::new(ErrorFormat::Json, true).usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    } else {
+        // The reader of help may have seen enough.
+        let _ = error.print();
+    }
+    if is_answer { Exit::Success } else { Exit::Usage }
+}

@@ -21,7 +21,7 @@ pub enum Grade {
 
 impl Grade {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Grade::Full => "full",
             Grade::Partial(_) => "partial",

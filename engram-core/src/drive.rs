@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
-use crate::emit::{Emitter, Fault, refusal, stand};
+use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 pub use crate::input::Input;
 use crate::input::Line;
@@ -15,6 +15,7 @@ use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::render::Place;
+use crate::standing::{refusal, stand};
 use crate::version::Support;
 
 /// How a conversion is to be run.
@@ -76,10 +77,7 @@ pub fn convert<R: Read>(
     let head = input.head()?;
     let framing = adapter.probe(&head).map_or(Framing::Lines, |evidence| evidence.framing);
     let identity = adapter.identify(&head);
-    let (revision, support) = match (&identity.version, identity.schema.and_then(|schema| descriptor.matrix.schema(schema))) {
-        (None, Some(revision)) => (Some(revision), Support::Tested),
-        (version, _) => descriptor.matrix.resolve(version.as_deref()),
-    };
+    let (revision, support) = descriptor.matrix.identify(&identity);
     let support = if options.context.unknown_schema { Support::Unknown } else { support };
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
@@ -127,6 +125,12 @@ impl Run<'_> {
         match framing {
             Framing::Lines => self.lines(session, input)?,
             Framing::Document => self.document(session, input)?,
+        }
+        if let Some(reason) = input.cut_off() {
+            self.complete = false;
+            if self.out.policy() == Policy::Strict {
+                return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason));
+            }
         }
         self.out.begin();
         session.finish(&mut self.out).map_err(|fault| self.error(fault))?;
@@ -293,7 +297,7 @@ impl Run<'_> {
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.
-fn first_value(text: &str) -> Result<usize, bool> {
+pub(crate) fn first_value(text: &str) -> Result<usize, bool> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     match values.next() {
         Some(Ok(_)) => Ok(values.byte_offset()),

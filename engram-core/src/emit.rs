@@ -5,7 +5,6 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::adapter::Identity;
 use crate::anchor;
-use crate::coverage::Coverage;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::{Event, Kind};
@@ -14,8 +13,9 @@ use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
 use crate::render::{Object, Place, Pointer, push_fields, push_origin};
-use crate::text::{Text, push_json, push_plain};
-use crate::version::{Revision, Support};
+use crate::standing::{Standing, push_harness, push_standing, refusal, stand};
+use crate::text::{LoneSurrogate, Text, push_json, push_plain, push_text};
+use crate::version::Revision;
 
 /// The schema of the tapes that this crate writes.
 pub const TAPE_SCHEMA: &str = "engram.tape/1";
@@ -83,16 +83,6 @@ pub struct Stamp<'a> {
     pub replay: bool,
 }
 
-/// What a conversion amounts to so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub version: Option<String>,
-    pub revision: Option<&'static str>,
-    pub support: Support,
-    pub coverage: Option<Coverage>,
-    pub degraded: Vec<&'static str>,
-}
-
 /// Writes events in order. Made by the driver, handed to the session with each record.
 pub struct Emitter {
     descriptor: &'static AdapterDescriptor,
@@ -108,7 +98,8 @@ pub struct Emitter {
     last_t: Option<String>,
     own_t: bool,
     place: Place,
-    id: Option<String>,
+    /// The record's own id as a canonical token; empty where it has none.
+    id: String,
     replay: bool,
     calls: HashMap<u64, u64>,
     next_parent: Option<u64>,
@@ -138,7 +129,7 @@ impl Emitter {
             last_t: identity.start.clone(),
             own_t: false,
             place: Place::default(),
-            id: None,
+            id: String::new(),
             replay: false,
             calls: HashMap::new(),
             next_parent: None,
@@ -169,8 +160,8 @@ impl Emitter {
         self.source.clear();
         let mut source = Object::open(&mut self.source);
         source.word("harness", self.descriptor.harness_family);
-        source.text("session_id", self.source_key.0.as_deref().map(Text::Plain));
-        source.text("agent_id", self.source_key.1.as_deref().map(Text::Plain));
+        source.name("session_id", self.source_key.0.as_deref().map(Text::Plain));
+        source.name("agent_id", self.source_key.1.as_deref().map(Text::Plain));
         source.close();
     }
 
@@ -182,7 +173,7 @@ impl Emitter {
     pub(crate) fn begin_at(&mut self, place: Place) {
         self.place = place;
         self.own_t = false;
-        self.id = None;
+        self.id.clear();
         self.replay = false;
         self.next_parent = None;
         self.at_begin = self.seq;
@@ -197,11 +188,10 @@ impl Emitter {
             last.clear();
             last.push_str(t);
         }
-        self.id = stamp.id.map(|id| {
-            let mut spelled = String::new();
-            crate::text::push_text(&mut spelled, id);
-            spelled
-        });
+        self.id.clear();
+        if let Some(id) = stamp.id {
+            push_text(&mut self.id, id);
+        }
         self.replay = stamp.replay;
     }
 
@@ -242,7 +232,7 @@ impl Emitter {
         let max_depth = self.limits.nesting;
         let seq = self.write(event.kind(), pointer, parent, |object| push_fields(object, &event, max_depth))?;
         if let Event::ToolCall(call) = &event
-            && let Some(id) = call.call_id
+            && let Some(id) = call.call_id.filter(|id| !id.is_empty())
         {
             self.calls.entry(call_key(id)).or_insert(seq);
         }
@@ -406,7 +396,8 @@ impl Emitter {
             object.word("t_basis", "inherited");
         }
         // The id is held canonical, and a canonical token copies as it stands.
-        push_origin(&mut object, self.place, pointer, self.id.as_deref().map(Text::Token));
+        let id = (!self.id.is_empty()).then_some(Text::Token(&self.id));
+        push_origin(&mut object, self.place, pointer, id);
         object.flag("replay", self.replay, false);
         object.close();
         self.out.push('\n');
@@ -479,66 +470,14 @@ impl Emitter {
 
 fn call_key(call_id: Text<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    call_id.decode_lossy().hash(&mut hasher);
+    match call_id.decode() {
+        Ok(id) => id.hash(&mut hasher),
+        // Two ids that differ in half a surrogate pair are two ids.
+        Err(LoneSurrogate) => {
+            let mut spelled = String::new();
+            push_text(&mut spelled, call_id);
+            spelled.hash(&mut hasher);
+        }
+    }
     hasher.finish()
-}
-
-fn push_harness(object: &mut Object<'_>, family: &str, standing: &Standing) {
-    object.object("harness", |harness| {
-        harness.word("family", family);
-        harness.text("version", standing.version.as_deref().map(Text::Plain));
-        harness.text("schema", standing.revision.map(Text::Plain));
-    });
-}
-
-fn push_standing(object: &mut Object<'_>, standing: &Standing) {
-    object.word("support", standing.support.as_str());
-    if let Some(coverage) = &standing.coverage {
-        object.object("coverage", |inner| {
-            for kind in Kind::ALL {
-                inner.word(kind.as_str(), coverage.grade(kind).as_str());
-            }
-        });
-    }
-    let out = object.key("degraded");
-    out.push('[');
-    for (n, reason) in standing.degraded.iter().enumerate() {
-        out.push_str(if n == 0 { "\"" } else { ",\"" });
-        out.push_str(reason);
-        out.push('"');
-    }
-    out.push(']');
-}
-
-/// What holds for an artifact (or a part of one) of this version.
-pub(crate) fn stand(
-    descriptor: &'static AdapterDescriptor,
-    version: Option<&str>,
-    revision: Option<&'static Revision>,
-    support: Support,
-) -> Standing {
-    let claimed = revision.map_or(descriptor.coverage, |revision| revision.coverage);
-    let degraded: Vec<&'static str> = support.degradation().into_iter().collect();
-    let supported = degraded.is_empty();
-    Standing {
-        version: version.map(str::to_owned),
-        revision: revision.filter(|_| supported).map(|revision| revision.schema),
-        support,
-        coverage: Some(if supported { claimed } else { claimed.degraded() }),
-        degraded,
-    }
-}
-
-/// The error that strict policy makes of this support, if any.
-pub(crate) fn refusal(descriptor: &'static AdapterDescriptor, support: Support, version: Option<&str>) -> Option<AdapterError> {
-    let code = match support {
-        Support::Tested | Support::Untested => return None,
-        Support::Unknown => ErrorCode::UnknownHarnessVersion,
-        Support::KnownBad => ErrorCode::KnownBadVersion,
-    };
-    let mut error = AdapterError::new(code);
-    error.adapter = Some(descriptor.adapter_id);
-    error.harness = Some(descriptor.harness_family);
-    error.version = version.map(excerpt);
-    Some(error)
 }

@@ -1,6 +1,7 @@
 //! The one error type: a stable code and a location for machines, a sentence for people.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use serde::Serialize;
 
@@ -171,8 +172,14 @@ impl AdapterError {
 }
 
 impl From<std::io::Error> for AdapterError {
+    /// A reader that finds its container corrupt or cut off says so by the kind of its error; all else is the file system's.
     fn from(error: std::io::Error) -> Self {
-        AdapterError::new(ErrorCode::Io).found(&error.to_string())
+        let code = match error.kind() {
+            ErrorKind::InvalidData => ErrorCode::MalformedRecord,
+            ErrorKind::UnexpectedEof => ErrorCode::TruncatedInput,
+            _ => ErrorCode::Io,
+        };
+        AdapterError::new(code).found(&error.to_string())
     }
 }
 

@@ -31,7 +31,7 @@ impl Kind {
         [Kind::Meta, Kind::MsgIn, Kind::MsgOut, Kind::ToolCall, Kind::ToolResult, Kind::CodeRead, Kind::CodeEdit, Kind::SpanLink];
 
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Meta => "meta",
             Kind::MsgIn => "msg.in",
@@ -171,12 +171,16 @@ pub struct Number<'a>(&'a str);
 impl<'a> Number<'a> {
     /// The number of a raw JSON value, if it is one.
     pub fn of(raw: &'a serde_json::value::RawValue) -> Option<Number<'a>> {
-        let text = raw.get();
+        Number::of_str(raw.get())
+    }
+
+    /// As [`Number::of`], for a raw slice that a JSON parser has accepted.
+    pub fn of_str(text: &'a str) -> Option<Number<'a>> {
         text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then_some(Number(text))
     }
 
     /// The number as the source spells it.
-    pub fn as_str(self) -> &'a str {
+    pub const fn as_str(self) -> &'a str {
         self.0
     }
 }
@@ -222,7 +226,7 @@ pub enum Decision {
 
 impl Decision {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Decision::Allow => "allow",
             Decision::Deny => "deny",
@@ -272,7 +276,7 @@ pub enum Role {
 
 impl Role {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Role::User => "user",
             Role::System => "system",
@@ -320,7 +324,7 @@ pub enum Channel {
 
 impl Channel {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Channel::Final => "final",
             Channel::Commentary => "commentary",
@@ -372,7 +376,7 @@ pub enum Status {
 
 impl Status {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Status::Ok => "ok",
             Status::Error => "error",
@@ -461,7 +465,7 @@ pub enum EditOp {
 
 impl EditOp {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             EditOp::Create => "create",
             EditOp::Update => "update",

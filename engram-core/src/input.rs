@@ -1,6 +1,6 @@
 //! Reading an artifact: a head to look at, then lines, in memory bounded by the largest of them, hashed on the way.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter};
 
@@ -22,6 +22,8 @@ pub struct Input<R> {
     searched: usize,
     end: usize,
     ended: bool,
+    /// Why the artifact ended too early, if it did.
+    cut_off: Option<String>,
     hasher: StreamHasher,
 }
 
@@ -49,7 +51,17 @@ pub(crate) enum Line<'b> {
 impl<R: Read> Input<R> {
     /// An artifact that has not been read yet.
     pub fn new(reader: R, limits: Limits) -> Self {
-        Input { reader, limits, buffer: Vec::new(), start: 0, searched: 0, end: 0, ended: false, hasher: StreamHasher::default() }
+        Input {
+            reader,
+            limits,
+            buffer: Vec::new(),
+            start: 0,
+            searched: 0,
+            end: 0,
+            ended: false,
+            cut_off: None,
+            hasher: StreamHasher::default(),
+        }
     }
 
     /// The head. May be asked for again until the first line is taken.
@@ -84,6 +96,12 @@ impl<R: Read> Input<R> {
         self.hasher.finish()
     }
 
+    /// Why the artifact ended too early: what a reader says that fails with [`ErrorKind::UnexpectedEof`], as for a compressed
+    /// file that was not written to its end.
+    pub(crate) fn cut_off(&self) -> Option<&str> {
+        self.cut_off.as_deref()
+    }
+
     /// Reads once. Room is made by moving what is left to the front.
     fn fill(&mut self) -> Result<(), AdapterError> {
         if self.start > 0 && self.buffer.len() - self.end < READ_BYTES {
@@ -98,7 +116,11 @@ impl<R: Read> Input<R> {
         }
         let read = loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    self.cut_off = Some(error.to_string());
+                    break 0;
+                }
                 other => break other?,
             }
         };

@@ -6,6 +6,8 @@
 
 pub mod adapter;
 pub mod anchor;
+pub mod audit;
+pub mod check;
 pub mod coverage;
 pub mod descriptor;
 pub mod drive;
@@ -19,6 +21,9 @@ pub mod ledger;
 pub mod limits;
 pub mod policy;
 pub mod render;
+pub mod shape;
+mod standing;
+pub mod tape;
 pub mod text;
 pub mod tool_kind;
 pub mod version;

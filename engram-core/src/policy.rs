@@ -15,7 +15,7 @@ pub enum Policy {
 
 impl Policy {
     /// The name that the tape and the command line use.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Policy::Strict => "strict",
             Policy::Permissive => "permissive",

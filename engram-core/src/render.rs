@@ -40,6 +40,11 @@ impl<'o> Object<'o> {
         }
     }
 
+    /// As [`Object::text`], for names and ids: an empty one says nothing and is left out.
+    pub fn name(&mut self, key: &str, text: Option<Text<'_>>) {
+        self.text(key, text.filter(|text| !text.is_empty()));
+    }
+
     pub fn word(&mut self, key: &str, word: &str) {
         self.text(key, Some(Text::Plain(word)));
     }
@@ -98,10 +103,10 @@ impl<'o> Object<'o> {
         for (n, attachment) in attachments.iter().enumerate() {
             out.push(if n == 0 { '[' } else { ',' });
             let mut object = Object::open(out);
-            object.text("media_type", attachment.media_type);
+            object.name("media_type", attachment.media_type);
             object.hash("hash", attachment.hash);
             object.value("bytes", attachment.bytes);
-            object.text("name", attachment.name);
+            object.name("name", attachment.name);
             object.close();
         }
         out.push(']');
@@ -121,19 +126,19 @@ pub(crate) fn push_fields(object: &mut Object<'_>, event: &Event<'_>, max_depth:
         Event::MsgOut(msg) => {
             object.text("text", msg.text);
             object.text("channel", msg.channel.map(|channel| Text::Plain(channel.as_str())));
-            object.text("model", msg.model);
-            object.text("message_id", msg.message_id);
+            object.name("model", msg.model);
+            object.name("message_id", msg.message_id);
             object.flag("redacted", msg.redacted, false);
         }
         Event::ToolCall(call) => {
             object.text("tool", Some(call.tool));
             object.word("kind", call.kind.as_str());
-            object.text("call_id", call.call_id);
+            object.name("call_id", call.call_id);
             object.json("args", call.args, max_depth)?;
         }
         Event::ToolResult(result) => push_result(object, result),
         Event::CodeRead(read) => {
-            object.text("call_id", read.call_id);
+            object.name("call_id", read.call_id);
             object.text("file", Some(read.file));
             object.range("range", read.range);
             object.value("total_lines", read.total_lines);
@@ -153,8 +158,8 @@ pub(crate) fn push_fields(object: &mut Object<'_>, event: &Event<'_>, max_depth:
 }
 
 fn push_result(object: &mut Object<'_>, result: &ToolResult<'_>) {
-    object.text("tool", result.tool);
-    object.text("call_id", result.call_id);
+    object.name("tool", result.tool);
+    object.name("call_id", result.call_id);
     object.text("status", result.status.map(|status| Text::Plain(status.as_str())));
     object.value("exit", result.exit);
     object.text("stdout", result.stdout);
@@ -172,7 +177,7 @@ fn push_result(object: &mut Object<'_>, result: &ToolResult<'_>) {
 }
 
 fn push_edit(object: &mut Object<'_>, edit: &CodeEdit<'_>) {
-    object.text("call_id", edit.call_id);
+    object.name("call_id", edit.call_id);
     object.word("op", edit.op.as_str());
     object.text("file", Some(edit.file));
     object.range("before_range", edit.before_range);
@@ -196,11 +201,11 @@ fn push_meta(object: &mut Object<'_>, meta: &Meta<'_>) {
         Meta::Compaction { text, trigger } => {
             object.word("label", "compaction");
             object.text("text", *text);
-            object.text("trigger", *trigger);
+            object.name("trigger", *trigger);
         }
         Meta::Error { code, text } => {
             object.word("label", "error");
-            object.text("code", *code);
+            object.name("code", *code);
             object.text("text", *text);
         }
         Meta::Interrupt { text } => {
@@ -210,14 +215,14 @@ fn push_meta(object: &mut Object<'_>, meta: &Meta<'_>) {
         Meta::Permission(permission) => {
             object.word("label", "permission");
             object.word("decision", permission.decision.as_str());
-            object.text("tool", permission.tool);
-            object.text("call_id", permission.call_id);
+            object.name("tool", permission.tool);
+            object.name("call_id", permission.call_id);
             object.text("text", permission.text);
         }
         Meta::Context(context) => {
             object.word("label", "context");
             object.text("name", Some(context.name));
-            object.text("file", context.file);
+            object.name("file", context.file);
             object.hash("hash", context.hash);
             object.value("bytes", context.bytes);
             object.text("text", context.text);
@@ -232,22 +237,22 @@ fn push_meta(object: &mut Object<'_>, meta: &Meta<'_>) {
 
 fn push_session(object: &mut Object<'_>, facts: &SessionFacts<'_>) {
     object.word("label", "session");
-    object.text("model", facts.model);
-    object.text("provider", facts.provider);
-    object.text("repo_head", facts.repo_head);
-    object.text("repo_branch", facts.repo_branch);
-    object.text("repo_url", facts.repo_url);
-    object.text("cwd", facts.cwd);
-    object.text("title", facts.title);
-    object.text("parent_session_id", facts.parent_session_id);
-    object.text("parent_call_id", facts.parent_call_id);
-    object.text("fork_of", facts.fork_of);
-    object.text("agent", facts.agent);
+    object.name("model", facts.model);
+    object.name("provider", facts.provider);
+    object.name("repo_head", facts.repo_head);
+    object.name("repo_branch", facts.repo_branch);
+    object.name("repo_url", facts.repo_url);
+    object.name("cwd", facts.cwd);
+    object.name("title", facts.title);
+    object.name("parent_session_id", facts.parent_session_id);
+    object.name("parent_call_id", facts.parent_call_id);
+    object.name("fork_of", facts.fork_of);
+    object.name("agent", facts.agent);
 }
 
 fn push_usage(object: &mut Object<'_>, usage: &Usage<'_>) {
     object.word("label", "usage");
-    object.text("model", usage.model);
+    object.name("model", usage.model);
     let Tokens { input, output, cache_read, cache_write, reasoning, total } = usage.tokens;
     let named = [
         ("input", input),
@@ -292,6 +297,7 @@ pub(crate) struct Place {
 /// Writes `origin`, if anything is known of it.
 pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointer<'_>, id: Option<Text<'_>>) {
     let has_pointer = !matches!(pointer, Pointer::Root);
+    let id = id.filter(|id| !id.is_empty());
     if place.line == 0 && !has_pointer && id.is_none() {
         return;
     }

@@ -65,7 +65,7 @@ impl ToolKind {
     ];
 
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             ToolKind::Read => "read",
             ToolKind::Edit => "edit",

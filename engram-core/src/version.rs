@@ -3,6 +3,7 @@
 use semver::{Version, VersionReq};
 use serde::Serialize;
 
+use crate::adapter::Identity;
 use crate::coverage::Coverage;
 
 /// One revision of a harness's log schema, and what an adapter claims for it.
@@ -52,7 +53,7 @@ pub enum Support {
 
 impl Support {
     /// The name that stands in a tape.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Support::Tested => "tested",
             Support::Untested => "untested",
@@ -96,6 +97,15 @@ impl VersionMatrix {
             None => (newest, Support::Unknown),
             Some(revision) if revision.tested.iter().any(|tested| Some(*tested) == version) => (found, Support::Tested),
             Some(_) => (found, Support::Untested),
+        }
+    }
+
+    /// The revision that an artifact's head shows, and how well it is known: by its version if it records one, else by a
+    /// schema that its structure proves.
+    pub fn identify(&self, identity: &Identity) -> (Option<&'static Revision>, Support) {
+        match (&identity.version, identity.schema.and_then(|schema| self.schema(schema))) {
+            (None, Some(revision)) => (Some(revision), Support::Tested),
+            (version, _) => self.resolve(version.as_deref()),
         }
     }
 

@@ -1,75 +1,51 @@
-//! The claude-code adapter.
+//! Claude Code: transcripts under `~/.claude/projects`, JSON Lines, 0.2.109 and later.
 
-use std::path::Path;
-
-use engram_core::adapter::{Context, Evidence, Framing, Identity, Opening, Session, StreamAdapter};
-use engram_core::coverage::{Coverage, Grade};
-use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::emit::{Emitter, Fault};
+use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
-use engram_core::ledger::Outcome;
-use engram_core::version::VersionMatrix;
 
 use crate::Entry;
-use crate::kit::tool_table::ToolTable;
+
+mod attachments;
+mod convert;
+mod descriptor;
+mod detect;
+mod edits;
+mod history;
+mod messages;
+mod notices;
+mod patches;
+mod queue;
+mod reads;
+mod results;
+mod revisions;
+mod schema;
+mod snippets;
+mod surroundings;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod usage;
 
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &ClaudeCode, tools: &TOOLS, surroundings };
-
-static TOOLS: ToolTable = ToolTable { names: &[], prefixes: &[] };
-
-fn surroundings(_path: &Path, _head: &Head<'_>) -> Context {
-    Context::default()
-}
+pub(crate) const ENTRY: Entry = Entry { adapter: &ClaudeCode, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
 
 struct ClaudeCode;
 
-const NOTHING: Coverage = Coverage {
-    meta: Grade::None,
-    msg_in: Grade::None,
-    msg_out: Grade::None,
-    tool_call: Grade::None,
-    tool_result: Grade::None,
-    code_read: Grade::None,
-    code_edit: Grade::None,
-    span_link: Grade::None,
-};
-
-static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
-    adapter_id: "claude-code",
-    adapter_version: "0.1.0",
-    harness_family: "claude-code",
-    matrix: VersionMatrix { revisions: &[], known_bad: &[] },
-    schema_detection_strategy: "",
-    coverage: NOTHING,
-    unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &[],
-    gaps: &[],
-    omission_rules: &[],
-};
-
 impl StreamAdapter for ClaudeCode {
     fn describe(&self) -> &'static AdapterDescriptor {
-        &DESCRIPTOR
+        &descriptor::DESCRIPTOR
     }
 
-    fn probe(&self, _head: &Head<'_>) -> Option<Evidence> {
-        None.map(|marks| Evidence { marks, framing: Framing::Lines })
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        detect::probe(head)
     }
 
-    fn identify(&self, _head: &Head<'_>) -> Identity {
-        Identity::default()
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        detect::identify(head)
     }
 
-    fn session(&self, _opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(Converter)
-    }
-}
-
-struct Converter;
-
-impl Session for Converter {
-    fn record(&mut self, _text: &str, _out: &mut Emitter) -> Result<Outcome, Fault> {
-        Err(Fault::unrecognized(""))
+    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
+        Box::new(convert::Converter::open(opening))
     }
 }

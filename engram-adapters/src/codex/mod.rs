@@ -1,22 +1,31 @@
-//! The codex adapter.
+//! Codex CLI: rollout files of every container form (0.1 TypeScript, bare JSONL, envelope, items), and nothing about how they are found.
 
 use std::path::Path;
 
-use engram_core::adapter::{Context, Evidence, Framing, Identity, Opening, Session, StreamAdapter};
-use engram_core::coverage::{Coverage, Grade};
-use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::emit::{Emitter, Fault};
+use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
-use engram_core::ledger::Outcome;
-use engram_core::version::VersionMatrix;
 
 use crate::Entry;
-use crate::kit::tool_table::ToolTable;
+
+mod convert;
+mod descriptor;
+mod detect;
+mod edits;
+mod events;
+mod history;
+mod items;
+mod legacy;
+mod outputs;
+mod results;
+mod revisions;
+mod rules;
+mod schema;
+mod settings;
+mod tools;
 
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &Codex, tools: &TOOLS, surroundings };
-
-static TOOLS: ToolTable = ToolTable { names: &[], prefixes: &[] };
+pub(crate) const ENTRY: Entry = Entry { adapter: &Codex, tools: &tools::TOOLS, surroundings };
 
 fn surroundings(_path: &Path, _head: &Head<'_>) -> Context {
     Context::default()
@@ -24,52 +33,20 @@ fn surroundings(_path: &Path, _head: &Head<'_>) -> Context {
 
 struct Codex;
 
-const NOTHING: Coverage = Coverage {
-    meta: Grade::None,
-    msg_in: Grade::None,
-    msg_out: Grade::None,
-    tool_call: Grade::None,
-    tool_result: Grade::None,
-    code_read: Grade::None,
-    code_edit: Grade::None,
-    span_link: Grade::None,
-};
-
-static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
-    adapter_id: "codex",
-    adapter_version: "0.1.0",
-    harness_family: "codex",
-    matrix: VersionMatrix { revisions: &[], known_bad: &[] },
-    schema_detection_strategy: "",
-    coverage: NOTHING,
-    unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &[],
-    gaps: &[],
-    omission_rules: &[],
-};
-
 impl StreamAdapter for Codex {
     fn describe(&self) -> &'static AdapterDescriptor {
-        &DESCRIPTOR
+        &descriptor::DESCRIPTOR
     }
 
-    fn probe(&self, _head: &Head<'_>) -> Option<Evidence> {
-        None.map(|marks| Evidence { marks, framing: Framing::Lines })
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        detect::probe(head)
     }
 
-    fn identify(&self, _head: &Head<'_>) -> Identity {
-        Identity::default()
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        detect::identify(head)
     }
 
-    fn session(&self, _opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(Converter)
-    }
-}
-
-struct Converter;
-
-impl Session for Converter {
-    fn record(&mut self, _text: &str, _out: &mut Emitter) -> Result<Outcome, Fault> {
-        Err(Fault::unrecognized(""))
+    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
+        Box::new(convert::Converter::new(opening.context))
     }
 }

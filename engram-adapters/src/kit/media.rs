@@ -1,6 +1,20 @@
 //! Images and files inside messages: hashed, never copied.
 
+use engram_core::event::Attachment;
 use engram_core::hash::Hash;
+use engram_core::text::Text;
+use serde_json::value::RawValue;
+
+/// The attachment that a `data:` URL (a JSON string) holds; of any other URL, its name.
+pub fn data_url(raw: &RawValue) -> Option<Attachment<'_>> {
+    let url = Text::of(raw)?;
+    let data = raw.get().strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
+    let Some((media_type, data)) = data else {
+        return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(url) });
+    };
+    let (hash, bytes) = base64_hash(data);
+    Some(Attachment { media_type: Some(Text::Plain(media_type)), hash: Some(hash), bytes: Some(bytes), name: None })
+}
 
 /// The hash and size of base64 data: of the decoded bytes, or of the text itself where it does not decode.
 pub fn base64_hash(data: &str) -> (Hash, u64) {

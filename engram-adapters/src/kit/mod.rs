@@ -2,7 +2,10 @@
 
 pub mod correlate;
 pub mod json;
+pub mod linenum;
 pub mod media;
+pub mod patch;
 pub mod spans;
 pub mod time;
 pub mod tool_table;
+pub mod value;

@@ -51,6 +51,12 @@ impl<'b> Rewrite<'b> {
         !found.is_empty()
     }
 
+    /// Puts `new` before everything.
+    pub fn insert_first(&mut self, new: &str) {
+        self.record(0..0, new.len());
+        self.after.insert_str(0, new);
+    }
+
     /// Records that `cut` of the present text becomes `len` bytes.
     fn record(&mut self, cut: Bytes<usize>, len: usize) {
         let first = self.regions.partition_point(|region| region.after.end < cut.start);

@@ -24,6 +24,11 @@ pub fn from_seconds(seconds: i64) -> Option<String> {
     Timestamp::from_second(seconds).ok().map(|time| format!("{time:.0}"))
 }
 
+/// The milliseconds since the epoch of a time in any RFC 3339 form.
+pub fn millis(source: &str) -> Option<i64> {
+    source.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+}
+
 /// True for `2026-01-31T23:59:59Z` and the same with a fraction.
 fn is_canonical(text: &str) -> bool {
     let bytes = text.as_bytes();

@@ -1,4 +1,143 @@
-//! Opening artifacts.
+//! Opening artifacts: plain and compressed streams, and the candidates that a directory holds.
 
+use std::fs::File;
+use std::io::{self, Chain, Cursor, ErrorKind, Read, Take};
+use std::path::Path;
+
+use engram_core::drive::Input;
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+
+mod discover;
 pub mod sqlite;
 pub mod store;
+mod zstd_stream;
+
+pub use discover::{Candidate, discover};
+use zstd_stream::ZstdStream;
+
+/// Opens the artifact at `path`, decompressing it where its content says so.
+///
+/// # Errors
+/// `io`, with the path.
+pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Content<Snapshot>>, AdapterError> {
+    let content = file(path).and_then(content).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+    Ok(Input::new(content, limits))
+}
+
+/// Opens a file for one reading of what it holds now.
+///
+/// # Errors
+/// As the file system gives them.
+pub fn file(path: &Path) -> io::Result<Snapshot> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    // Pipes and the like have no length; nor do the kernel's own files, which say 0.
+    let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);
+    Ok(Snapshot { rest: file.take(length.unwrap_or(u64::MAX)), length })
+}
+
+/// A file as long as it was when it was opened: what a running harness appends meanwhile is left for the next reading.
+#[derive(Debug)]
+pub struct Snapshot {
+    rest: Take<File>,
+    length: Option<u64>,
+}
+
+impl Snapshot {
+    /// The length when it was opened, where there is one.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+}
+
+impl Read for Snapshot {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.rest.read(buffer)?;
+        let missing = self.rest.limit();
+        if read == 0 && !buffer.is_empty() && self.length.is_some() && missing > 0 {
+            let reason = format!("the file lost {missing} bytes while it was read");
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, reason));
+        }
+        Ok(read)
+    }
+}
+
+/// The bytes of an artifact, decompressed where needed.
+pub enum Content<R: Read> {
+    /// As it was.
+    Plain(Chain<Cursor<Vec<u8>>, R>),
+    /// Decompressed.
+    Zstd(ZstdStream<Chain<Cursor<Vec<u8>>, R>>),
+}
+
+/// What a zstd frame begins with.
+const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+
+/// Looks at the first bytes of a stream and decompresses it if it is compressed. The name is not asked.
+///
+/// # Errors
+/// When the reader fails, or the decoder cannot be set up.
+pub fn content<R: Read>(mut reader: R) -> io::Result<Content<R>> {
+    let mut first = Vec::with_capacity(ZSTD_MAGIC.len());
+    reader.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
+    let is_zstd = first == ZSTD_MAGIC;
+    let whole = Cursor::new(first).chain(reader);
+    Ok(if is_zstd { Content::Zstd(ZstdStream::new(whole)?) } else { Content::Plain(whole) })
+}
+
+impl<R: Read> Read for Content<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Content::Plain(reader) => reader.read(buffer),
+            Content::Zstd(reader) => reader.read(buffer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut all = Vec::new();
+        content(bytes)?.read_to_end(&mut all)?;
+        Ok(all)
+    }
+
+    #[test]
+    fn plain_bytes_pass_however_few() {
+        for bytes in [&b""[..], b"{", b"{}\n", b"{\"a\":1}\n"] {
+            assert_eq!(read_all(bytes).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn frames_are_decompressed_one_after_the_other() {
+        let mut frames = zstd::encode_all(&b"one\n"[..], 0).unwrap();
+        frames.extend(zstd::encode_all(&b"two\n"[..], 0).unwrap());
+        assert_eq!(read_all(&frames).unwrap(), b"one\ntwo\n");
+    }
+
+    #[test]
+    fn a_cut_frame_says_that_it_is_cut_and_a_damaged_one_that_it_is_corrupt() {
+        let text: Vec<u8> = (0..100_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect();
+        let frame = zstd::encode_all(&text[..], 0).unwrap();
+        assert_eq!(read_all(&frame[..frame.len() / 2]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        let mut damaged = frame;
+        damaged[8] ^= 0xff;
+        assert_eq!(read_all(&damaged).unwrap_err().kind(), ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_file_that_grows_is_read_as_it_was_and_one_that_shrinks_is_cut() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        std::fs::write(&path, "first\n").unwrap();
+        let mut grown = file(&path).unwrap();
+        std::fs::write(&path, "first\nsecond\n").unwrap();
+        assert_eq!(io::read_to_string(&mut grown).unwrap(), "first\n");
+        let mut shrunk = file(&path).unwrap();
+        std::fs::write(&path, "fir").unwrap();
+        assert_eq!(io::read_to_string(&mut shrunk).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+}

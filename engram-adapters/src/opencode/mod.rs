@@ -11,6 +11,7 @@ mod convert;
 mod database;
 mod descriptor;
 mod detect;
+mod diffs;
 mod edits;
 mod export;
 mod files;

@@ -1,0 +1,118 @@
+//! What the harness puts beside the conversation: `attachment` lines (2.1.100 and later) and the shape of requests (2.1.300 and later).
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Context, Meta, MsgIn, Role};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::Converter;
+use super::messages::is_harness_text;
+use super::schema::{Attachment, Line};
+use crate::kit::value::{Field, Value, text, word};
+
+impl Converter {
+    /// `attachment`: short notices and what a person wrote as text, the harness's own listings and prompts as hash and size.
+    pub fn attachment(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let Some(attachment) = line.attachment.map(Attachment::of) else {
+            return Err(Fault::malformed("/attachment", "an attachment", "nothing"));
+        };
+        let name = word(attachment.kind);
+        match name {
+            "queued_command" => return self.queued_command(line, &attachment, out),
+            "total_tokens_reminder" | "silent_turn_reminder" | "model" => notice(name, attachment.text, "/attachment/text", out)?,
+            "date" => notice(name, attachment.date, "/attachment/date", out)?,
+            "environment" => notice(name, attachment.snapshot, "/attachment/snapshot", out)?,
+            "todo_reminder" | "task_reminder" => notice(name, attachment.content, "/attachment/content", out)?,
+            "session_context" => session_context(attachment.context, out)?,
+            "remote_session_change" => {
+                notice("commit_attribution", attachment.commit, "/attachment/commit", out)?;
+                notice("pull_request_attribution", attachment.pr, "/attachment/pr", out)?;
+            }
+            "edited_text_file" => {
+                let text = text(attachment.snippet);
+                let context = Context { name: Text::Plain(name), file: file(&attachment), hash: None, bytes: None, text };
+                out.emit(Meta::Context(context), Pointer::At("/attachment/snippet"))?;
+            }
+            "file" => attached_file(&attachment, out)?,
+            "skill_listing" => boilerplate(name, attachment.content, "/attachment/content", out)?,
+            "agent_listing_delta" | "deferred_tools_delta" => boilerplate(name, attachment.added_lines, "/attachment/addedLines", out)?,
+            "deferred_tools_record" => boilerplate(name, attachment.entries, "/attachment/entries", out)?,
+            "auto_mode" => boilerplate(name, line.rendered.or(line.attachment), "/rendered", out)?,
+            "prompt_snapshot" => {
+                boilerplate("system_prompt", attachment.system_prompt, "/attachment/systemPrompt", out)?;
+                boilerplate("tools", attachment.tools, "/attachment/tools", out)?;
+            }
+            other => return Err(Fault::unrecognized(&format!("attachment/{other}"))),
+        }
+        Ok(Outcome::Mapped)
+    }
+
+    /// A prompt that was queued while the agent worked, or the news that a background task ended.
+    fn queued_command(&mut self, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let Some(prompt) = attachment.prompt else {
+            return Err(Fault::malformed("/attachment/prompt", "a prompt", "nothing"));
+        };
+        let said = prompt.text().unwrap_or(Text::Plain(prompt.raw()));
+        self.queue.arrived(said);
+        let synthetic = is_harness_text(said) || line.is_meta.is_some_and(Value::is_true);
+        out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, Pointer::At("/attachment/prompt"))?;
+        Ok(Outcome::Mapped)
+    }
+
+    /// `api-request-shape`: the system prompt and the tools of the requests that follow.
+    pub fn request_shape(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let Some(shape) = line.shape else { return Err(Fault::malformed("/shape", "the shape of a request", "nothing")) };
+        boilerplate("system_prompt", shape.member("system"), "/shape/system", out)?;
+        boilerplate("tools", shape.member("tools"), "/shape/tools", out)?;
+        Ok(Outcome::Mapped)
+    }
+}
+
+fn file<'a>(attachment: &Attachment<'a>) -> Option<Text<'a>> {
+    text(attachment.filename)
+}
+
+/// A short notice, as text. What is no string stands as its JSON.
+fn notice(name: &str, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let text = said.map(|said| said.text().unwrap_or(Text::Plain(said.raw())));
+    out.emit(Meta::Context(Context { name: Text::Plain(name), file: None, hash: None, bytes: None, text }), Pointer::At(pointer))?;
+    Ok(())
+}
+
+/// Boilerplate: a string by the hash of its text, a structure by the hash of its JSON as it stands in the source.
+fn boilerplate(name: &str, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let held = said.map(|said| match said.text() {
+        Some(text) => text.decode_lossy(),
+        None => said.raw().into(),
+    });
+    let hash = held.as_deref().map(|text| Hash::of_bytes(text.as_bytes()));
+    let bytes = held.as_deref().map(|text| text.len() as u64);
+    out.emit(Meta::Context(Context { name: Text::Plain(name), file: None, hash, bytes, text: None }), Pointer::At(pointer))?;
+    Ok(())
+}
+
+/// What is told of the project: the state of the repository, instruction files.
+fn session_context(context: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let mut any = false;
+    for (name, said) in context.iter().flat_map(|context| context.members()) {
+        notice(name, Some(said), "/attachment/context", out)?;
+        any = true;
+    }
+    if !any {
+        notice("session_context", None, "/attachment/context", out)?;
+    }
+    Ok(())
+}
+
+/// A file that the user attached to the prompt: its content by hash.
+fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let content = attachment.content.and_then(|content| content.member("file")).and_then(|file| file.member("content"));
+    let held = text(content).and_then(|content| content.decode().ok());
+    let hash = held.as_deref().and_then(Hash::of_pinned_text);
+    let bytes = held.as_deref().map(|text| text.len() as u64);
+    let context = Context { name: Text::Plain("file"), file: file(attachment), hash, bytes, text: None };
+    out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! `code.edit`: which lines of which file a tool changed, as its result shows it.
+//!
+//! Whole texts come from `originalFile` and its like. The diffs in `structuredPatch` are for display (tabs become spaces):
+//! they give line numbers, never text.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{CodeEdit, EditOp};
+use engram_core::hash::Hash;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::Converter;
+use super::patches;
+use super::results::Returned;
+use super::schema::{Replacement, Structured};
+use crate::kit::spans::{ChangedSpan, Rewrite, whole_range};
+use crate::kit::value::{Field, Value, is_true, text, word};
+
+/// Where the events of an edit point to.
+const RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
+
+/// The edit that all events of one result share.
+pub(super) struct Edit<'a> {
+    pub call_id: Option<Text<'a>>,
+    pub file: Text<'a>,
+}
+
+impl<'a> Edit<'a> {
+    /// An event of this edit.
+    pub fn event(&self, op: EditOp) -> CodeEdit<'a> {
+        CodeEdit { call_id: self.call_id, ..CodeEdit::new(op, self.file) }
+    }
+}
+
+impl Converter {
+    /// What a successful call read or changed. True when there was something.
+    pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+        let Some(result) = &returned.structured else { return self.from_arguments(returned, index, out) };
+        if let Some(file) = result.file.filter(|file| file.is_object()) {
+            return super::reads::structured(returned, file, out);
+        }
+        if let Some(diff) = result.bash_edit_diff {
+            return patches::shell(returned, diff, out);
+        }
+        if let Some(file) = text(result.notebook_path) {
+            let edit = Edit { call_id: returned.call_id, file };
+            return notebook(&edit, result, out);
+        }
+        if let Some(file) = text(result.file_path) {
+            let edit = Edit { call_id: returned.call_id, file };
+            return file_edit(&edit, result, out);
+        }
+        if result.is_notebook_edit() {
+            return self.from_arguments(returned, index, out);
+        }
+        Ok(false)
+    }
+}
+
+impl Structured<'_> {
+    /// Up to 2.0.69 the result of a notebook edit does not name the file.
+    fn is_notebook_edit(&self) -> bool {
+        self.edit_mode.is_some() && self.new_source.is_some() && word(self.error).is_empty()
+    }
+}
+
+/// Edit, MultiEdit and Write.
+fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let before = text(result.original_file.or(result.original_file_contents));
+    match (word(result.kind), result.old_string, result.edits) {
+        ("create" | "update", _, _) => written(edit, result, before, out),
+        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, before, out),
+        _ => Ok(false),
+    }
+}
+
+/// The whole text of a file, if the source holds it exactly.
+fn decoded<'a>(field: Option<Text<'a>>) -> Option<std::borrow::Cow<'a, str>> {
+    field.and_then(|text| text.decode().ok())
+}
+
+/// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
+fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(after) = decoded(text(result.content)) else { return Ok(false) };
+    if word(result.kind) == "create" {
+        let mut event = edit.event(EditOp::Create);
+        after_side(&mut event, &after);
+        out.emit(event, RESULT)?;
+        return Ok(true);
+    }
+    let mut event = edit.event(EditOp::Overwrite);
+    match decoded(before) {
+        Some(before) if before == after => return Ok(false),
+        None if patches::is_empty(result.structured_patch) => return Ok(false),
+        Some(before) => {
+            ChangedSpan::whole(&before, &after).describe(&mut event);
+            event.file_before_hash = Hash::of_pinned_text(&before);
+            event.file_after_hash = Hash::of_pinned_text(&after);
+        }
+        None => after_side(&mut event, &after),
+    }
+    out.emit(event, RESULT)?;
+    Ok(true)
+}
+
+/// The after side of an event that replaced or made a whole file.
+pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
+    let mut sides = CodeEdit::new(event.op, event.file);
+    ChangedSpan::whole("", after).describe(&mut sides);
+    event.after_range = Some(whole_range(after));
+    event.after_hash = sides.after_hash;
+    event.after_anchor_hashes = sides.after_anchor_hashes;
+    event.file_after_hash = Hash::of_pinned_text(after);
+}
+
+/// Edit and MultiEdit: the replacements are applied to the whole text before.
+fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(before) = decoded(before) else { return patches::ranges(edit, result.structured_patch, out) };
+    let single = Replacement { old_string: result.old_string, new_string: result.new_string, replace_all: result.replace_all };
+    let several: Vec<Replacement<'_>> = result.edits.into_iter().flat_map(Value::elements).map(Replacement::of).collect();
+    let replacements = if several.is_empty() { vec![single] } else { several };
+    // A person who changed the proposal wrote what no field says.
+    let applied = if is_true(result.user_modified) { None } else { apply(&before, &replacements, result.structured_patch) };
+    let Some(rewrite) = applied else {
+        let mut event = edit.event(EditOp::Update);
+        event.file_before_hash = Hash::of_pinned_text(&before);
+        out.emit(event, RESULT)?;
+        return Ok(true);
+    };
+    if before.is_empty() && replacements.first().is_some_and(|first| word(first.old_string).is_empty()) {
+        let mut event = edit.event(EditOp::Create);
+        after_side(&mut event, rewrite.after());
+        out.emit(event, RESULT)?;
+        return Ok(true);
+    }
+    let (file_before_hash, file_after_hash) = (Hash::of_pinned_text(&before), Hash::of_pinned_text(rewrite.after()));
+    for span in rewrite.spans() {
+        let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
+        span.describe(&mut event);
+        out.emit(event, RESULT)?;
+    }
+    Ok(true)
+}
+
+/// The text after all replacements. None where one does not fit, or where the lines do not come to what the patch counts.
+fn apply<'b>(before: &'b str, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
+    let mut rewrite = Rewrite::new(before);
+    for replacement in replacements {
+        let (old, new) = (decoded(text(replacement.old_string))?, decoded(text(replacement.new_string))?);
+        if old.is_empty() {
+            rewrite.insert_first(&new);
+            continue;
+        }
+        // A deletion takes the line end with it, unless the old text has it.
+        let with_end = format!("{old}\n");
+        let takes_end = new.is_empty() && !old.ends_with('\n') && rewrite.after().contains(&with_end);
+        let old = if takes_end { with_end.as_str() } else { &*old };
+        if !rewrite.replace(old, &new, is_true(replacement.replace_all)) {
+            return None;
+        }
+    }
+    let ends = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count() as i64;
+    let grown = patches::growth(patch);
+    let fits = grown.is_none_or(|grown| (ends(rewrite.after()) - ends(before) - grown).abs() <= 1);
+    fits.then_some(rewrite)
+}
+
+/// NotebookEdit (2.1.0 and later): the whole file before and after.
+fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let mut event = edit.event(EditOp::Update);
+    let (before, after) = (decoded(text(result.notebook_before)), decoded(text(result.notebook_after)));
+    if let (Some(before), Some(after)) = (&before, &after) {
+        if before == after {
+            return Ok(false);
+        }
+        ChangedSpan::trimmed(1, before, 1, after).describe(&mut event);
+        event.file_before_hash = Hash::of_pinned_text(before);
+        event.file_after_hash = Hash::of_pinned_text(after);
+    }
+    out.emit(event, RESULT)?;
+    Ok(true)
+}

@@ -1,0 +1,223 @@
+//! What a transcript says twice: copies of another session's history, and messages that were appended again.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use engram_core::head::Head;
+use engram_core::text::Text;
+
+use super::revisions::Dialect;
+use super::schema::{Line, Message};
+use crate::kit::correlate::{Said, key};
+use crate::kit::time::millis;
+use crate::kit::value::{find_line, is_true, text, word};
+
+/// Two records of one copying run lie at most this far apart, in milliseconds. No model answers that fast.
+const COPY_STEP: i64 = 1;
+
+/// What is remembered to tell copies from news.
+pub(super) struct History {
+    agents_share_the_file: bool,
+    /// While the file begins with records that were copied at one moment.
+    restamped: Option<Copies>,
+    /// The head shows that copied records reach up to this one, by its `uuid`.
+    copied_until: Option<String>,
+    /// The last prompt was queued at this time, in this session. Records that are older were not written for it.
+    floor: Option<(String, String)>,
+    /// A run of records older than the floor is being read.
+    copying: bool,
+    /// Nothing but copies has been read.
+    only_copies: bool,
+    /// The session that the copies come from, until it is said.
+    origin: Option<String>,
+    origin_said: bool,
+    /// The root of every sidechain record, by its `uuid`.
+    sidechains: HashMap<u64, usize>,
+    roots: Vec<String>,
+    /// Blocks and results that have been said.
+    said: Said,
+    /// The message whose blocks are being written, and those that are over.
+    current: Option<u64>,
+    over: Said,
+}
+
+/// A run of records that were copied at one moment.
+#[derive(Default)]
+struct Copies {
+    /// The time of the last of them, in milliseconds.
+    last: Option<i64>,
+    /// The first of them is a prompt that is a string.
+    prompts_are_strings: bool,
+}
+
+impl History {
+    /// Looks at the head for signs of a copied history.
+    pub fn open(head: &Head<'_>, dialect: Dialect) -> Self {
+        let restamped = dialect.copies_are_restamped && begins_with_copies(head);
+        History {
+            agents_share_the_file: dialect.agents_share_the_file,
+            restamped: restamped.then(Copies::default),
+            copied_until: last_foreign_request(head),
+            floor: None,
+            copying: false,
+            only_copies: true,
+            origin: None,
+            origin_said: false,
+            sidechains: HashMap::new(),
+            roots: Vec::new(),
+            said: Said::default(),
+            current: None,
+            over: Said::default(),
+        }
+    }
+
+    /// The session that the copies come from, once.
+    pub fn take_origin(&mut self) -> Option<String> {
+        let origin = self.origin.take()?;
+        (!std::mem::replace(&mut self.origin_said, true)).then_some(origin)
+    }
+
+    /// The sub-agent whose line this is. Sidechains without an agent id go by the `uuid` of their first record.
+    pub fn agent<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
+        if let Some(agent) = text(line.agent_id) {
+            return Some(agent.decode_lossy());
+        }
+        if !is_true(line.is_sidechain) || !self.agents_share_the_file {
+            return None;
+        }
+        let uuid = text(line.uuid)?.decode_lossy();
+        let known = text(line.parent_uuid).and_then(|parent| self.sidechains.get(&key(parent.decode_lossy())).copied());
+        let root = known.unwrap_or_else(|| {
+            self.roots.push(uuid.clone().into_owned());
+            self.roots.len() - 1
+        });
+        self.sidechains.insert(key(&uuid), root);
+        self.roots.get(root).map(|root| Cow::Owned(root.clone()))
+    }
+
+    /// A prompt was put into the queue: what belongs to it is written from now on.
+    pub fn queued(&mut self, time: Option<&str>, session: Option<&str>) {
+        if let (Some(time), Some(session)) = (time, session) {
+            self.floor = Some((time.to_owned(), session.to_owned()));
+        }
+    }
+
+    /// True when the record repeats another session's history, as far as the source shows it.
+    pub fn is_replay(&mut self, line: &Line<'_>, time: Option<&str>, session: Option<&str>) -> bool {
+        let replay = self.is_restamped(line, time) || self.is_foreign(line, session) || self.is_older(line, time, session);
+        self.only_copies &= replay;
+        replay
+    }
+
+    /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Where copied prompts are lists of
+    /// blocks (1.0.45 and later), the first prompt that is a string is a new one.
+    fn is_restamped(&mut self, line: &Line<'_>, time: Option<&str>) -> bool {
+        let Some(copies) = &mut self.restamped else { return false };
+        let is_string = word(line.kind) == "user" && line.message.is_some_and(|message| text(Message::of(message).content).is_some());
+        let continues = match (time.and_then(millis), copies.last) {
+            (Some(now), None) => {
+                *copies = Copies { last: Some(now), prompts_are_strings: is_string };
+                true
+            }
+            (Some(now), Some(last)) => {
+                let step = if copies.prompts_are_strings { 0 } else { COPY_STEP };
+                copies.last = Some(now);
+                (0..=step).contains(&(now - last)) && (copies.prompts_are_strings || !is_string)
+            }
+            (None, _) => false,
+        };
+        if !continues {
+            self.restamped = None;
+        }
+        continues
+    }
+
+    /// 2.1.329: copied answers name the session that asked for them.
+    fn is_foreign(&mut self, line: &Line<'_>, session: Option<&str>) -> bool {
+        let asked_by = text(line.request_session_id).filter(|id| session.is_some_and(|session| !id.is(session)));
+        if let Some(origin) = asked_by {
+            self.origin.get_or_insert_with(|| origin.decode_lossy().into_owned());
+        }
+        let Some(until) = &self.copied_until else { return asked_by.is_some() };
+        if text(line.uuid).is_some_and(|uuid| uuid.is(until)) {
+            self.copied_until = None;
+        }
+        true
+    }
+
+    /// 2.0.30 and later: records that are older than the queued prompt which this file was opened for, or that come from
+    /// another session and are older than the prompt queued last.
+    fn is_older(&mut self, line: &Line<'_>, time: Option<&str>, session: Option<&str>) -> bool {
+        let (Some((floor, own)), Some(time)) = (&self.floor, time) else { return false };
+        if time >= floor.as_str() {
+            self.floor = None;
+            self.copying = false;
+            return false;
+        }
+        let foreign = session.filter(|session| session != own);
+        if let (Some(session), true) = (foreign, word(line.kind) == "user") {
+            self.copying = true;
+            self.origin.get_or_insert_with(|| session.to_owned());
+        }
+        self.copying |= self.only_copies;
+        self.copying
+    }
+
+    /// States that blocks of this message follow.
+    pub fn message(&mut self, id: Option<Text<'_>>) {
+        let id = id.map(|id| key(id.decode_lossy()));
+        if self.current != id {
+            if let Some(last) = self.current {
+                self.over.first(last);
+            }
+            self.current = id;
+        }
+    }
+
+    /// True when the block is news. A message that another one has followed may be appended again (1.0.128 to 2.1.0).
+    pub fn is_new_block(&mut self, content: &str) -> bool {
+        let Some(message) = self.current else { return true };
+        let new = self.said.first((message, content));
+        new || !self.over.contains(message)
+    }
+
+    /// True when no result of this call has been said.
+    pub fn is_new_result(&mut self, call_id: &str) -> bool {
+        self.said.first(("result", call_id))
+    }
+
+    /// True when this call has not been said.
+    pub fn is_new_call(&mut self, call_id: &str) -> bool {
+        self.said.first(("call", call_id))
+    }
+}
+
+/// True when the first answer of a model has the time of the record before it.
+fn begins_with_copies(head: &Head<'_>) -> bool {
+    let mut before = None;
+    let answer = find_line(head.lines(), |line| {
+        let line = Line::of(line);
+        let model = Message::of(line.message?).model;
+        let time = millis(word(line.timestamp));
+        if word(line.kind) == "assistant" && word(model) != "<synthetic>" {
+            return Some((before, time));
+        }
+        before = time;
+        None
+    });
+    matches!(answer, Some((Some(before), Some(time))) if (0..=COPY_STEP).contains(&(time - before)))
+}
+
+/// The last record of the head whose answer another session asked for.
+fn last_foreign_request(head: &Head<'_>) -> Option<String> {
+    let mut last = None;
+    find_line(head.lines().filter(|line| line.contains("\"requestSessionId\"")), |line| {
+        let line = Line::of(line);
+        let (asked_by, session) = (text(line.request_session_id)?, text(line.session_id)?);
+        if line.message.is_some() && !asked_by.is(&session.decode_lossy()) {
+            last = text(line.uuid).map(|uuid| uuid.decode_lossy().into_owned());
+        }
+        None::<()>
+    });
+    last
+}

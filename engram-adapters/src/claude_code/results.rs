@@ -1,0 +1,202 @@
+//! Tool results: what the tool returned, how the call ended, and what it read or changed.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Artifact, Attachment, Context, Decision, Meta, Permission, Status, ToolResult};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::Converter;
+use super::messages::{begins, image};
+use super::schema::{Block, FileArguments, Line, Structured};
+use crate::kit::correlate::key;
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+
+/// Where the blocks of a message lie.
+const CONTENT: &str = "/message/content";
+
+/// What is remembered of a call until its result comes.
+pub(super) struct Call {
+    /// The tool's name.
+    pub tool: String,
+    /// A key of the prompt that a sub-agent was started with.
+    pub prompt: Option<u64>,
+    /// The arguments, where the result may not tell what was read or changed.
+    pub arguments: Option<String>,
+}
+
+impl Call {
+    /// The facts of a call that its result may need.
+    pub fn of(tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
+        let arguments = input.map(FileArguments::of).unwrap_or_default();
+        let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
+        let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
+        let kept = input.filter(|_| of_files && (keep_arguments || arguments.notebook_path.is_some())).map(|input| input.raw().to_owned());
+        Call { tool: tool.to_owned(), prompt, arguments: kept }
+    }
+}
+
+/// What a result block comes to.
+pub(super) struct Returned<'a> {
+    pub call_id: Option<Text<'a>>,
+    pub status: Status,
+    /// The text that the model saw.
+    pub content: Option<Text<'a>>,
+    pub structured: Option<Structured<'a>>,
+    pub call: Option<Call>,
+}
+
+/// Texts by which the harness says that a call was not allowed to run.
+const DENIED: &[&str] = &[
+    "The user doesn't want to proceed with this tool use.",
+    "The user doesn't want to take this action right now.",
+    "Claude requested permissions to ",
+    "Permission to use ",
+];
+
+/// Texts by which the harness says that a call was stopped.
+const CANCELLED: &[&str] = &["[Tool call interrupted", "[Request interrupted by user", "Interrupted by user", "<tool_use_error>Cancelled"];
+
+impl Converter {
+    /// One `tool_result` block. False when it only repeats what was said.
+    pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+        let call_id = text(block.tool_use_id);
+        let id = call_id.map(|id| id.decode_lossy()).unwrap_or_default();
+        let joined = joined_text(block.content);
+        let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content));
+        let structured = line.tool_use_result.filter(|value| value.is_object()).map(Structured::of);
+        let new = self.history.is_new_result(&id);
+        if !new && structured.is_none() {
+            return Ok(false);
+        }
+        let status = status(line, block, content, structured.as_ref());
+        let returned = Returned { call_id, status, content, structured, call: self.calls.close(&id) };
+        if new {
+            self.say_result(line, block, index, &returned, out)?;
+        }
+        if status == Status::Ok {
+            let files = self.files(&returned, index, out)?;
+            return Ok(new || files);
+        }
+        Ok(new)
+    }
+
+    fn say_result(
+        &mut self,
+        line: &Line<'_>,
+        block: &Block<'_>,
+        index: usize,
+        returned: &Returned<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let tool = returned.call.as_ref().map(|call| Text::Plain(call.tool.as_str()));
+        let structured = returned.structured.unwrap_or_default();
+        let attachments: Vec<Attachment<'_>> =
+            block.content.iter().flat_map(|content| content.elements()).filter_map(|block| image(&Block::of(block))).collect();
+        let mut result =
+            ToolResult { tool, call_id: returned.call_id, status: Some(returned.status), attachments, ..ToolResult::default() };
+        let (stdout, stderr) = (filled_text(structured.stdout), filled_text(structured.stderr));
+        let own_streams = returned.status == Status::Ok && (stdout.is_some() || stderr.is_some());
+        if own_streams {
+            (result.stdout, result.stderr) = (stdout, stderr);
+        } else if is_true(block.is_error) {
+            result.stderr = returned.content;
+            result.exit = returned.content.and_then(exit_code);
+        } else {
+            result.stdout = returned.content;
+        }
+        result.artifact = self.artifact(&structured);
+        result.truncated = result.artifact.is_some() || is_true(structured.truncated);
+        result.duration_ms = structured.total_duration_ms.or(structured.duration_ms).and_then(Value::unsigned);
+        let pointer = Pointer::Item(CONTENT, index);
+        out.emit(result, pointer)?;
+        if own_streams && !renders(returned.content, stdout, stderr) {
+            let name = Text::Plain("tool_result");
+            out.emit(
+                Meta::Context(Context { name, file: None, hash: None, bytes: None, text: returned.content }),
+                Pointer::Field(CONTENT, index, "/content"),
+            )?;
+        }
+        if returned.status == Status::Denied {
+            let text = text(line.tool_use_result).filter(|reason| !repeats(*reason, returned.content));
+            out.emit(Meta::Permission(Permission { decision: Decision::Deny, tool, call_id: returned.call_id, text }), Pointer::Root)?;
+        } else if let Some(said) = text(line.tool_use_result).filter(|said| !repeats(*said, returned.content)) {
+            let pointer = Pointer::At("/toolUseResult");
+            if returned.status == Status::Ok {
+                let name = Text::Plain("tool_result");
+                out.emit(Meta::Context(Context { name, file: None, hash: None, bytes: None, text: Some(said) }), pointer)?;
+            } else {
+                out.emit(Meta::Error { code: None, text: Some(said) }, pointer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The side file that holds the whole output.
+    fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
+        let path = filled_text(structured.persisted_output_path)?;
+        let held = self.context.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
+        let bytes = structured.persisted_output_size.and_then(Value::unsigned);
+        Some(Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) })
+    }
+}
+
+/// How the call ended.
+fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
+    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| begins(content, text)));
+    if structured.is_some_and(|structured| is_true(structured.interrupted)) || begins(CANCELLED) {
+        Status::Cancelled
+    } else if !is_true(block.is_error) {
+        Status::Ok
+    } else if line.tool_denial_kind.is_some() || begins(DENIED) {
+        Status::Denied
+    } else {
+        Status::Error
+    }
+}
+
+/// `Exit code N`, with which failed commands begin (2.0.45 and later).
+fn exit_code(content: Text<'_>) -> Option<i64> {
+    let Text::Token(token) = content else { return None };
+    let digits = token.strip_prefix("\"Exit code ")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    digits.get(..end)?.parse().ok()
+}
+
+/// True when `content` is the two streams, one after the other, but for white space at their ends.
+fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
+    let Some(content) = content else { return true };
+    if let (Text::Token(content), Some(Text::Token(stdout)), None) = (content, stdout, stderr)
+        && content == stdout
+    {
+        return true;
+    }
+    let decode = |text: Option<Text<'_>>| text.map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
+    let (content, stdout, stderr) = (decode(Some(content)), decode(stdout), decode(stderr));
+    content.trim().strip_prefix(stdout.trim()).is_some_and(|rest| rest.trim() == stderr.trim())
+}
+
+/// True when `content` holds the text that the log keeps beside it, but for the word `Error`.
+fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
+    let Some(content) = content else { return said.is_empty() };
+    let (said, content) = (said.decode_lossy(), content.decode_lossy());
+    content.contains(said.strip_prefix("Error: ").unwrap_or(&said).trim())
+}
+
+/// The text blocks of a result as one JSON string, a line end between them. None where there is no list.
+fn joined_text(content: Field<'_>) -> Option<String> {
+    let content = content.filter(|content| content.is_array())?;
+    let mut joined = String::from("\"");
+    for block in content.elements().map(Block::of) {
+        let said = match word(block.kind) {
+            "text" => word(block.text),
+            "tool_reference" => word(block.tool_name),
+            _ => continue,
+        };
+        if joined.len() > 1 {
+            joined.push_str("\\n");
+        }
+        joined.push_str(said);
+    }
+    joined.push('"');
+    (joined.len() > 2).then_some(joined)
+}

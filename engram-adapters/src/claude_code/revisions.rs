@@ -1,0 +1,79 @@
+//! The version matrix of Claude Code's transcripts. The only place where versions are compared.
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::version::{Revision, VersionMatrix};
+
+/// What differs between revisions, named after behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    /// A resumed or forked session begins with copies of its history that carry the time of the copy.
+    pub copies_are_restamped: bool,
+    /// Sub-agents write into the main file.
+    pub agents_share_the_file: bool,
+}
+
+/// Schema names, oldest first.
+const MESSAGE_LINES: &str = "message-lines";
+const BLOCK_LINES: &str = "block-lines";
+const AGENT_FILES: &str = "agent-files";
+const BARE_AGENT_RESULTS: &str = "bare-agent-results";
+const SHELL_DIFFS: &str = "shell-diffs";
+
+/// The dialect of a revision; that of the newest where the revision is not known.
+pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
+    let shared = matches!(revision.map(|revision| revision.schema), Some(MESSAGE_LINES | BLOCK_LINES));
+    Dialect { copies_are_restamped: shared, agents_share_the_file: shared }
+}
+
+const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
+    Coverage {
+        meta: Grade::Full,
+        msg_in: Grade::Full,
+        msg_out: Grade::Full,
+        tool_call: Grade::Full,
+        tool_result: Grade::Full,
+        code_read,
+        code_edit,
+        span_link: Grade::None,
+    }
+}
+
+/// The claim that holds for every revision.
+pub(super) const WEAKEST: Coverage = coverage(Grade::Partial(&[]), Grade::Partial(&[]));
+
+/// The matrix.
+pub(super) const MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[
+        Revision {
+            schema: MESSAGE_LINES,
+            versions: Some(">=0.2.109, <=1.0.0"),
+            tested: &["0.2.109", "0.2.118", "1.0.0"],
+            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+        },
+        Revision {
+            schema: BLOCK_LINES,
+            versions: Some(">=1.0.10, <=2.0.10"),
+            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.100", "2.0.0", "2.0.10"],
+            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+        },
+        Revision {
+            schema: AGENT_FILES,
+            versions: Some(">=2.0.45, <=2.1.10"),
+            tested: &["2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10"],
+            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+        },
+        Revision {
+            schema: BARE_AGENT_RESULTS,
+            versions: Some(">=2.1.20, <=2.1.275"),
+            tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
+            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+        },
+        Revision {
+            schema: SHELL_DIFFS,
+            versions: Some(">=2.1.300, <=2.1.329"),
+            tested: &["2.1.300", "2.1.329"],
+            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+        },
+    ],
+    known_bad: &[],
+};

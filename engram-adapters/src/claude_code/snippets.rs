@@ -1,0 +1,100 @@
+//! Reads and edits whose result is only text: in sub-agents from 2.1.20 on, and in copied history up to 2.0.10. What the
+//! call asked for was done, so its arguments tell the file and the text, but not the lines.
+
+use engram_core::anchor::anchors;
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{CodeEdit, EditOp};
+use engram_core::hash::{Hash, is_pinned};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use super::convert::Converter;
+use super::edits::{Edit, after_side};
+use super::reads;
+use super::results::Returned;
+use super::schema::{FileArguments, Replacement};
+use super::tools::TOOLS;
+use crate::kit::correlate::key;
+use crate::kit::value::{Index, Value, parse, text, word};
+
+impl Converter {
+    /// What the arguments of the call tell. True when there was something.
+    pub fn from_arguments(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+        let Some(call) = &returned.call else { return Ok(false) };
+        let Some(source) = call.arguments.as_deref() else { return Ok(false) };
+        let mut places = Index::default();
+        let arguments = FileArguments::of(parse(source, &mut places)?);
+        let Some(file) = text(arguments.path.or(arguments.notebook_path)) else { return Ok(false) };
+        let pointer = Pointer::Item("/message/content", index);
+        let edit = Edit { call_id: returned.call_id, file };
+        match TOOLS.kind(&call.tool) {
+            ToolKind::Read => reads::shown(returned, file, pointer, out)?,
+            ToolKind::Write => write(&edit, &arguments, returned.content, pointer, out)?,
+            ToolKind::Edit if arguments.notebook_path.is_some() => return self.notebook_cell(&edit, &arguments, source, pointer, out),
+            ToolKind::Edit => replace(&edit, &arguments, pointer, out)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A cell of a notebook, whose text in the file no field gives. The same text for the same cell again changes nothing.
+    fn notebook_cell(
+        &mut self,
+        edit: &Edit<'_>,
+        arguments: &FileArguments<'_>,
+        source: &str,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<bool, Fault> {
+        let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode), "" | "replace"));
+        if cell.is_some() && self.last_cell == cell {
+            return Ok(false);
+        }
+        self.last_cell = cell;
+        out.emit(edit.event(EditOp::Update), pointer)?;
+        Ok(true)
+    }
+}
+
+/// A whole file, whose text the call gives. Only the answer tells whether it is new.
+fn write(
+    edit: &Edit<'_>,
+    arguments: &FileArguments<'_>,
+    answer: Option<Text<'_>>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
+    let created = matches!(answer, Some(Text::Token(token)) if token.starts_with("\"File created successfully"));
+    let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
+    if let Some(after) = text(arguments.content).and_then(|content| content.decode().ok()) {
+        after_side(&mut event, &after);
+    }
+    out.emit(event, pointer)?;
+    Ok(())
+}
+
+/// One snippet for each replacement.
+fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let single = Replacement { old_string: arguments.old_string, new_string: arguments.new_string, replace_all: arguments.replace_all };
+    let several: Vec<Replacement<'_>> = arguments.edits.into_iter().flat_map(Value::elements).map(Replacement::of).collect();
+    let replacements = if several.is_empty() { vec![single] } else { several };
+    for replacement in replacements {
+        let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
+        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old_string));
+        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new_string));
+        if word(replacement.old_string).is_empty() {
+            event.op = EditOp::Create;
+            (event.before_hash, event.before_anchor_hashes) = (None, Vec::new());
+        }
+        out.emit(event, pointer)?;
+    }
+    Ok(())
+}
+
+fn snippet(said: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
+    match said.and_then(|said| said.decode().ok()) {
+        Some(text) if is_pinned(&text) => (Some(Hash::of_text(&text)), anchors(&text)),
+        _ => (None, Vec::new()),
+    }
+}

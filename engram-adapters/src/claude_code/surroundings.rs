@@ -1,0 +1,163 @@
+//! What the files around a transcript say about it: who started a sub-agent, and where big outputs lie.
+//!
+//! Sub-agents have their own files from 2.0.30 on: `agent-<id>.jsonl` beside the session's file, and from 2.1.10 on
+//! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engram_core::adapter::{Context, SideFiles};
+use engram_core::hash::{Hash, StreamHasher};
+use engram_core::head::Head;
+use memchr::memmem;
+
+use super::detect::identify;
+use super::schema::{Block, Line, Message};
+use crate::kit::value::{Index, parse, text, word};
+
+/// Looks around the transcript at `path`.
+pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
+    let identity = identify(head);
+    let mut context = Context::default();
+    let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return context };
+    context.side_files = side_folder(path, &session).map(|folder| Arc::new(ToolResults { folder }) as Arc<dyn SideFiles>);
+    let Some(agent) = identity.agent_id else { return context };
+    let meta = AgentMeta::beside(path);
+    let started = if meta.call.is_none() { session_file(path, &session).and_then(|file| starting_call(&file, &agent)) } else { None };
+    let (call, kind) = started.unwrap_or_default();
+    context.parent_session_id = Some(session);
+    context.parent_call_id = meta.call.or(call);
+    context.agent = meta.kind.or(kind);
+    context
+}
+
+/// True for ids that can stand in a path without leaving their folder.
+fn is_plain_name(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+/// The file of the session that a sub-agent's file belongs to.
+fn session_file(path: &Path, session: &str) -> Option<PathBuf> {
+    let name = format!("{session}.jsonl");
+    let folder = path.parent()?;
+    let in_session_folder = folder.parent().and_then(Path::parent).map(|project| project.join(&name));
+    [Some(folder.join(&name)), in_session_folder].into_iter().flatten().find(|file| file.is_file())
+}
+
+/// Where the outputs of a session lie that were too big for its file.
+fn side_folder(path: &Path, session: &str) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let own = folder.join(session);
+    let around = folder.parent().filter(|around| around.file_name().is_some_and(|name| name == session)).map(Path::to_owned);
+    [Some(own), around].into_iter().flatten().map(|session| session.join("tool-results")).find(|folder| folder.is_dir())
+}
+
+/// What `agent-<id>.meta.json` says.
+#[derive(Default)]
+struct AgentMeta {
+    kind: Option<String>,
+    /// The call that started the agent (2.1.329).
+    call: Option<String>,
+}
+
+impl AgentMeta {
+    fn beside(path: &Path) -> Self {
+        let Ok(meta) = fs::read_to_string(path.with_extension("meta.json")) else { return AgentMeta::default() };
+        let mut index = Index::default();
+        let Ok(meta) = parse(&meta, &mut index) else { return AgentMeta::default() };
+        let owned = |name| text(meta.member(name)).map(|text| text.decode_lossy().into_owned());
+        AgentMeta { kind: owned("agentType"), call: owned("toolUseId") }
+    }
+}
+
+/// The call whose result names the agent, and the agent's type where the result states it.
+fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<String>)> {
+    let mut reader = BufReader::new(File::open(session).ok()?);
+    let finder = memmem::Finder::new(agent);
+    let (mut bytes, mut index) = (Vec::new(), Index::default());
+    while reader.read_until(b'\n', &mut bytes).ok()? > 0 {
+        if finder.find(&bytes).is_some()
+            && let Ok(line) = std::str::from_utf8(&bytes)
+            && let Ok(line) = parse(line.trim_end(), &mut index)
+            && let Some(started) = result_that_names(&Line::of(line), agent)
+        {
+            return Some(started);
+        }
+        bytes.clear();
+    }
+    None
+}
+
+fn result_that_names(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Option<String>)> {
+    let result = line.tool_use_result?;
+    if word(result.member("agentId")) != agent {
+        return None;
+    }
+    let owned = |text: engram_core::text::Text<'_>| text.decode_lossy().into_owned();
+    let call = Message::of(line.message?).content?.elements().find_map(|block| text(Block::of(block).tool_use_id)).map(owned);
+    Some((call, text(result.member("agentType")).map(owned)))
+}
+
+/// The folder of a session's big outputs. Nothing outside it is read, whatever path the log gives.
+struct ToolResults {
+    folder: PathBuf,
+}
+
+impl SideFiles for ToolResults {
+    fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)> {
+        let mut parts = recorded_path.rsplit(['/', '\\']);
+        let name = parts.next().filter(|name| !name.is_empty() && *name != "." && *name != "..")?;
+        if parts.next() != Some("tool-results") {
+            return None;
+        }
+        let file = self.folder.join(name).canonicalize().ok()?;
+        if file.parent() != Some(&*self.folder.canonicalize().ok()?) || !file.is_file() {
+            return None;
+        }
+        let mut reader = BufReader::new(File::open(file).ok()?);
+        let mut hasher = StreamHasher::default();
+        loop {
+            let piece = reader.fill_buf().ok()?;
+            if piece.is_empty() {
+                return Some(hasher.finish());
+            }
+            hasher.update(piece);
+            let length = piece.len();
+            reader.consume(length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_sessions_own_folder_is_read() {
+        let root = std::env::temp_dir().join(format!("engram-side-files-{}", std::process::id()));
+        let folder = root.join("session").join("tool-results");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("out.txt"), "output").unwrap();
+        fs::write(root.join("secret.txt"), "secret").unwrap();
+        let files = ToolResults { folder: folder.clone() };
+        assert_eq!(files.hash("/elsewhere/session/tool-results/out.txt"), Some((Hash::of_bytes(b"output"), 6)));
+        for path in [
+            "/x/tool-results/../../secret.txt",
+            "/x/tool-results/..",
+            "out.txt",
+            "/etc/out.txt",
+            "/x/tool-results/",
+            "/x/tool-results/none.txt",
+        ] {
+            assert_eq!(files.hash(path), None, "{path}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(root.join("secret.txt"), folder.join("link.txt")).unwrap();
+            assert_eq!(files.hash("/x/tool-results/link.txt"), None);
+        }
+        fs::remove_dir_all(&root).unwrap();
+    }
+}

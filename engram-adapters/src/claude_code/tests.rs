@@ -1,0 +1,1 @@
+//! Facts of the adapter that no fixture shows.

@@ -1,0 +1,128 @@
+//! Tokens of a message: said once, though every line of the message repeats them.
+//!
+//! The lines of one message come as its blocks are complete. Only the last of them has the final count (1.0.10 to 2.1.90),
+//! and up to 2.0.69 none may have a `stop_reason`. So the count is said at the line that has the stop reason, else when
+//! the next message begins, placed at the last line that stated it.
+
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::Envelope;
+use super::schema::{Line, Message, Usage};
+use crate::kit::correlate::{Said, key};
+use crate::kit::value::{Field, Index, Value, parse, text, word};
+
+/// The most messages whose count is held back: as many agents may write into one file at a time.
+const MAX_OPEN: usize = 64;
+
+/// A count that may not be the final one.
+struct Open {
+    message: u64,
+    line: u64,
+    time: Option<String>,
+    id: Option<String>,
+    session: Option<String>,
+    agent: Option<String>,
+    replay: bool,
+    model: Option<String>,
+    usage: String,
+}
+
+/// Counts said and held back.
+#[derive(Default)]
+pub(super) struct Usages {
+    open: Vec<Open>,
+    said: Said,
+}
+
+impl Usages {
+    /// Says the counts of the same agent's earlier messages. True when it said any.
+    pub fn flush(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        if self.open.is_empty() || word(line.kind) != "assistant" {
+            return Ok(false);
+        }
+        let message = message_key(line);
+        let is_over = |open: &mut Open| open.agent.as_deref() == envelope.agent.as_deref() && Some(open.message) != message;
+        let over: Vec<Open> = self.open.extract_if(.., is_over).collect();
+        for open in &over {
+            self.say(open, out)?;
+        }
+        Ok(!over.is_empty())
+    }
+
+    /// Says the counts of messages that no other message followed.
+    pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        for open in std::mem::take(&mut self.open) {
+            self.say(&open, out)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, open: &Open, out: &mut Emitter) -> Result<(), Fault> {
+        out.source(open.session.as_deref(), open.agent.as_deref());
+        out.restamp(open.line, Stamp { t: open.time.as_deref(), id: open.id.as_deref().map(Text::Token), replay: open.replay });
+        self.said.first(open.message);
+        let mut index = Index::default();
+        let usage = parse(&open.usage, &mut index)?;
+        emit(open.model.as_deref().map(Text::Token), usage, None, out)
+    }
+
+    /// Takes the count that the line states.
+    pub fn state(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(message) = line.message.map(Message::of) else { return Ok(()) };
+        let (Some(usage), Some(id)) = (message.usage, message_key(line)) else { return Ok(()) };
+        if self.said.contains(id) {
+            return Ok(());
+        }
+        let earlier = self.open.iter().position(|open| open.message == id);
+        if text(message.stop_reason).is_some() || line.cost_usd.is_some() {
+            if let Some(at) = earlier {
+                self.open.remove(at);
+            }
+            self.said.first(id);
+            return emit(text(message.model), usage, line.cost_usd.and_then(number), out);
+        }
+        let owned = |raw: Field<'_>| text(raw).and(raw).map(|raw| raw.raw().to_owned());
+        let open = Open {
+            message: id,
+            line: out.line(),
+            time: envelope.time.as_deref().map(str::to_owned),
+            id: owned(line.uuid),
+            session: envelope.session.as_deref().map(str::to_owned),
+            agent: envelope.agent.as_deref().map(str::to_owned),
+            replay: envelope.replay,
+            model: owned(message.model),
+            usage: usage.raw().to_owned(),
+        };
+        if let Some(at) = earlier {
+            self.open.remove(at);
+        } else if self.open.len() == MAX_OPEN {
+            return emit(text(message.model), usage, None, out);
+        }
+        self.open.push(open);
+        Ok(())
+    }
+}
+
+fn message_key(line: &Line<'_>) -> Option<u64> {
+    text(Message::of(line.message?).id).map(|id| key(id.decode_lossy()))
+}
+
+fn number(value: Value<'_>) -> Option<Number<'_>> {
+    Number::of_str(value.raw())
+}
+
+fn emit(model: Option<Text<'_>>, usage: Value<'_>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
+    let usage = Usage::of(usage);
+    let tokens = Tokens {
+        input: usage.input.and_then(number),
+        output: usage.output.and_then(number),
+        cache_read: usage.cache_read.and_then(number),
+        cache_write: usage.cache_write.and_then(number),
+        ..Tokens::default()
+    };
+    out.emit(Meta::Usage(UsageEvent { model, tokens, cost_usd }), Pointer::At("/message/usage"))?;
+    Ok(())
+}

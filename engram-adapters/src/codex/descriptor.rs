@@ -1,0 +1,28 @@
+//! What the adapter says about itself.
+
+use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
+
+use super::revisions::{COVERAGE, MATRIX};
+use super::rules::RULES;
+
+/// The adapter's self-description.
+pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
+    adapter_id: "codex",
+    adapter_version: "0.1.0",
+    harness_family: "codex",
+    matrix: MATRIX,
+    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, by their structure",
+    coverage: COVERAGE,
+    unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
+    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type"],
+    gaps: &[
+        Gap { code: "edit.shell", reason: "files that a shell command writes: no record says what changed", fixture: "0.169.0/main" },
+        Gap {
+            code: "edit.patch_text",
+            reason: "up to 0.125 only the patch text is recorded: snippets without line numbers",
+            fixture: "0.125.0/main",
+        },
+        Gap { code: "link.no_range", reason: "a move names its files and no lines", fixture: "0.169.0/main" },
+    ],
+    omission_rules: RULES,
+};

@@ -1,0 +1,180 @@
+//! Applied patches as edits: from the changes that the harness lists (0.135 and later), or from the patch text alone (before).
+
+use engram_core::anchor::anchors;
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
+use engram_core::hash::{Hash, is_pinned};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::kit::json::{self, Raw, text};
+use crate::kit::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
+use crate::kit::spans::whole_range;
+
+use super::convert::Converter;
+use super::schema::{Change, Changes};
+
+/// The note on the link between the names of a file that a patch moves.
+const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
+
+/// Where a shell tool's arguments hold the command.
+#[derive(Deserialize)]
+struct Command<'a> {
+    #[serde(borrow)]
+    command: Raw<'a>,
+    #[serde(borrow)]
+    cmd: Raw<'a>,
+}
+
+/// The patch that a call asks for: the input of `apply_patch`, or a patch inside the command of a shell tool, where the harness
+/// takes it out and applies it. Only what `apply_patch` then reports as done becomes an edit.
+pub(super) fn asked_patch(asked: &str, is_custom: bool) -> Option<String> {
+    memmem::find(asked.as_bytes(), b"*** Begin Patch")?;
+    if is_custom {
+        return Some(asked.to_owned());
+    }
+    let command: Command<'_> = serde_json::from_str(asked).ok()?;
+    let command = command.command.or(command.cmd)?;
+    let words: Vec<&RawValue> = if json::is_array(command) { serde_json::from_str(command.get()).ok()? } else { vec![command] };
+    let decoded = words.into_iter().filter_map(|word| Text::of(word)?.decode().ok());
+    decoded.into_iter().find(|word| word.contains("*** Begin Patch")).map(|word| word.into_owned())
+}
+
+impl Converter {
+    /// The edits of changes that the harness lists and has made, in its order. False when it lists none.
+    pub(super) fn applied(&mut self, changes: &RawValue, call_id: Text<'_>, at: &str, out: &mut Emitter) -> Result<bool, Fault> {
+        let changes: Changes<'_> = json::read(changes, &format!("{at}/changes"), "changes by file")?;
+        for (file, change) in &changes.0 {
+            let path = format!("{at}/changes/{}", pointer_segment(file));
+            self.change(Text::Plain(file), change, call_id, Pointer::At(&path), out)?;
+        }
+        Ok(!changes.0.is_empty())
+    }
+
+    fn change(&mut self, file: Text<'_>, change: &Change<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let name = file.decode_lossy();
+        match change.kind.as_ref() {
+            "add" => {
+                // Adding over a file is logged as `add` too. What this session wrote before is known to be there.
+                let known = !self.history.said.first(("file", name.as_ref()));
+                let mut edit = CodeEdit::new(if known { EditOp::Overwrite } else { EditOp::Create }, file);
+                edit.call_id = Some(call_id);
+                if let Some(content) = text(change.content).and_then(|content| content.decode().ok()) {
+                    edit.after_range = Some(whole_range(&content));
+                    edit.file_after_hash = Hash::of_pinned_text(&content);
+                    describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
+                }
+                out.emit(edit, at)?;
+            }
+            "delete" => {
+                let mut edit = CodeEdit::new(EditOp::Delete, file);
+                edit.call_id = Some(call_id);
+                if let Some(content) = text(change.content).and_then(|content| content.decode().ok()) {
+                    edit.before_range = Some(whole_range(&content));
+                    edit.file_before_hash = Hash::of_pinned_text(&content);
+                    describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
+                }
+                out.emit(edit, at)?;
+            }
+            "update" => {
+                self.history.said.first(("file", name.as_ref()));
+                let diff = text(change.unified_diff).and_then(|diff| diff.decode().ok()).unwrap_or_default();
+                let Some(runs) = unified_runs(&diff) else {
+                    return Err(Fault::malformed("/payload", "a unified diff", &diff));
+                };
+                self.moved(file, text(change.move_path), call_id, at, out)?;
+                for run in &runs {
+                    let mut edit = CodeEdit::new(EditOp::Update, text(change.move_path).unwrap_or(file));
+                    edit.call_id = Some(call_id);
+                    describe_run(&mut edit, run);
+                    out.emit(edit, at)?;
+                }
+            }
+            other => return Err(Fault::malformed("/payload", "a change that adds, deletes or updates", other)),
+        }
+        Ok(())
+    }
+
+    /// A move stands in front of what the same patch changes in the file: the edits name the file as it is called then.
+    fn moved(&mut self, from: Text<'_>, to: Option<Text<'_>>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(to) = to else { return Ok(()) };
+        let mut edit = CodeEdit::new(EditOp::Move, from);
+        edit.call_id = Some(call_id);
+        out.emit(edit, at)?;
+        let link = SpanLink { call_id: Some(call_id), from_file: from, from_range: None, to_file: to, to_range: None, note: MOVED };
+        out.emit(link, at)?;
+        Ok(())
+    }
+
+    /// The edits of a patch of which only the text is known, and that it was applied.
+    pub(super) fn patched(&mut self, patch: &str, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let at = self.at("/payload/output");
+        let at = Pointer::At(&at);
+        for file in begin_patch(patch).unwrap_or_default() {
+            let path = Text::Plain(file.path);
+            match &file.change {
+                FileChange::Add(lines) => {
+                    let known = !self.history.said.first(("file", file.path));
+                    let op = if known { EditOp::Overwrite } else { EditOp::Create };
+                    let added = Snippet { before: Vec::new(), after: lines.clone() };
+                    out.emit(snippet_edit(op, path, &added, call_id), at)?;
+                }
+                FileChange::Delete => {
+                    let mut edit = CodeEdit::new(EditOp::Delete, path);
+                    edit.call_id = Some(call_id);
+                    out.emit(edit, at)?;
+                }
+                FileChange::Update { move_to, hunks } => {
+                    self.history.said.first(("file", file.path));
+                    self.moved(path, move_to.map(Text::Plain), call_id, at, out)?;
+                    let named = move_to.map_or(path, Text::Plain);
+                    for hunk in hunks {
+                        out.emit(snippet_edit(EditOp::Update, named, hunk, call_id), at)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: Text<'a>) -> CodeEdit<'a> {
+    let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
+    if !snippet.before.is_empty() {
+        describe_before(&mut edit, &snippet.before.join("\n"));
+    }
+    if !snippet.after.is_empty() {
+        describe_after(&mut edit, &snippet.after.join("\n"));
+    }
+    edit
+}
+
+fn describe_run(edit: &mut CodeEdit<'_>, run: &Run<'_>) {
+    let range = |first: u64, lines: &[&str]| Range { first, last: first + lines.len() as u64 - 1 };
+    edit.before_range = Some(range(run.before_first, &run.before));
+    edit.after_range = Some(range(run.after_first, &run.after));
+    describe_before(edit, &run.before.join("\n"));
+    describe_after(edit, &run.after.join("\n"));
+}
+
+fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
+    if is_pinned(text) {
+        edit.before_hash = Some(Hash::of_text(text));
+        edit.before_anchor_hashes = anchors(text);
+    }
+}
+
+fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
+    if is_pinned(text) {
+        edit.after_hash = Some(Hash::of_text(text));
+        edit.after_anchor_hashes = anchors(text);
+    }
+}
+
+/// A name as one segment of a pointer (RFC 6901).
+fn pointer_segment(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

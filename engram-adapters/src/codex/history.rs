@@ -1,0 +1,169 @@
+//! What has been said: facts that two records state, history that a fork or a child copied, and calls that wait for their results.
+
+use std::collections::HashMap;
+
+use crate::kit::correlate::{OpenCalls, Said, key};
+use crate::kit::json::{Raw, unsigned};
+
+use super::outputs::Ending;
+
+/// Which of the two records that state a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A `response_item`: what goes to the model.
+    Model,
+    /// An `event_msg` or `item_completed`: what goes to the screen.
+    Screen,
+}
+
+/// What kind of fact it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Fact {
+    /// A message of the user.
+    Prompt,
+    /// An image that the user sent.
+    Image,
+    /// A message of the agent.
+    Answer,
+    /// A reasoning, or a summary of one.
+    Thought,
+}
+
+/// Facts that one side has stated and the other has not yet. Either side may come first, and order differs between versions.
+#[derive(Debug, Default)]
+pub(super) struct Twins {
+    /// By fact: how often the model's side is ahead, or (below zero) the screen's.
+    ahead: HashMap<u64, i32>,
+}
+
+impl Twins {
+    /// States a fact, as its JSON token. False when this repeats what the other side has said.
+    pub fn is_new(&mut self, side: Side, fact: Fact, token: &str) -> bool {
+        let step = if side == Side::Model { 1 } else { -1 };
+        let fact = key((fact, token));
+        let ahead = self.ahead.entry(fact).or_default();
+        let repeats = *ahead * step < 0;
+        *ahead += step;
+        if *ahead == 0 {
+            self.ahead.remove(&fact);
+        }
+        !repeats
+    }
+}
+
+/// What is kept of a call.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    /// The tool's name.
+    pub tool: String,
+    /// The patch that it asks for, until its output says whether it was applied.
+    pub patch: Option<String>,
+    /// The text of the item that said how it ended, as a JSON token, until the output for the model comes.
+    pub told: Option<String>,
+    /// How the output for the model says that it ended.
+    pub ending: Option<Ending>,
+    /// The harness has listed the changes that it made.
+    pub changes_listed: bool,
+}
+
+/// Where a record stands: in the artifact's own history or in a copy of another's.
+#[derive(Debug, Default)]
+pub(super) struct Copied {
+    /// Milliseconds at which the thread was begun, from its UUIDv7.
+    begun: Option<u64>,
+    /// Where a child says that its own history starts.
+    own_from: Option<u64>,
+    metas: u64,
+    copying: bool,
+}
+
+impl Copied {
+    /// Takes a `session_meta`. A second one begins a copy: 0.115 to 0.150 write the parent's whole history into a fork, 0.169 into a child.
+    pub fn meta(&mut self, id: Raw<'_>, own_from: Raw<'_>) {
+        self.metas += 1;
+        match self.metas {
+            1 => {
+                self.begun = id.and_then(|id| uuid_millis(id.get()));
+                self.own_from = unsigned(own_from);
+            }
+            _ => self.copying = true,
+        }
+    }
+
+    /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread.
+    pub fn covers(&mut self, ordinal: Raw<'_>, turn_id: Raw<'_>) -> bool {
+        if !self.copying {
+            return false;
+        }
+        let own = match (self.own_from, unsigned(ordinal)) {
+            (Some(own_from), Some(ordinal)) => ordinal >= own_from,
+            _ => match (self.begun, turn_id.and_then(|id| uuid_millis(id.get()))) {
+                (Some(begun), Some(turn)) => turn >= begun,
+                _ => false,
+            },
+        };
+        self.copying = !own;
+        self.copying
+    }
+
+    /// True for the first `session_meta` of an artifact, which is the artifact's own.
+    pub fn is_own_meta(&self) -> bool {
+        self.metas == 1
+    }
+}
+
+/// The milliseconds since the epoch that a UUIDv7 token begins with.
+fn uuid_millis(token: &str) -> Option<u64> {
+    let id = token.trim_matches('"');
+    (id.len() == 36 && id.as_bytes().get(14) == Some(&b'7')).then_some(())?;
+    let (high, low) = (id.get(..8)?, id.get(9..13)?);
+    Some(u64::from_str_radix(high, 16).ok()? << 16 | u64::from_str_radix(low, 16).ok()?)
+}
+
+/// All that a conversion remembers of what it has seen.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub twins: Twins,
+    pub copied: Copied,
+    pub calls: OpenCalls<Call>,
+    /// Facts that need no second record: answers, instructions, files.
+    pub said: Said,
+    /// Compactions that no marker has followed yet.
+    pub unmarked_compactions: u64,
+    /// Images that `view_image` attached and that no message has brought yet (up to 0.98).
+    pub shown: u64,
+    /// The last state of the settings that a turn states.
+    pub settings: Option<u64>,
+    /// The last token counts.
+    pub tokens: Option<u64>,
+    /// The scripts of code mode that run.
+    pub scripts: Vec<String>,
+    /// An agent began the session: what stands in the user's place is that agent's.
+    pub is_spawned: bool,
+    /// The name of the agent whose session this is, among agents.
+    pub agent_path: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_side_may_come_first_and_each_pair_is_one_fact() {
+        let mut twins = Twins::default();
+        assert!(twins.is_new(Side::Model, Fact::Answer, "\"a\""));
+        assert!(!twins.is_new(Side::Screen, Fact::Answer, "\"a\""));
+        assert!(twins.is_new(Side::Screen, Fact::Answer, "\"a\""));
+        assert!(twins.is_new(Side::Screen, Fact::Answer, "\"a\""));
+        assert!(!twins.is_new(Side::Model, Fact::Answer, "\"a\""));
+        assert!(!twins.is_new(Side::Model, Fact::Answer, "\"a\""));
+        assert!(twins.is_new(Side::Model, Fact::Prompt, "\"a\""));
+    }
+
+    #[test]
+    fn only_the_seventh_version_of_a_uuid_tells_a_time() {
+        assert_eq!(uuid_millis("\"01a1fda5-4307-7000-bbe5-da9ea7a40358\""), Some(0x01a1_fda5_4307));
+        assert_eq!(uuid_millis("\"7803e6bd-9e47-4d44-bca1-44735c92b705\""), None);
+        assert_eq!(uuid_millis("\"short\""), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! The TypeScript document (0.1): one JSON object, rewritten whole on each item, and the tail that a longer version of it left behind.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::ledger::Outcome;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::kit::json::Raw;
+
+use super::convert::{Container, Converter};
+use super::rules;
+use super::schema::Payload;
+
+/// `session` of the document.
+#[derive(Deserialize)]
+pub(super) struct SessionHead<'a> {
+    #[serde(borrow)]
+    pub timestamp: Raw<'a>,
+    #[serde(borrow)]
+    pub id: Raw<'a>,
+    #[serde(borrow)]
+    pub instructions: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow)]
+    session: SessionHead<'a>,
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+}
+
+/// `session` of a document of which the head is known: what stands in front of `items`.
+pub(super) fn head(text: &str) -> Option<SessionHead<'_>> {
+    let items = text.find("\"items\"")?;
+    let before = text.get(..items)?.trim_end().strip_suffix(',')?;
+    // The parser must meet the end of the object, so it is given one value behind the brace.
+    let inner = before.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"session\"")?.trim_start().strip_prefix(':')?;
+    let session: SessionHead<'_> = serde_json::from_str(inner).ok()?;
+    (session.id.is_some() && session.timestamp.is_some()).then_some(session)
+}
+
+impl Converter {
+    /// Converts a whole document, then what its tail holds.
+    pub(super) fn convert_document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Document<'_>>();
+        let document = values.next().ok_or_else(|| Fault::malformed("", "a document", "nothing"))??;
+        let tail = text.get(values.byte_offset()..).unwrap_or_default();
+        self.container = Container::Document(0);
+        out.begin();
+        let outcome = self.header(document.session.instructions, None, out)?;
+        out.settle(outcome);
+        for item in &document.items {
+            self.document_item(item, out)?;
+        }
+        self.tail(tail, out)
+    }
+
+    fn document_item(&mut self, raw: &RawValue, out: &mut Emitter) -> Result<(), Fault> {
+        out.begin();
+        let settled =
+            crate::kit::json::parse::<Payload<'_>>(raw.get()).map_err(Fault::from).and_then(|item| self.item(&item, raw.get(), out));
+        match settled {
+            Ok(outcome) => out.settle(outcome),
+            Err(fault) => out.settle_fault(fault, raw.get())?,
+        }
+        if let Container::Document(index) = &mut self.container {
+            *index += 1;
+        }
+        Ok(())
+    }
+
+    /// The file is rewritten in place and not cut to its new length. Behind a shorter version stand the items that it
+    /// lacks: they were recorded, so they are converted as the items that follow.
+    fn tail(&mut self, tail: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut rest = tail.trim_ascii();
+        while rest.starts_with('{') {
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+            let Some(Ok(item)) = values.next() else { break };
+            let end = values.byte_offset();
+            self.document_item(item, out)?;
+            rest = rest.get(end..).unwrap_or_default().trim_ascii();
+            rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii();
+        }
+        let closing = rest.bytes().all(|byte| matches!(byte, b']' | b'}') || byte.is_ascii_whitespace());
+        if closing {
+            return Ok(());
+        }
+        out.begin();
+        out.settle(Outcome::Duplicate { record: "tail", rule: rules::TAIL });
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! What the text of a tool's output says about how the call ended: every form since the first release.
+//!
+//! The framing (`Exit code: 3`, `Chunk ID: ...`) is read on the JSON token as it stands, so that long outputs are not decoded.
+
+use std::borrow::Cow;
+
+use engram_core::event::Status;
+use engram_core::text::Text;
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::kit::json::Raw;
+
+/// How a call ended, as far as its output says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Ending {
+    /// Exit code of the command.
+    pub exit: Option<i64>,
+    /// Wall time.
+    pub duration_ms: Option<u64>,
+    /// How it ended.
+    pub status: Option<Status>,
+    /// The harness cut the output.
+    pub truncated: bool,
+    /// The command still runs: another output will follow.
+    pub running: bool,
+    /// `apply_patch` says that it changed the files.
+    pub patched: bool,
+}
+
+/// `{"output":"...","metadata":{...}}`, the form of 0.1 to 0.53 and of `apply_patch` up to 0.125.
+#[derive(Deserialize)]
+pub(super) struct Wrapped<'a> {
+    /// The output proper.
+    #[serde(borrow)]
+    pub output: &'a RawValue,
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    exit_code: Raw<'a>,
+    #[serde(borrow)]
+    duration_seconds: Raw<'a>,
+}
+
+impl<'a> Wrapped<'a> {
+    /// The wrapped output inside a decoded output text, if it is one.
+    pub fn of(text: &'a str) -> Option<Wrapped<'a>> {
+        text.starts_with("{\"output\":\"").then(|| serde_json::from_str(text).ok()).flatten()
+    }
+
+    /// How the call ended.
+    pub fn ending(&self) -> Ending {
+        let mut ending = Ending::of_body(unquote(self.output.get()));
+        if let Some(metadata) = &self.metadata {
+            ending.exit = metadata.exit_code.and_then(|code| code.get().parse().ok());
+            ending.duration_ms = metadata.duration_seconds.and_then(|seconds| millis(seconds.get()));
+        }
+        ending.settle()
+    }
+}
+
+/// True when the decoded token may be a [`Wrapped`].
+pub(super) fn may_be_wrapped(token: &str) -> bool {
+    token.starts_with("\"{\\\"output\\\":")
+}
+
+/// The token without its quotes.
+pub(super) fn unquote(token: &str) -> &str {
+    token.strip_prefix('"').and_then(|token| token.strip_suffix('"')).unwrap_or(token)
+}
+
+impl Ending {
+    /// What the output of a call says, given as its JSON token.
+    pub fn of_token(token: &str) -> Ending {
+        let text = unquote(token);
+        let mut ending = Ending::default();
+        let body = ending.read_framing(text);
+        let said = Ending::of_body(body);
+        ending.status = said.status.or(ending.status);
+        ending.truncated = said.truncated;
+        ending.patched = said.patched;
+        if body.starts_with("{\\\"output\\\":")
+            && let Ok(decoded) = Text::Token(&format!("\"{body}\"")).decode()
+            && let Some(wrapped) = Wrapped::of(&decoded)
+        {
+            let inner = wrapped.ending();
+            ending.exit = inner.exit.or(ending.exit);
+            ending.patched = inner.patched;
+        }
+        ending.settle()
+    }
+
+    /// Reads the lines of framing and gives what follows `Output:`, or all of it where there is no framing.
+    fn read_framing<'t>(&mut self, text: &'t str) -> &'t str {
+        let mut rest = text;
+        let mut framed = false;
+        loop {
+            let (line, after) = rest.split_once("\\n").unwrap_or((rest, ""));
+            if line == "Output:" {
+                // `apply_patch` through a shell tool frames its own framing.
+                if !after.starts_with("Exit code: ") {
+                    return after;
+                }
+            } else if !self.read_line(line) {
+                return if framed { rest } else { text };
+            }
+            framed = true;
+            if after.is_empty() {
+                return "";
+            }
+            rest = after;
+        }
+    }
+
+    /// Reads one line of framing. False when it is none.
+    fn read_line(&mut self, line: &str) -> bool {
+        if let Some(code) = line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code ")) {
+            self.exit = code.parse().ok();
+            self.exit.is_some()
+        } else if let Some(time) = line.strip_prefix("Wall time: ").or_else(|| line.strip_prefix("Wall time ")) {
+            self.duration_ms = time.strip_suffix(" seconds").and_then(millis);
+            self.duration_ms.is_some()
+        } else if line.starts_with("Process running with session ID ") {
+            self.running = true;
+            true
+        } else if line == "Script completed" {
+            self.status = Some(Status::Ok);
+            true
+        } else if line == "Script failed" {
+            self.status = Some(Status::Error);
+            true
+        } else {
+            FRAMING.iter().any(|prefix| line.starts_with(prefix))
+        }
+    }
+
+    /// What an unframed text says by how it begins.
+    fn of_body(body: &str) -> Ending {
+        let patched = body.starts_with("Success. Updated the following files:") || body == "Done!";
+        let status = VERDICTS.iter().find(|(prefix, _)| body.starts_with(prefix)).map(|(_, status)| *status);
+        let rejected = || body.starts_with("exec_command failed") && body.contains("Rejected(");
+        Ending {
+            patched,
+            status: if rejected() {
+                Some(Status::Denied)
+            } else if patched {
+                Some(Status::Ok)
+            } else {
+                status
+            },
+            truncated: CUT_HEADS.iter().any(|head| body.starts_with(head)) || (body.len() > 1000 && is_cut(body)),
+            ..Ending::default()
+        }
+    }
+
+    /// The status that the exit code gives, where the text gives none.
+    fn settle(mut self) -> Ending {
+        if let Some(exit) = self.exit
+            && self.status.is_none_or(|status| status == Status::Ok)
+        {
+            self.status = Some(if exit == 0 { Status::Ok } else { Status::Error });
+        }
+        self.patched &= self.exit.is_none_or(|exit| exit == 0);
+        self
+    }
+}
+
+/// Beginnings of framing lines that say nothing for the tape.
+const FRAMING: [&str; 4] = ["Chunk ID: ", "Command: ", "Original token count: ", "Total output lines: "];
+
+/// Beginnings of outputs that say how the call ended.
+const VERDICTS: &[(&str, Status)] = &[
+    ("aborted", Status::Cancelled),
+    ("patch rejected", Status::Denied),
+    ("approval policy is ", Status::Denied),
+    ("rejected by user", Status::Denied),
+    ("exec command rejected by user", Status::Denied),
+    ("unsupported call: ", Status::Error),
+    ("failed to parse function arguments: ", Status::Error),
+    ("apply_patch verification failed: ", Status::Error),
+    ("error: ", Status::Error),
+    ("failed in sandbox ", Status::Error),
+    ("exec_command failed", Status::Error),
+    ("write_stdin failed", Status::Error),
+    ("execution error: ", Status::Error),
+];
+
+/// How a cut output begins.
+const CUT_HEADS: [&str; 2] = ["Warning: truncated output", "Total output lines: "];
+
+/// True when the text holds the mark that the harness puts where it cut.
+fn is_cut(body: &str) -> bool {
+    let bytes = body.as_bytes();
+    memmem::find(bytes, b" tokens truncated\xe2\x80\xa6").is_some()
+        || memmem::find(bytes, b" chars truncated\xe2\x80\xa6").is_some()
+        || (memmem::find(bytes, b"\\n[... omitted ").is_some() && memmem::find(bytes, b" lines ...]").is_some())
+        || memmem::find(bytes, b"[... removed ").is_some()
+}
+
+/// Milliseconds of a number of seconds (`0.3007`), exactly.
+fn millis(seconds: &str) -> Option<u64> {
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
+    fraction.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
+    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(digits.parse().ok()?)
+}
+
+/// True when the output for the model (a token) says nothing that the item's text (a token) does not say: it ends with that text
+/// behind its framing, or it is a cut rendering of it.
+pub(super) fn repeats(output: &str, told: &str) -> bool {
+    let (output, told) = (unquote(output), unquote(told));
+    let mut framing = Ending::default();
+    let body = framing.read_framing(output);
+    body == told || (!told.is_empty() && is_cut_rendering(body, told))
+}
+
+/// True when `body` is the head and the tail of `told` around the mark of a cut.
+fn is_cut_rendering(body: &str, told: &str) -> bool {
+    let body = match body.strip_prefix("Warning: truncated output") {
+        Some(rest) => rest.split_once("\\n").map_or(rest, |(_, rest)| rest),
+        None => body,
+    };
+    let body = match body.strip_prefix("Total output lines: ") {
+        Some(rest) => rest.split_once("\\n\\n").map_or(rest, |(_, rest)| rest),
+        None => body,
+    };
+    let Some((head, rest)) = body.split_once('…') else { return false };
+    let Some((cut, tail)) = rest.split_once('…') else { return false };
+    let is_mark = cut.strip_suffix(" tokens truncated").or(cut.strip_suffix(" chars truncated")).is_some_and(|n| n.parse::<u64>().is_ok());
+    is_mark && told.len() >= head.len() + tail.len() && told.starts_with(head) && told.ends_with(tail)
+}
+
+/// The decoded text of an output token that may be wrapped.
+pub(super) fn decode(token: &str) -> Cow<'_, str> {
+    Text::Token(token).decode().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending(text: &str) -> Ending {
+        Ending::of_token(&serde_json::to_string(text).unwrap())
+    }
+
+    #[test]
+    fn exit_codes_of_every_form() {
+        let wrapped = r#"{"output":"err-line\n","metadata":{"exit_code":3,"duration_seconds":0.3}}"#;
+        let wrapped = Wrapped::of(wrapped).unwrap().ending();
+        assert_eq!((wrapped.exit, wrapped.duration_ms, wrapped.status), (Some(3), Some(300), Some(Status::Error)));
+        let shell_command = ending("Exit code: 3\nWall time: 0 seconds\nTotal output lines: 3\nOutput:\nx");
+        assert_eq!((shell_command.exit, shell_command.duration_ms), (Some(3), Some(0)));
+        let unified =
+            ending("Chunk ID: 97a71f\nWall time: 0.0550 seconds\nProcess exited with code 3\nOriginal token count: 5\nOutput:\nx\n");
+        assert_eq!((unified.exit, unified.duration_ms, unified.running), (Some(3), Some(55), false));
+        let heredoc = ending(
+            "Wall time: 0.0000 seconds\nOutput:\nExit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a\n",
+        );
+        assert_eq!((heredoc.exit, heredoc.patched), (Some(0), true));
+        let heredoc = ending(
+            "Wall time: 0.1 seconds\nOutput:\n{\"output\":\"Success. Updated the following files:\\nM a\\n\",\"metadata\":{\"exit_code\":0}}",
+        );
+        assert_eq!((heredoc.exit, heredoc.patched), (Some(0), true));
+    }
+
+    #[test]
+    fn a_running_command_has_not_ended() {
+        let running = ending("Chunk ID: 155b20\nWall time: 0.3007 seconds\nProcess running with session ID 52830\nOutput:\nname? ");
+        assert_eq!((running.exit, running.status, running.running), (None, None, true));
+    }
+
+    #[test]
+    fn refusals_and_failures() {
+        assert_eq!(ending("patch rejected by user").status, Some(Status::Denied));
+        assert_eq!(
+            ending("exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }").status,
+            Some(Status::Denied)
+        );
+        assert_eq!(ending("aborted by user after 2.9s").status, Some(Status::Cancelled));
+        assert_eq!(ending("Wall time: 3.0 seconds\naborted by user").status, Some(Status::Cancelled));
+        assert_eq!(ending("unsupported call: no_such_tool").status, Some(Status::Error));
+        assert_eq!(ending("Plan updated").status, None);
+    }
+
+    #[test]
+    fn an_output_repeats_its_item_whole_or_cut() {
+        let framed = |body: &str| format!("\"Chunk ID: a\\nProcess exited with code 0\\nOutput:\\n{body}\"");
+        assert!(repeats(&framed("ok\\n"), "\"ok\\n\""));
+        assert!(repeats(&framed(""), "\"\""));
+        assert!(!repeats(&framed("ok"), "\"\""));
+        assert!(!repeats(&framed("not ok"), "\"ok\""));
+        assert!(repeats(&framed("Warning: truncated output (x)\\nTotal output lines: 3\\n\\nab…7 tokens truncated…yz"), "\"abcdefxyz\""));
+        assert!(!repeats(&framed("ab…7 tokens truncated…yz"), "\"acdefxyz\""));
+    }
+}

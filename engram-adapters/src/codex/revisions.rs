@@ -1,0 +1,48 @@
+//! The revisions of the log schema: the only place where versions are compared.
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::version::{Revision, VersionMatrix};
+
+/// The schema of the TypeScript document.
+pub(super) const TS_JSON: &str = "ts-json";
+/// The schema of bare lines.
+pub(super) const BARE_JSONL: &str = "bare-jsonl";
+
+/// What holds for patches that are known by their text alone.
+const SNIPPETS: Coverage = Coverage {
+    meta: Grade::Full,
+    msg_in: Grade::Full,
+    msg_out: Grade::Full,
+    tool_call: Grade::Full,
+    tool_result: Grade::Full,
+    code_read: Grade::None,
+    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text"]),
+    span_link: Grade::Partial(&["link.no_range"]),
+};
+
+/// What holds where the harness lists the changes that it made.
+const CHANGES: Coverage = Coverage { code_edit: Grade::Partial(&["edit.shell"]), ..SNIPPETS };
+
+/// The claim that holds for every revision.
+pub(super) const COVERAGE: Coverage = SNIPPETS;
+
+/// Every revision, oldest first.
+pub(super) const MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[
+        Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: SNIPPETS },
+        Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
+        Revision {
+            schema: "envelope",
+            versions: Some(">=0.34.0, <=0.125.0"),
+            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.125.0"],
+            coverage: SNIPPETS,
+        },
+        Revision {
+            schema: "envelope-changes",
+            versions: Some(">=0.135.0, <=0.169.0"),
+            tested: &["0.135.0", "0.150.0", "0.169.0"],
+            coverage: CHANGES,
+        },
+    ],
+    known_bad: &[],
+};

@@ -1,0 +1,42 @@
+//! The tool names of Codex and what they do.
+
+use engram_core::tool_kind::ToolKind;
+
+use crate::kit::tool_table::ToolTable;
+
+/// Every tool name that a recorded session holds, and the names of the same tools in their other releases.
+pub(super) static TOOLS: ToolTable = ToolTable {
+    names: &[
+        ("shell", ToolKind::Execute),
+        ("local_shell", ToolKind::Execute),
+        ("shell_command", ToolKind::Execute),
+        ("exec_command", ToolKind::Execute),
+        ("write_stdin", ToolKind::Execute),
+        ("exec", ToolKind::Execute),
+        ("apply_patch", ToolKind::Edit),
+        ("view_image", ToolKind::Media),
+        ("update_plan", ToolKind::Plan),
+        ("request_user_input", ToolKind::Ask),
+        ("tool_search", ToolKind::Search),
+        ("web_search", ToolKind::WebSearch),
+        ("spawn_agent", ToolKind::Delegate),
+        ("send_input", ToolKind::Delegate),
+        ("send_message", ToolKind::Delegate),
+        ("followup_task", ToolKind::Delegate),
+        ("resume_agent", ToolKind::Delegate),
+        ("wait", ToolKind::Delegate),
+        ("wait_agent", ToolKind::Delegate),
+        ("list_agents", ToolKind::Delegate),
+        ("interrupt_agent", ToolKind::Delegate),
+        ("close_agent", ToolKind::Delegate),
+    ],
+    prefixes: &[("mcp__", ToolKind::Mcp)],
+};
+
+/// The kind of a call. Tools of MCP servers carry their server in the namespace (0.135 and later) or in front of `__` (before).
+pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
+    if namespace.starts_with("mcp__") {
+        return ToolKind::Mcp;
+    }
+    TOOLS.resolve(tool).unwrap_or(if tool.contains("__") { ToolKind::Mcp } else { ToolKind::Other })
+}

@@ -1,0 +1,87 @@
+//! Text whose lines a tool numbered for display: the lines themselves, and which they are.
+
+use engram_core::event::Range;
+
+/// Lines taken out of numbered text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedLines {
+    /// Which lines of the file they are.
+    pub range: Range,
+    /// The lines joined with `\n`, without a final one.
+    pub text: String,
+}
+
+/// Between number and line stands a tab or an arrow; before the number stand spaces.
+const SEPARATORS: [&str; 2] = ["\t", "→"];
+
+/// The lines of `shown`, up to the first that has no number. None where the first line has none, or numbers do not follow each other.
+///
+/// An empty last line is left out: tools show one after the final line end of a file, where there is no line.
+pub fn strip(shown: &str) -> Option<NumberedLines> {
+    let separator = SEPARATORS.into_iter().find(|separator| numbered(shown.lines().next().unwrap_or_default(), separator).is_some())?;
+    let mut lines: Vec<&str> = Vec::new();
+    let mut first = 0;
+    let mut shown = shown.split('\n').peekable();
+    while let Some(line) = shown.next() {
+        let Some((number, text)) = numbered(line, separator) else {
+            // What follows the lines is set off by an empty one.
+            if line.is_empty() || (shown.peek().is_none() && lines.is_empty()) {
+                break;
+            }
+            return None;
+        };
+        if lines.is_empty() {
+            first = number;
+        }
+        if number != first + lines.len() as u64 {
+            return None;
+        }
+        lines.push(text);
+    }
+    lines.pop_if(|last| last.is_empty());
+    Some(NumberedLines { range: Range { first, last: first + lines.len() as u64 - 1 }, text: lines.join("\n") }).filter(|_| first > 0)
+}
+
+/// The number of a line, and the line.
+fn numbered<'t>(line: &'t str, separator: &str) -> Option<(u64, &'t str)> {
+    let (number, text) = line.split_once(separator)?;
+    let digits = number.trim_start_matches(' ');
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some((digits.parse().ok()?, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(shown: &str) -> Option<(u64, u64, String)> {
+        strip(shown).map(|lines| (lines.range.first, lines.range.last, lines.text))
+    }
+
+    #[test]
+    fn all_forms_are_stripped() {
+        for shown in ["     3\ta\tb\n     4\t\n     5\tc", "     3→a\tb\n     4→\n     5→c", "3\ta\tb\n4\t\n5\tc"] {
+            assert_eq!(lines(shown), Some((3, 5, "a\tb\n\nc".into())), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_lines_is_left_out() {
+        assert_eq!(lines("1\ta\n2\t\n\n<system-reminder>\n3\tno line\n</system-reminder>"), Some((1, 1, "a".into())));
+    }
+
+    #[test]
+    fn the_line_after_the_final_line_end_is_none() {
+        assert_eq!(lines("     9→x\n    10→"), Some((9, 9, "x".into())));
+        assert_eq!(lines("1\t"), Some((1, 0, String::new())));
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for shown in ["", "plain", "1\ta\n3\tb", "1\ta\nplain", "<system-reminder>empty</system-reminder>", "0\ta"] {
+            assert_eq!(lines(shown), None, "{shown}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Values of a record, found by an index of their ends: parsed once, borrowed, never built.
+
+use engram_core::emit::Fault;
+use engram_core::text::Text;
+
+pub use super::json::Index;
+use super::json::Node;
+
+/// A JSON value as a slice of its source, without white space around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Value<'a> {
+    text: &'a str,
+    /// This value's node, then those of what is in it. Places count from the start of the record.
+    nodes: &'a [Node],
+}
+
+/// A value, or absent. JSON `null` counts as absent.
+pub type Field<'a> = Option<Value<'a>>;
+
+/// The one JSON value that `text` holds.
+///
+/// # Errors
+/// [`Fault::Json`] where `text` is not one JSON value, [`Fault::Limit`] where it holds too many.
+pub fn parse<'a>(text: &'a str, index: &'a mut Index) -> Result<Value<'a>, Fault> {
+    let nodes = index.note(text)?;
+    let (start, end) = (nodes[0].start as usize, nodes[0].end as usize);
+    Ok(Value { text: &text[start..end], nodes })
+}
+
+/// What `visit` finds in the lines that are JSON: its first answer. Lines of other kinds are passed over.
+pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl FnMut(Value<'_>) -> Option<T>) -> Option<T> {
+    let mut index = Index::default();
+    for line in lines {
+        if let Ok(value) = parse(line, &mut index)
+            && let Some(found) = visit(value)
+        {
+            return Some(found);
+        }
+    }
+    None
+}
+
+impl<'a> Value<'a> {
+    /// The source text.
+    #[inline(always)]
+    pub fn raw(self) -> &'a str {
+        self.text
+    }
+
+    /// The text, if this is a string.
+    pub fn text(self) -> Option<Text<'a>> {
+        Text::of_str(self.text)
+    }
+
+    /// True for an object.
+    pub fn is_object(self) -> bool {
+        self.text.starts_with('{')
+    }
+
+    /// True for an array.
+    pub fn is_array(self) -> bool {
+        self.text.starts_with('[')
+    }
+
+    /// True for `true`.
+    pub fn is_true(self) -> bool {
+        self.text == "true"
+    }
+
+    /// The number, if this is a whole number that is not negative.
+    pub fn unsigned(self) -> Option<u64> {
+        self.text.parse().ok()
+    }
+
+    /// The elements, if this is an array.
+    pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
+        let mut rest = if self.is_array() { self.inner() } else { self.none() };
+        std::iter::from_fn(move || rest.take())
+    }
+
+    /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
+    #[inline(always)]
+    pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let mut rest = if self.is_object() { self.inner() } else { self.none() };
+        std::iter::from_fn(move || {
+            let name = rest.take()?.text;
+            Some((name.get(1..name.len() - 1)?, rest.take()?))
+        })
+    }
+
+    /// What is in this value, one after the other.
+    #[inline(always)]
+    fn inner(self) -> Rest<'a> {
+        Rest { text: self.text, base: self.nodes[0].start, nodes: &self.nodes[1..] }
+    }
+
+    fn none(self) -> Rest<'a> {
+        Rest { text: self.text, base: 0, nodes: &[] }
+    }
+
+    /// The member of that name; the last where there are several.
+    pub fn member(self, name: &str) -> Field<'a> {
+        self.members().filter(|(found, value)| *found == name && !value.is_null()).last().map(|(_, value)| value)
+    }
+
+    /// True for `null`.
+    pub fn is_null(self) -> bool {
+        self.text == "null"
+    }
+}
+
+/// The text of a field, if it is a string.
+pub fn text(field: Field<'_>) -> Option<Text<'_>> {
+    field.and_then(Value::text)
+}
+
+/// The text of a field, if it is a string that is not empty.
+pub fn filled_text(field: Field<'_>) -> Option<Text<'_>> {
+    text(field).filter(|text| !text.is_empty())
+}
+
+/// The text of a field as the source spells it, without its quotes. For names, which never hold escapes; empty for what is no string.
+pub fn word(field: Field<'_>) -> &str {
+    field.and_then(|value| value.raw().strip_prefix('"')?.strip_suffix('"')).unwrap_or_default()
+}
+
+/// True if the field is `true`.
+pub fn is_true(field: Field<'_>) -> bool {
+    field.is_some_and(Value::is_true)
+}
+
+/// Declares a borrowed view of an object: each field with the name that it has in the source.
+macro_rules! view {
+    ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default)]
+        pub(super) struct $view<'a> {
+            $($(#[$field_meta])* pub $field: $crate::kit::value::Field<'a>,)*
+        }
+
+        impl<'a> $view<'a> {
+            /// The fields of `value`; none where it is no object.
+            pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
+                let mut view = Self::default();
+                for (name, value) in value.members() {
+                    let field = match name {
+                        $($name => &mut view.$field,)*
+                        _ => continue,
+                    };
+                    *field = (!value.is_null()).then_some(value);
+                }
+                view
+            }
+        }
+    };
+}
+pub(crate) use view;
+
+/// The values of a container that have not been taken yet.
+struct Rest<'a> {
+    /// The container's text, and where it begins in the record.
+    text: &'a str,
+    base: u32,
+    nodes: &'a [Node],
+}
+
+impl<'a> Rest<'a> {
+    #[inline(always)]
+    fn take(&mut self) -> Option<Value<'a>> {
+        let node = self.nodes.first()?;
+        let text = self.text.get((node.start - self.base) as usize..(node.end - self.base) as usize)?;
+        let (nodes, rest) = self.nodes.split_at_checked(node.size as usize)?;
+        self.nodes = rest;
+        Some(Value { text, nodes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn members_are_found_by_their_ends() {
+        let mut index = Index::default();
+        let value = parse(r#" { "a" : [1, {"x":"}\""}] ,"b":"\\","c":null,"a":true } "#, &mut index).unwrap();
+        let members: Vec<_> = value.members().map(|(name, value)| (name, value.raw())).collect();
+        assert_eq!(members, [("a", r#"[1, {"x":"}\""}]"#), ("b", r#""\\""#), ("c", "null"), ("a", "true")]);
+        assert_eq!(value.member("a").map(Value::raw), Some("true"));
+        assert_eq!(value.member("c"), None);
+        assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
+        assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
+    }
+
+    #[test]
+    fn what_is_not_one_value_is_refused() {
+        for text in ["", "{", "{} {}", "[1,]", "{\"a\":}", "\"\\x\""] {
+            assert!(parse(text, &mut Index::default()).is_err(), "{text}");
+        }
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into)
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                proptest::collection::btree_map(any::<String>(), inner, 0..5).prop_map(|map| map.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_part_is_found_whole(values in proptest::collection::vec(json(), 0..6)) {
+            let source = serde_json::to_string_pretty(&values).unwrap();
+            let mut index = Index::default();
+            let found: Vec<serde_json::Value> =
+                parse(&source, &mut index).unwrap().elements().map(|value| serde_json::from_str(value.raw()).unwrap()).collect();
+            prop_assert_eq!(&found, &values);
+            for (value, expected) in parse(&source, &mut index).unwrap().elements().zip(&values) {
+                if let Some(map) = expected.as_object() {
+                    let inner: Vec<serde_json::Value> = value.members().map(|(_, value)| serde_json::from_str(value.raw()).unwrap()).collect();
+                    let mut inner_sorted: Vec<String> = inner.iter().map(ToString::to_string).collect();
+                    let mut expected: Vec<String> = map.values().map(ToString::to_string).collect();
+                    inner_sorted.sort();
+                    expected.sort();
+                    prop_assert_eq!(inner_sorted, expected);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The registry as tables: what README.md, docs/ and `engram adapters` show. There is no second copy of these facts.
+
+use std::fmt::Write;
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::event::Kind;
+use engram_core::version::Revision;
+
+use crate::Entry;
+
+/// A table of words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    headings: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// As Markdown. Every row ends with `\n`.
+    pub fn markdown(&self) -> String {
+        let mut out = markdown_row(self.headings.iter().copied());
+        out.push_str(&markdown_row(self.headings.iter().map(|_| "---")));
+        for row in &self.rows {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+            out.push_str(&markdown_row(cells.iter().map(String::as_str)));
+        }
+        out
+    }
+
+    /// In aligned columns, for a terminal. Every row ends with `\n`.
+    pub fn text(&self) -> String {
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.chars().count());
+        let widths: Vec<usize> =
+            self.headings.iter().enumerate().map(|(n, heading)| cells(n).max().unwrap_or(0).max(heading.chars().count())).collect();
+        let headings = self.headings.iter().map(|heading| (*heading).to_owned()).collect();
+        let mut out = String::new();
+        for row in std::iter::once(&headings).chain(&self.rows) {
+            let padded: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            out.push_str(padded.join("  ").trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn markdown_row<'c>(cells: impl Iterator<Item = &'c str>) -> String {
+    let mut row = String::from("|");
+    for cell in cells {
+        let _ = write!(row, " {cell} |");
+    }
+    row.push('\n');
+    row
+}
+
+/// What is supported: a row a revision, with the claim for each kind.
+pub fn support(registry: &[Entry]) -> Table {
+    let mut headings = vec!["harness", "versions", "schema", "tested"];
+    headings.extend(Kind::ALL.iter().map(|kind| kind.as_str()));
+    let rows = registry.iter().flat_map(|entry| {
+        let descriptor = entry.adapter.describe();
+        descriptor.matrix.revisions.iter().map(|revision| {
+            let mut row = vec![descriptor.harness_family.to_owned(), versions(revision), revision.schema.to_owned(), tested(revision)];
+            row.extend(Kind::ALL.iter().map(|kind| revision.coverage.grade(*kind).as_str().to_owned()));
+            row
+        })
+    });
+    Table { headings, rows: rows.collect() }
+}
+
+/// The adapters: ids, versions, and what happens by default when a version is unknown.
+pub fn adapters(registry: &[Entry]) -> Table {
+    let rows = registry.iter().map(|entry| {
+        let descriptor = entry.adapter.describe();
+        let bad: Vec<&str> = descriptor.matrix.known_bad.iter().map(|bad| bad.versions).collect();
+        vec![
+            descriptor.adapter_id.to_owned(),
+            descriptor.adapter_version.to_owned(),
+            descriptor.harness_family.to_owned(),
+            descriptor.matrix.revisions.iter().map(|revision| revision.tested.len()).sum::<usize>().to_string(),
+            if bad.is_empty() { "none".to_owned() } else { bad.join("; ") },
+            descriptor.schema_detection_strategy.to_owned(),
+        ]
+    });
+    Table { headings: vec!["adapter", "version", "harness", "versions tested", "known bad", "detection"], rows: rows.collect() }
+}
+
+/// Every known loss of one adapter: which kinds and revisions claim less because of it, and the fixture that shows it.
+pub fn gaps(entry: &Entry) -> Table {
+    let descriptor = entry.adapter.describe();
+    let rows = descriptor.gaps.iter().map(|gap| {
+        let has_gap = |coverage: &Coverage, kind: Kind| coverage.grade(kind).gaps().contains(&gap.code);
+        let revisions = descriptor.matrix.revisions;
+        let kinds = Kind::ALL.into_iter().filter(|kind| revisions.iter().any(|revision| has_gap(&revision.coverage, *kind)));
+        let schemas = revisions.iter().filter(|revision| Kind::ALL.into_iter().any(|kind| has_gap(&revision.coverage, kind)));
+        vec![
+            format!("`{}`", gap.code),
+            kinds.map(Kind::as_str).collect::<Vec<_>>().join(", "),
+            schemas.map(|revision| revision.schema).collect::<Vec<_>>().join(", "),
+            gap.reason.to_owned(),
+            format!("`{}`", gap.fixture),
+        ]
+    });
+    Table { headings: vec!["gap", "kinds", "schemas", "what is lost", "shown by"], rows: rows.collect() }
+}
+
+/// Every rule by which one adapter leaves something out.
+pub fn omission_rules(entry: &Entry) -> Table {
+    let rows = entry.adapter.describe().omission_rules.iter().map(|rule| {
+        vec![
+            format!("`{}`", rule.rule),
+            format!("{:?}", rule.omission).to_lowercase(),
+            format!("`{}`", rule.record),
+            rule.pointer.map_or_else(String::new, |pointer| format!("`{pointer}`")),
+            rule.reason.to_owned(),
+        ]
+    });
+    Table { headings: vec!["rule", "omission", "record", "pointer", "why nothing is lost"], rows: rows.collect() }
+}
+
+/// The tool names of one harness and their kinds. A name that ends with `*` stands for a family.
+pub fn tools(entry: &Entry) -> Table {
+    let exact = entry.tools.names.iter().map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
+    let families = entry.tools.prefixes.iter().map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);
+    Table { headings: vec!["tool", "kind"], rows: exact.chain(families).collect() }
+}
+
+/// A claim in words: what is less than full. `partial: code.read, code.edit; none: span.link`.
+pub fn claims(coverage: &Coverage) -> String {
+    let of = |wanted: fn(Grade) -> bool| {
+        Kind::ALL.into_iter().filter(|kind| wanted(coverage.grade(*kind))).map(Kind::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let lower = [("partial", of(|grade| matches!(grade, Grade::Partial(_)))), ("none", of(|grade| grade == Grade::None))];
+    let named = lower.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(grade, kinds)| format!("{grade}: {kinds}"));
+    Some(named.collect::<Vec<_>>().join("; ")).filter(|claims| !claims.is_empty()).unwrap_or_else(|| "full".to_owned())
+}
+
+/// A requirement as a person reads it: `>=1.0.0, <=1.2.0` is `1.0.0 to 1.2.0`.
+fn versions(revision: &Revision) -> String {
+    let Some(versions) = revision.versions else { return "not recorded".to_owned() };
+    let bounds: Vec<&str> = versions.split(',').map(str::trim).collect();
+    match bounds[..] {
+        [one] if one.starts_with('=') => one.trim_start_matches('=').to_owned(),
+        [low, high] if low.starts_with(">=") && high.starts_with("<=") => format!("{} to {}", &low[2..], &high[2..]),
+        _ => versions.to_owned(),
+    }
+}
+
+fn tested(revision: &Revision) -> String {
+    match revision.tested.len() {
+        0 => "by structure".to_owned(),
+        1 => "1 version".to_owned(),
+        n => format!("{n} versions"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        Table {
+            headings: vec!["a", "long heading"],
+            rows: vec![vec!["x|y".to_owned(), "é".to_owned()], vec!["longer".to_owned(), String::new()]],
+        }
+    }
+
+    #[test]
+    fn markdown_keeps_its_columns_apart() {
+        assert_eq!(table().markdown(), "| a | long heading |\n| --- | --- |\n| x\\|y | é |\n| longer |  |\n");
+    }
+
+    #[test]
+    fn text_is_aligned_and_has_no_trailing_blanks() {
+        assert_eq!(table().text(), "a       long heading\nx|y     é\nlonger\n");
+    }
+}

@@ -1,0 +1,187 @@
+//! `engram audit`: is every string of the source accounted for?
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read, Write, stdin, stdout};
+
+use engram_adapters::open::{self, Candidate};
+use engram_core::audit::{Amount, AuditError, AuditReport, audit};
+use engram_core::error::{AdapterError, ErrorCode};
+use serde::Serialize;
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::args::Audit;
+use crate::artifact::{Artifact, Way, artifacts};
+use crate::exit::{Exit, Tally};
+use crate::pool::in_order;
+use crate::report::{Reporter, printable};
+use crate::summary::count;
+
+#[derive(Serialize)]
+struct Audited {
+    path: String,
+    adapter: &'static str,
+    #[serde(flatten)]
+    report: AuditReport,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &Audit, way: &Way, report: &Reporter) -> io::Result<Exit> {
+    let (mut tally, mut totals) = (Tally::default(), Totals::default());
+    let mut out = stdout().lock();
+    let mut printed = if args.json { Ok(()) } else { writeln!(out, "{}", Row::HEADINGS) };
+    let found = artifacts(&args.paths);
+    let work = |artifact: &Result<Artifact, AdapterError>| artifact.clone().and_then(|artifact| audited(way, &artifact));
+    let done = in_order(args.conversion.jobs, &found, work, |artifact, audited| match audited {
+        Ok(audited) => {
+            if audited.report.holds() {
+                tally.success()
+            } else {
+                tally.failure(Exit::Some)
+            }
+            totals.add(&audited.report);
+            if printed.is_ok() {
+                printed = if args.json { json(&mut out, &audited) } else { text(&mut out, &audited) };
+            }
+        }
+        Err(error) if error.code == ErrorCode::UnknownHarness && artifact.as_ref().is_ok_and(|artifact| !artifact.is_named()) => {}
+        Err(error) => {
+            report.error(&error);
+            tally.failure(error.code);
+        }
+    });
+    printed?;
+    if let Err(error) = done {
+        report.error(&error);
+        return Ok(Exit::Io);
+    }
+    if !args.json {
+        totals.print(&mut out)?;
+    }
+    out.flush()?;
+    Ok(tally.exit())
+}
+
+/// Converts one artifact and audits the tape, which is held in memory.
+fn audited(way: &Way, artifact: &Artifact) -> Result<Audited, AdapterError> {
+    let (source, _kept) = readable_twice(artifact)?;
+    let at_path = |error: AdapterError| error.path(artifact.path().to_string_lossy());
+    let opened = way.open(&source).map_err(at_path)?;
+    let descriptor = opened.entry.adapter.describe();
+    let mut tape = Vec::new();
+    let summary = opened.convert(way, &mut tape).map_err(at_path)?;
+    let tape = String::from_utf8(tape).map_err(|_| AdapterError::new(ErrorCode::AdapterDefect)).map_err(at_path)?;
+    // A log that grows meanwhile is audited as far as it was converted.
+    let content = open::file(source.path()).and_then(open::content).map_err(|error| at_path(error.into()))?.take(summary.input_bytes);
+    let report = audit(BufReader::with_capacity(256 << 10, content), &tape, descriptor).map_err(|error| at_path(refused(error)))?;
+    Ok(Audited { path: artifact.path().to_string_lossy().into_owned(), adapter: descriptor.adapter_id, report })
+}
+
+/// Standard input can be read only once, so it is kept in a file meanwhile.
+fn readable_twice(artifact: &Artifact) -> Result<(Artifact, Option<TempPath>), AdapterError> {
+    if let Artifact::File(_) = artifact {
+        return Ok((artifact.clone(), None));
+    }
+    let mut copy = NamedTempFile::new()?;
+    let bytes = io::copy(&mut stdin(), &mut copy)?;
+    let kept = copy.into_temp_path();
+    Ok((Artifact::File(Candidate { path: kept.to_path_buf(), named: true, bytes }), Some(kept)))
+}
+
+fn refused(error: AuditError) -> AdapterError {
+    match error {
+        AuditError::Io(error) => error.into(),
+        AuditError::Tape(error) => AdapterError::new(ErrorCode::AdapterDefect).expected("a tape").found(&error.to_string()),
+    }
+}
+
+fn json(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, audited)?;
+    out.write_all(b"\n")
+}
+
+fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
+    let report = &audited.report;
+    writeln!(out, "{}", Row::of(report).line(&audited.path))?;
+    for left in &report.examples {
+        let place = format!("line {}, {}, {}", left.line, left.record, left.pointer);
+        writeln!(out, "  left over: {}", printable(&format!("{place}: {}: {}", count(left.bytes, "byte"), left.excerpt)))?;
+    }
+    for difference in &report.disagreements {
+        writeln!(out, "  ledger: {}", printable(difference))?;
+    }
+    Ok(())
+}
+
+/// Bytes of content strings, by where they went.
+#[derive(Default)]
+struct Row {
+    records: u64,
+    in_tape: u64,
+    omitted: u64,
+    opaque: u64,
+    cut: u64,
+    left_over: u64,
+}
+
+impl Row {
+    const HEADINGS: &'static str = "   records  bytes in tape   omitted    opaque       cut  left over  session";
+
+    fn of(report: &AuditReport) -> Row {
+        let sum = |amounts: &BTreeMap<String, Amount>| amounts.values().map(|amount| amount.bytes).sum();
+        Row {
+            records: report.records,
+            in_tape: report.in_tape.bytes,
+            omitted: sum(&report.omitted),
+            opaque: sum(&report.opaque),
+            cut: report.cut.bytes,
+            left_over: report.left_over.bytes,
+        }
+    }
+
+    fn line(&self, name: &str) -> String {
+        let Row { records, in_tape, omitted, opaque, cut, left_over } = self;
+        let numbers = format!("{records:>10} {in_tape:>14} {omitted:>9} {opaque:>9} {cut:>9} {left_over:>10}");
+        format!("{numbers}  {}", printable(name))
+    }
+}
+
+/// Sums over many sessions.
+#[derive(Default)]
+struct Totals {
+    sessions: u64,
+    row: Row,
+    rules: BTreeMap<(&'static str, String), Amount>,
+}
+
+impl Totals {
+    fn add(&mut self, report: &AuditReport) {
+        self.sessions += 1;
+        let row = Row::of(report);
+        let sums = &mut self.row;
+        sums.records += row.records;
+        sums.in_tape += row.in_tape;
+        sums.omitted += row.omitted;
+        sums.opaque += row.opaque;
+        sums.cut += row.cut;
+        sums.left_over += row.left_over;
+        for (how, amounts) in [("omitted", &report.omitted), ("opaque", &report.opaque)] {
+            for (rule, amount) in amounts {
+                let sum = self.rules.entry((how, rule.clone())).or_default();
+                sum.strings += amount.strings;
+                sum.bytes += amount.bytes;
+            }
+        }
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}", self.row.line(&count(self.sessions, "session")))?;
+        writeln!(out, "\n   strings          bytes  rule")?;
+        for ((how, rule), amount) in &self.rules {
+            writeln!(out, "{:>10} {:>14}  {how}: {rule}", amount.strings, amount.bytes)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! Standard error: errors, warnings, notes and the progress bar, none of them in another's way.
+
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write, stderr};
+use std::path::Path;
+
+use engram_core::error::AdapterError;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::args::ErrorFormat;
+
+/// Where everything goes that is no result.
+#[derive(Debug)]
+pub struct Reporter {
+    format: ErrorFormat,
+    quiet: bool,
+    bar: ProgressBar,
+}
+
+#[derive(Serialize)]
+struct WireError<'e> {
+    #[serde(flatten)]
+    error: &'e AdapterError,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct WireUsage<'e> {
+    code: &'static str,
+    message: &'e str,
+}
+
+impl Reporter {
+    /// A reporter without a progress bar. `quiet`: errors only, as in JSON format anyway.
+    pub fn new(format: ErrorFormat, quiet: bool) -> Self {
+        Reporter { format, quiet: quiet || format == ErrorFormat::Json, bar: ProgressBar::hidden() }
+    }
+
+    /// Shows a progress bar of that many bytes, if there is someone to see it.
+    pub fn start_progress(&mut self, bytes: u64) {
+        if self.quiet || !stderr().is_terminal() {
+            return;
+        }
+        let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
+        self.bar = ProgressBar::new(bytes);
+        if let Ok(style) = style {
+            self.bar.set_style(style);
+        }
+    }
+
+    /// The bar, for readers to move.
+    pub fn bar(&self) -> &ProgressBar {
+        &self.bar
+    }
+
+    /// Takes the bar away.
+    pub fn end_progress(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Reports an error.
+    pub fn error(&self, error: &AdapterError) {
+        match self.format {
+            ErrorFormat::Text => self.line(&format!("error: {error}")),
+            ErrorFormat::Json => self.json(&WireError { error, message: error.to_string() }),
+        }
+    }
+
+    /// Reports that the command line is wrong.
+    pub fn usage(&self, message: &str) {
+        match self.format {
+            ErrorFormat::Text => self.line(&format!("error: {message}\n\nFor more information, try '--help'.")),
+            ErrorFormat::Json => self.json(&WireUsage { code: "usage", message }),
+        }
+    }
+
+    /// Says something that people want to know.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            self.line(text);
+        }
+    }
+
+    fn json(&self, value: &impl Serialize) {
+        if let Ok(json) = serde_json::to_string(value) {
+            self.line(&json);
+        }
+    }
+
+    /// Standard error may be closed: there is nobody left to tell then.
+    fn line(&self, text: &str) {
+        self.bar.suspend(|| {
+            let _ = writeln!(stderr().lock(), "{}", printable(text));
+        });
+    }
+}
+
+/// The path as a message shows it.
+pub fn shown(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
+}
+
+/// `text` without what a terminal would obey: names come from whoever wrote the files.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_command = |c: char| c.is_control() && c != '\n';
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|c| if is_command(c) { c.escape_default().to_string() } else { c.to_string() }).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_command_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\r"), "a\\u{1b}[2Jb\\r");
+        assert_eq!(printable("é\nb"), "é\nb");
+    }
+}

@@ -1,0 +1,131 @@
+//! What conversions came to, in words.
+
+use std::collections::BTreeMap;
+
+use engram_adapters::tables::claims;
+use engram_core::drive::Summary;
+use engram_core::event::Kind;
+use engram_core::ledger::Ledger;
+
+/// One session in a line: harness, events, coverage, omissions.
+pub fn session(summary: &Summary) -> String {
+    let Ledger { records, mapped, .. } = summary.ledger;
+    let events: u64 = summary.counts.iter().sum();
+    let omitted = records - mapped;
+    let parts = [
+        harness(summary),
+        format!("{} ({})", count(events, "event"), counts(&summary.counts)),
+        format!("{omitted} of {} omitted", count(records, "record")),
+        format!("coverage {}", coverage(summary)),
+    ];
+    parts.join("; ")
+}
+
+/// What a reader of the tape should not overlook, each with how many records it concerns, or none for the whole session.
+fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
+    let mut notices = Vec::new();
+    if !summary.degraded.is_empty() {
+        notices.push((format!("degraded ({}): no kind is claimed in full", summary.degraded.join(", ")), None));
+    }
+    if !summary.complete {
+        notices.push(("cut off: the tape holds what comes before".to_owned(), None));
+    }
+    for (records, what) in [(summary.ledger.unrecognized, "of unknown type"), (summary.ledger.malformed, "malformed")] {
+        if records > 0 {
+            notices.push((format!("{what}, kept as `meta unrecognized`"), Some(records)));
+        }
+    }
+    notices
+}
+
+/// The warnings of one session.
+pub fn warnings(summary: &Summary) -> Vec<String> {
+    let phrase = |(what, records): (String, Option<u64>)| match records {
+        Some(records) => format!("{} {what}", count(records, "record")),
+        None => what,
+    };
+    notices(summary).into_iter().map(phrase).collect()
+}
+
+/// Sums over many sessions.
+#[derive(Debug, Default)]
+pub struct Totals {
+    sessions: u64,
+    bytes: u64,
+    counts: [u64; Kind::ALL.len()],
+    records: u64,
+    omitted: BTreeMap<(&'static str, String, String), u64>,
+    coverage: BTreeMap<(String, String), u64>,
+    notices: BTreeMap<(String, &'static str), u64>,
+}
+
+impl Totals {
+    /// Counts a session.
+    pub fn add(&mut self, summary: &Summary) {
+        self.sessions += 1;
+        self.bytes += summary.input_bytes;
+        self.records += summary.ledger.records;
+        for (sum, events) in self.counts.iter_mut().zip(summary.counts) {
+            *sum += events;
+        }
+        for row in &summary.ledger.omitted {
+            *self.omitted.entry((summary.harness, row.record.clone(), row.rule.clone())).or_default() += row.count;
+        }
+        let schema = summary.schema.unwrap_or("unknown schema");
+        *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
+        for (what, records) in notices(summary) {
+            let noun = if records.is_some() { "records" } else { "sessions" };
+            *self.notices.entry((what, noun)).or_default() += records.unwrap_or(1);
+        }
+    }
+
+    /// How many sessions were counted.
+    pub fn sessions(&self) -> u64 {
+        self.sessions
+    }
+
+    /// The sums, in some lines.
+    pub fn lines(&self) -> Vec<String> {
+        let events: u64 = self.counts.iter().sum();
+        let omitted: u64 = self.omitted.values().sum();
+        let mut lines = vec![
+            format!("  read      {}, {}", count(self.bytes, "byte"), count(self.records, "record")),
+            format!("  events    {events}: {}", counts(&self.counts)),
+            format!("  omitted   {}", count(omitted, "record")),
+        ];
+        lines
+            .extend(self.omitted.iter().map(|((harness, record, rule), records)| format!("    {records:>8}  {harness} {record} ({rule})")));
+        lines.push("  coverage".to_owned());
+        lines.extend(self.coverage.iter().map(|((schema, grades), sessions)| format!("    {sessions:>8}  {schema}: {grades}")));
+        if !self.notices.is_empty() {
+            lines.push("  warnings".to_owned());
+            lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun} {what}")));
+        }
+        lines
+    }
+}
+
+fn harness(summary: &Summary) -> String {
+    let version = summary.version.as_deref().or(summary.schema).unwrap_or("of unknown version");
+    format!("{} {version}", summary.harness)
+}
+
+/// Events by kind, those that there are.
+fn counts(counts: &[u64; Kind::ALL.len()]) -> String {
+    let named: Vec<String> = Kind::ALL
+        .iter()
+        .zip(counts)
+        .filter(|(_, events)| **events > 0)
+        .map(|(kind, events)| format!("{events} {}", kind.as_str()))
+        .collect();
+    named.join(", ")
+}
+
+fn coverage(summary: &Summary) -> String {
+    summary.coverage.as_ref().map_or_else(|| "unknown".to_owned(), claims)
+}
+
+/// A number and its noun.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

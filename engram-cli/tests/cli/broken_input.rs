@@ -1,0 +1,140 @@
+//! Input that cannot be read as what it should be: exit codes, errors, and nothing left behind.
+
+use std::fs;
+
+use super::*;
+
+/// Standard output is empty, and the one error has this code.
+fn assert_fails(output: &Output, exit: i32, error: &str) -> Value {
+    assert_eq!(code(output), exit, "{}", stderr(output));
+    assert_eq!(output.stdout, b"", "no half-written tape");
+    let errors = json_errors(output);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0]["code"], error);
+    errors[0].clone()
+}
+
+fn ingest(path: &Path, more: &[&str]) -> Output {
+    engram().args(["ingest", "--error-format", "json", text(path)]).args(more).output().unwrap()
+}
+
+fn ingest_text(input: impl AsRef<[u8]>, more: &[&str]) -> Output {
+    let args: Vec<&str> = ["ingest", "--error-format=json", "-"].into_iter().chain(more.iter().copied()).collect();
+    run_with_input(&args, input.as_ref())
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    for args in [&["ingest"][..], &["ingest", "x", "--policy", "lax"], &["ingest", "x", "--jobs", "0"], &["brew"], &[]] {
+        let output = run(args);
+        assert_eq!((code(&output), output.stdout.len()), (2, 0), "{args:?}");
+        assert!(!output.stderr.is_empty());
+    }
+    let output = run(&["ingest", "x", "--policy", "lax", "--error-format", "json"]);
+    assert!(assert_fails(&output, 2, "usage")["message"].as_str().unwrap().contains("strict"));
+    assert_fails(&ingest_text("", &["--adapter", "none"]), 2, "unknown_adapter");
+}
+
+#[test]
+fn what_no_adapter_recognises_is_3() {
+    for input in ["", " \n\n", "hello\n", "{\"a\":1}\n", "[]"] {
+        assert_fails(&ingest_text(input, &[]), 3, "unknown_harness");
+    }
+    let output = run_with_input(&["ingest", "-"], b"hello \x1b[2J\n");
+    assert!(stderr(&output).starts_with("error: unknown_harness in -"), "{}", stderr(&output));
+    assert!(!output.stderr.contains(&0x1b), "an excerpt cannot command the terminal");
+}
+
+#[test]
+fn a_version_outside_the_matrix_is_4_or_a_warning() {
+    let newer = claude_session("a").replace("\"version\":\"2.1.329\"", "\"version\":\"999.0.0\"");
+    let error = assert_fails(&ingest_text(&newer, &["--policy", "strict"]), 4, "unknown_harness_version");
+    assert_eq!((&error["harness"], &error["version"]), (&"claude-code".into(), &"999.0.0".into()));
+    let degraded = run_with_input(&["ingest", "-"], newer.as_bytes());
+    assert_eq!(code(&degraded), 0);
+    assert!(stderr(&degraded).contains("warning: -: degraded (unknown_harness_version)"), "{}", stderr(&degraded));
+    assert_checked(&degraded.stdout);
+}
+
+#[test]
+fn malformed_truncated_and_oversized_records_are_5_or_a_warning() {
+    let good = claude_session("a");
+    let malformed = good.replacen("{\"type\":\"atis-latch\"", "{type:", 1);
+    let truncated = &good[..good.trim_end().len() - 20];
+    let limit = ["--max-record-bytes", "10000"];
+    let cases: [(&str, &[&str], &str, &str); 3] = [
+        (&malformed, &[], "malformed_record", "1 record malformed"),
+        (truncated, &[], "truncated_input", "cut off: the tape"),
+        (&good, &limit, "limit_exceeded", "of unknown type"),
+    ];
+    for (input, more, error, warning) in cases {
+        let strict: Vec<&str> = more.iter().copied().chain(["--policy", "strict"]).collect();
+        let error = assert_fails(&ingest_text(input, &strict), 5, error);
+        assert!(error["line"].is_u64(), "{error}");
+        let args: Vec<&str> = ["ingest", "-"].into_iter().chain(more.iter().copied()).collect();
+        let permissive = run_with_input(&args, input.as_bytes());
+        assert_eq!(code(&permissive), 0);
+        assert!(stderr(&permissive).contains(warning), "{warning} in {}", stderr(&permissive));
+        assert_checked(&permissive.stdout);
+    }
+}
+
+#[test]
+fn a_cut_compressed_log_is_truncated_and_a_damaged_one_malformed() {
+    let frame = zstd::encode_all(claude_session("a").as_bytes(), 0).unwrap();
+    let cut = &frame[..frame.len() - 10];
+    assert_fails(&ingest_text(cut, &["--policy", "strict"]), 5, "truncated_input");
+    let mut damaged = frame.clone();
+    for byte in &mut damaged[12..20] {
+        *byte ^= 0xff;
+    }
+    for policy in ["strict", "permissive"] {
+        assert_fails(&ingest_text(&damaged, &["--policy", policy]), 5, "malformed_record");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_6() {
+    let folder = folder_of(&[("occupied", "")]);
+    assert_fails(&ingest(&folder.path().join("missing.jsonl"), &[]), 6, "io");
+    let occupied = folder.path().join("occupied");
+    let error = assert_fails(&ingest(&claude_file(), &["--out", text(&occupied)]), 6, "io");
+    assert!(error["path"].as_str().unwrap().starts_with(text(&occupied)), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_that_fails_midway_is_6() {
+    assert_fails(&ingest(Path::new("/proc/self/mem"), &[]), 6, "io");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_read_in_a_directory_does_not_stop_the_rest() {
+    let folder = folder_of(&[("good.jsonl", &claude_session("good"))]);
+    std::os::unix::fs::symlink("self.jsonl", folder.path().join("self.jsonl")).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let output = ingest(folder.path(), &["--out", text(out.path())]);
+    assert_eq!(code(&output), 1);
+    assert_eq!(json_errors(&output)[0]["code"], "io");
+    assert_eq!(names(out.path()), ["claude-code/good.tape.jsonl"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_cannot_be_read_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder_of(&[("good.jsonl", &claude_session("good")), ("locked/1.jsonl", &claude_session("locked"))]);
+    let locked = folder.path().join("locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+    let all_powerful = fs::read_dir(&locked).is_ok();
+    let out = tempfile::tempdir().unwrap();
+    let output = ingest(folder.path(), &["--out", text(out.path())]);
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
+    if all_powerful {
+        assert_eq!((code(&output), names(out.path()).len()), (0, 2), "root reads everything");
+    } else {
+        assert_eq!((code(&output), names(out.path()).len()), (1, 1));
+        assert_eq!(json_errors(&output)[0]["code"], "io");
+    }
+}

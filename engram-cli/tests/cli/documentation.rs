@@ -1,0 +1,41 @@
+//! `docs/cli.md` shows what the binary says.
+
+use std::fs;
+
+use super::*;
+
+const BEGIN: &str = "<!-- generated: help -->\n";
+const END: &str = "<!-- end generated -->\n";
+
+fn help(args: &[&str]) -> String {
+    let output = run(args);
+    assert_eq!(code(&output), 0);
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// Rewritten with `ENGRAM_BLESS=1`.
+#[test]
+fn the_reference_is_the_help() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let document = fs::read_to_string(&path).unwrap();
+    let (before, rest) = document.split_once(BEGIN).expect("a generated part");
+    let (shown, after) = rest.split_once(END).expect("an end of the generated part");
+    let mut generated = format!("\n```text\n{}\n```\n", help(&["--help"]));
+    for command in ["ingest", "detect", "audit", "check", "adapters", "schema"] {
+        generated.push_str(&format!("\n### engram {command}\n\n```text\n{}\n```\n", help(&[command, "--help"])));
+    }
+    generated.push('\n');
+    if std::env::var_os("ENGRAM_BLESS").is_some() {
+        fs::write(&path, format!("{before}{BEGIN}{generated}{END}{after}")).unwrap();
+    } else {
+        assert_eq!(shown, generated, "docs/cli.md is stale: ENGRAM_BLESS=1 cargo test rewrites it");
+    }
+}
+
+#[test]
+fn version_and_help_are_no_errors() {
+    let version = run(&["--version"]);
+    assert_eq!((code(&version), stderr(&version)), (0, String::new()));
+    assert!(String::from_utf8(version.stdout).unwrap().starts_with("engram "));
+}

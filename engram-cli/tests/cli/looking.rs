@@ -1,0 +1,95 @@
+//! The commands that only look: detect, audit, check, adapters.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn detect_names_harness_version_schema_support_and_evidence() {
+    let output = run(&["detect", "--json", text(&claude_file())]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let finding: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(finding["path"], text(&claude_file()));
+    assert_eq!((&finding["harness"], &finding["adapter"]), (&"claude-code".into(), &"claude-code".into()));
+    assert_eq!((&finding["version"], &finding["support"]), (&"2.1.329".into(), &"tested".into()));
+    assert_eq!(finding["session_id"], CLAUDE_ID);
+    assert!(finding["schema"].is_string() && !finding["evidence"].as_array().unwrap().is_empty(), "{finding}");
+
+    let lines = String::from_utf8(run(&["detect", text(&claude_file())]).stdout).unwrap();
+    assert_eq!(lines.lines().count(), 1);
+    assert!(lines.contains("claude-code 2.1.329") && lines.contains("tested") && lines.contains("evidence"), "{lines}");
+}
+
+#[test]
+fn detect_searches_directories_and_fails_for_files_that_are_no_sessions() {
+    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("b")), ("x.json", "{}")]);
+    let output = run(&["detect", text(folder.path())]);
+    assert_eq!((code(&output), String::from_utf8(output.stdout).unwrap().lines().count()), (0, 2));
+    assert_eq!(code(&run(&["detect", text(&folder.path().join("x.json"))])), 3);
+    assert_eq!(code(&run(&["detect", text(folder.path()), text(&folder.path().join("x.json"))])), 1);
+}
+
+#[test]
+fn adapters_are_listed_for_people_machines_and_documents() {
+    let json: Value = serde_json::from_slice(&run(&["adapters", "--json"]).stdout).unwrap();
+    let ids: Vec<&str> = json.as_array().unwrap().iter().map(|adapter| adapter["adapter_id"].as_str().unwrap()).collect();
+    assert!(ids.contains(&"claude-code") && ids.contains(&"codex"));
+    let (people, documents) = (run(&["adapters"]).stdout, run(&["adapters", "--markdown"]).stdout);
+    for id in ids {
+        assert!(String::from_utf8_lossy(&people).contains(id));
+        assert!(String::from_utf8_lossy(&documents).contains(&format!("| {id} |")));
+    }
+}
+
+#[test]
+fn check_finds_what_is_wrong_and_where() {
+    let tape = String::from_utf8(run(&["ingest", text(&claude_file())]).stdout).unwrap();
+    let folder = folder_of(&[("good.tape.jsonl", &tape), ("bad.tape.jsonl", &tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1))]);
+    let (good, bad) = (folder.path().join("good.tape.jsonl"), folder.path().join("bad.tape.jsonl"));
+    assert_eq!(code(&run(&["check", text(&good)])), 0);
+    let output = run(&["check", text(&good), text(&bad)]);
+    assert_eq!(code(&output), 1);
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert!(found.lines().all(|line| line.starts_with(&format!("{}:", text(&bad)))), "{found}");
+    assert!(found.contains(&format!("{}:4: seq", text(&bad))), "{found}");
+}
+
+#[test]
+fn check_reads_compressed_tapes_and_reports_what_it_cannot_read() {
+    let tape = run(&["ingest", "--zstd", text(&claude_file())]).stdout;
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, cut) = (folder.path().join("whole.zst"), folder.path().join("cut.zst"));
+    fs::write(&whole, &tape).unwrap();
+    fs::write(&cut, &tape[..tape.len() / 2]).unwrap();
+    assert_eq!(code(&run(&["check", text(&whole)])), 0);
+    assert_eq!(code(&run(&["check", text(&cut)])), 5);
+    assert_eq!(code(&run(&["check", text(&folder.path().join("missing"))])), 6);
+}
+
+#[test]
+fn audit_accounts_for_every_string() {
+    let output = run(&["audit", text(&fixture(CLAUDE)), text(&fixture(CODEX))]);
+    let table = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(code(&output), 0, "{table}{}", stderr(&output));
+    assert!(table.contains(text(&claude_file())) && table.contains("2 sessions") && table.contains("omitted: "), "{table}");
+}
+
+#[test]
+fn audit_finds_text_that_no_rule_omits() {
+    let more =
+        claude_session("a").replacen("\"isSidechain\":false", "\"isSidechain\":false,\"surprise\":\"a text of which no rule knows\"", 1);
+    let output = run_with_input(&["audit", "--json", "-"], more.as_bytes());
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&found["path"], &found["adapter"]), (&"-".into(), &"claude-code".into()));
+    assert_eq!(found["left_over"]["strings"], 1);
+    assert_eq!(found["examples"][0]["pointer"], "/surprise");
+    let table = String::from_utf8(run_with_input(&["audit", "-"], more.as_bytes()).stdout).unwrap();
+    assert!(table.contains("left over: ") && table.contains("/surprise") && table.contains("a text of which no rule knows"), "{table}");
+}
+
+#[test]
+fn audit_fails_like_a_conversion() {
+    assert_eq!(code(&run(&["audit", "/nowhere/at/all.jsonl"])), 6);
+    assert_eq!(code(&run_with_input(&["audit", "-"], b"hello\n")), 3);
+}

@@ -1,0 +1,128 @@
+//! The command as a person or a script meets it: the real binary, its output, its files and its exit codes.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+mod broken_input;
+mod documentation;
+mod looking;
+mod many_sessions;
+mod one_session;
+
+/// The binary, far from any terminal.
+fn engram() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_engram"));
+    command.env_remove("COLUMNS").stdin(Stdio::null());
+    command
+}
+
+/// Runs the binary with these arguments.
+fn run(args: &[&str]) -> Output {
+    engram().args(args).output().unwrap()
+}
+
+/// Runs the binary with these arguments and this standard input.
+fn run_with_input(args: &[&str], input: &[u8]) -> Output {
+    let mut child = engram().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let feeder = std::thread::spawn(move || {
+        // The command may stop reading early.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    output
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Standard error as the JSON objects that it must consist of.
+fn json_errors(output: &Output) -> Vec<Value> {
+    stderr(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The folder of a fixture: `<harness>/<version>/<scenario>`.
+fn fixture(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name).join("session");
+    assert!(folder.is_dir(), "no fixture {name}");
+    folder
+}
+
+/// The one file of a folder whose name has this ending.
+fn only_file(folder: &Path, ending: &str) -> PathBuf {
+    let mut files: Vec<PathBuf> = files(folder).into_iter().filter(|path| text(path).ends_with(ending)).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files.remove(0)
+}
+
+/// Every file below a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { open.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The names of all files below a folder, relative to it, in order.
+fn names(folder: &Path) -> Vec<String> {
+    files(folder).iter().map(|path| text(path.strip_prefix(folder).unwrap()).replace('\\', "/")).collect()
+}
+
+const CLAUDE: &str = "claude-code/2.1.329/b_edit";
+const CODEX: &str = "codex/0.169.0/main";
+/// The session id of [`CLAUDE`].
+const CLAUDE_ID: &str = "08a7d153-dbf5-4299-99e0-7e71fab11f9f";
+
+fn claude_file() -> PathBuf {
+    only_file(&fixture(CLAUDE), ".jsonl")
+}
+
+/// The Claude Code session with another id.
+fn claude_session(id: &str) -> String {
+    let id = serde_json::to_string(id).unwrap();
+    fs::read_to_string(claude_file()).unwrap().replace(CLAUDE_ID, id.trim_matches('"'))
+}
+
+/// A folder with these files.
+fn folder_of(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+/// Asserts that `tape` keeps every rule of the format, as `engram check` sees it.
+fn assert_checked(tape: &[u8]) {
+    let checked = run_with_input(&["check", "-"], tape);
+    assert_eq!(code(&checked), 0, "{}", String::from_utf8_lossy(&checked.stdout));
+}
+
+/// Asserts that two outputs are one tape, without printing either.
+fn assert_same(one: &[u8], other: &[u8]) {
+    assert!(!one.is_empty() && one == other, "{} bytes and {} bytes differ", one.len(), other.len());
+}

@@ -1,0 +1,252 @@
+//! The audit: the accounting law of the spec (section 4), checked from the source's side without the adapter's help.
+//!
+//! The source's JSON is walked; every content string must stand in the tape, or lie in a record or field that a rule of the
+//! descriptor omits. What is left over was lost. The source streams; of the tape, eight bytes a string are kept beside it.
+
+mod record;
+mod report;
+mod rules;
+mod tape_index;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+
+use memchr::memmem;
+
+use crate::descriptor::AdapterDescriptor;
+use crate::drive::first_value;
+use crate::error::excerpt;
+use crate::hash::Hash;
+use crate::tape::TapeError;
+use crate::text::Text;
+use record::Record;
+pub use report::{Amount, AuditReport, LeftOver};
+use tape_index::{RecordKey, TapeIndex, document_record};
+use walk::Walk;
+
+/// The name under which records over a limit are accounted for.
+const LIMIT: &str = "limit_exceeded";
+/// The most disagreements that a report lists.
+const MAX_DISAGREEMENTS: usize = 50;
+/// How many times a broken line may be read in search of the next record.
+const RESYNC_PASSES: usize = 32;
+
+/// Why an audit could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// The source could not be read.
+    #[error("the source could not be read: {0}")]
+    Io(#[from] io::Error),
+    /// The tape is none.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
+}
+
+/// Audits a tape against the artifact that it was made from.
+///
+/// # Errors
+/// When the source cannot be read, or the tape is none. What the audit finds is in the report.
+pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -> Result<AuditReport, AuditError> {
+    let index = TapeIndex::of(tape)?;
+    let mut audit = Audit { index: &index, descriptor, report: AuditReport::default(), eventless: BTreeMap::new(), is_broken: false };
+    if index.is_of_document() {
+        audit.document(source)?;
+    } else {
+        audit.lines(source)?;
+        audit.count();
+    }
+    audit.rows();
+    Ok(audit.report)
+}
+
+struct Audit<'a> {
+    index: &'a TapeIndex<'a>,
+    descriptor: &'a AdapterDescriptor,
+    report: AuditReport,
+    /// Records that gave no event, by type.
+    eventless: BTreeMap<String, u64>,
+    /// A line held something other than JSON values: which records it holds only the adapter knows.
+    is_broken: bool,
+}
+
+impl Audit<'_> {
+    fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
+        let (mut bytes, mut number) = (Vec::new(), 0);
+        while source.read_until(b'\n', &mut bytes)? > 0 {
+            number += 1;
+            let (line, terminated) = bytes.strip_suffix(b"\n").map_or((&bytes[..], false), |line| (line, true));
+            let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+            self.line(line, number, terminated);
+            bytes.clear();
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, bytes: &[u8], number: u64, terminated: bool) {
+        if self.is_hashed(bytes, (number, 0)) {
+            return;
+        }
+        let may_be_cut = !terminated && !self.index.complete;
+        let text = match str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) if may_be_cut && error.error_len().is_none() => return self.report.cut.add(bytes.len()),
+            Err(_) => return self.fragment(&String::from_utf8_lossy(bytes), (number, 0), false),
+        };
+        let (mut rest, mut part, mut is_broken) = (text, 0, false);
+        while !rest.trim_ascii().is_empty() {
+            let end = match first_value(rest) {
+                Ok(end) => {
+                    self.value(&rest[..end], (number, part), is_broken);
+                    end
+                }
+                Err(ends_early) => {
+                    let stands = self.index.has(Text::Plain(rest));
+                    let next = if stands { None } else { resync(rest) };
+                    if ends_early && may_be_cut && !stands && (next.is_none() || self.index.lines_on(number).is_empty()) {
+                        return self.report.cut.add(rest.len());
+                    }
+                    let end = next.unwrap_or(rest.len());
+                    is_broken = next.is_some() || part > 0;
+                    self.fragment(&rest[..end], (number, part), is_broken);
+                    end
+                }
+            };
+            rest = &rest[end..];
+            part += 1;
+        }
+    }
+
+    /// One JSON value that is a record.
+    fn value(&mut self, text: &str, key: RecordKey, is_broken: bool) {
+        if key.1 > 0 && self.is_hashed(text.as_bytes(), key) {
+            return;
+        }
+        self.report.records += 1;
+        // On a broken line the adapter may count the values otherwise.
+        let lines = if is_broken { self.index.lines_on(key.0) } else { self.index.lines_of(key).to_vec() };
+        let record = Record::new(self.index, self.descriptor, key.0, text, lines);
+        if !record.has_events() {
+            if !record.is_omitted() {
+                self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(&record.kind)));
+            }
+            *self.eventless.entry(record.kind.clone()).or_default() += 1;
+        }
+        let mut walk = Walk::of_json(text);
+        while let Some(token) = walk.next_string() {
+            record.judge(&token, walk.levels(), walk.levels(), &mut self.report);
+        }
+    }
+
+    /// Text that is no JSON value: it stands as it is, or what can be read of it does.
+    fn fragment(&mut self, text: &str, key: RecordKey, shares_line: bool) {
+        self.report.records += 1;
+        self.is_broken |= shares_line;
+        if self.index.has(Text::Plain(text)) {
+            return self.report.in_tape.add(text.len());
+        }
+        self.is_broken = true;
+        let record = Record::new(self.index, self.descriptor, key.0, text, self.index.lines_on(key.0));
+        let mut walk = Walk::of_fragment(text);
+        let mut is_empty = true;
+        while let Some(token) = walk.next_string() {
+            is_empty = false;
+            record.judge(&token, walk.levels(), walk.levels(), &mut self.report);
+        }
+        if is_empty {
+            record.leave(text, text.len(), String::new(), &mut self.report);
+        }
+    }
+
+    /// A record over a limit, which the tape has by its size and hash.
+    fn is_hashed(&mut self, bytes: &[u8], key: RecordKey) -> bool {
+        let is_hashed = self.index.hash_of(key).is_some_and(|hash| hash == Hash::of_bytes(bytes).to_string());
+        if is_hashed {
+            self.report.records += 1;
+            self.report.omitted.entry(LIMIT.to_owned()).or_default().add(bytes.len());
+        }
+        is_hashed
+    }
+
+    fn document(&mut self, mut source: impl BufRead) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        source.read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+        let end = first_value(&text).unwrap_or(text.len());
+        self.report.records = self.index.records;
+        let mut walk = if end < text.len() || first_value(&text).is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(&text) };
+        let mut current: Option<(String, Record<'_>)> = None;
+        while let Some(token) = walk.next_string() {
+            let levels = walk.levels();
+            let place = walk::pointer(levels);
+            let own = document_record(&place);
+            let depth = own.matches('/').count();
+            if current.as_ref().is_none_or(|(known, _)| known != own) {
+                let lines = self.index.lines_under(own).to_vec();
+                let text = levels.get(depth).filter(|_| depth > 0).map_or("", |level| &text[level.start..end]);
+                current = Some((own.to_owned(), Record::new(self.index, self.descriptor, 0, text, lines)));
+            }
+            if let Some((_, record)) = &current {
+                record.judge(&token, levels, &levels[depth..], &mut self.report);
+            }
+        }
+        if !text[end..].trim_ascii().is_empty() {
+            self.fragment(&text[end..], (0, 0), true);
+        }
+        Ok(())
+    }
+
+    /// The ledger's numbers against the source's.
+    fn count(&mut self) {
+        if self.is_broken {
+            return;
+        }
+        if self.report.records != self.index.records {
+            self.disagree(format!("the source has {} records, the ledger {}", self.report.records, self.index.records));
+        }
+        let mut listed = BTreeMap::new();
+        for row in &self.index.omitted {
+            if self.descriptor.rule(&row.rule).is_some_and(rules::is_record_rule) {
+                *listed.entry(row.record.clone()).or_default() += row.count;
+            }
+        }
+        let types: Vec<String> = listed.keys().chain(self.eventless.keys()).cloned().collect();
+        for record in types {
+            let (says, is) = (listed.remove(&record).unwrap_or(0), self.eventless.remove(&record).unwrap_or(0));
+            if says != is {
+                self.disagree(format!("{is} records of type `{}` gave no event, the ledger omits {says}", excerpt(&record)));
+            }
+        }
+    }
+
+    /// Every row of `omitted` against the rules.
+    fn rows(&mut self) {
+        for row in &self.index.omitted {
+            let is_adapters = !matches!(row.rule.as_str(), "unrecognized" | "malformed");
+            let named = rules::record_rules(self.descriptor, &row.record).any(|rule| rule.rule == row.rule);
+            if is_adapters && !named {
+                self.disagree(format!("the ledger omits `{}` by `{}`, which is no rule for it", excerpt(&row.record), excerpt(&row.rule)));
+            }
+        }
+    }
+
+    fn disagree(&mut self, what: String) {
+        if self.report.disagreements.len() < MAX_DISAGREEMENTS {
+            self.report.disagreements.push(what);
+        }
+    }
+}
+
+/// Where whole JSON values begin again and go on to the end of the line.
+fn resync(text: &str) -> Option<usize> {
+    let mut budget = RESYNC_PASSES.saturating_mul(text.len());
+    for at in memmem::find_iter(text.as_bytes(), b"{\"").filter(|at| *at > 0) {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&serde_json::value::RawValue>();
+        match values.find_map(Result::err) {
+            None => return Some(at),
+            // A line has no line ends in it, so the column says how much was read.
+            Some(error) => budget = budget.checked_sub(error.column())?,
+        }
+    }
+    None
+}

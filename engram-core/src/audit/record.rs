@@ -1,0 +1,136 @@
+//! One record against the law: each of its content strings stands in the tape, or a rule says why not.
+
+use std::cell::LazyCell;
+
+use serde::de::IgnoredAny;
+
+use super::report::{AuditReport, LeftOver};
+use super::rules::{field_rule, record_rules, record_type};
+use super::tape_index::TapeIndex;
+use super::walk::{Level, Walk, pointer};
+use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
+use crate::error::excerpt;
+use crate::text::{Text, push_json};
+
+/// The most examples of left-over text that a report gives.
+const MAX_EXAMPLES: usize = 50;
+/// How deep JSON inside strings inside JSON is looked into.
+const MAX_EMBEDDED: usize = 4;
+/// Longer strings are content, whatever they hold.
+const WORD_BYTES: usize = 64;
+
+/// What is known of the record that a string lies in.
+pub(super) struct Record<'r> {
+    index: &'r TapeIndex<'r>,
+    descriptor: &'r AdapterDescriptor,
+    line: u64,
+    /// Its type.
+    pub kind: String,
+    /// The lines of the tape that it gave.
+    lines: Vec<&'r str>,
+    /// The strings in those lines, line ends normalised.
+    tape_strings: LazyCell<Vec<String>, Box<dyn FnOnce() -> Vec<String> + 'r>>,
+    /// The rule that omits it, if it gave no event.
+    omitted_by: Option<&'r OmissionRule>,
+}
+
+impl<'r> Record<'r> {
+    pub fn new(index: &'r TapeIndex<'r>, descriptor: &'r AdapterDescriptor, line: u64, text: &str, lines: Vec<&'r str>) -> Self {
+        let kind = record_type(descriptor, text);
+        let omitted_by = if lines.is_empty() { record_rules(descriptor, &kind).next() } else { None };
+        let of_tape = lines.clone();
+        let tape_strings = LazyCell::new(Box::new(move || decoded_strings(&of_tape)) as Box<dyn FnOnce() -> Vec<String> + 'r>);
+        Record { index, descriptor, line, kind, lines, tape_strings, omitted_by }
+    }
+
+    /// True when it gave an event.
+    pub fn has_events(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// True when a rule omits records of its type.
+    pub fn is_omitted(&self) -> bool {
+        self.omitted_by.is_some()
+    }
+
+    /// Judges one string. `levels` lead to it from the artifact's root, `own` from the record's.
+    pub fn judge(&self, token: &str, levels: &[Level<'_>], own: &[Level<'_>], report: &mut AuditReport) {
+        let text = Text::Token(token);
+        if !is_content(text) {
+            return;
+        }
+        let bytes = token.len() - 2;
+        if self.index.has(text) {
+            return report.in_tape.add(bytes);
+        }
+        let rule = self.omitted_by.or_else(|| field_rule(self.descriptor, &self.kind, own)).or_else(|| {
+            let of_root = own.len() != levels.len();
+            of_root.then(|| field_rule(self.descriptor, "", levels)).flatten()
+        });
+        if let Some(rule) = rule {
+            let by_rule = if rule.omission == Omission::Opaque { &mut report.opaque } else { &mut report.omitted };
+            return by_rule.entry(rule.rule.to_owned()).or_default().add(bytes);
+        }
+        if self.stands(text, 0) {
+            return report.in_tape.add(bytes);
+        }
+        self.leave(&text.decode_lossy(), bytes, pointer(levels), report);
+    }
+
+    /// Reports text that nothing accounts for.
+    pub fn leave(&self, text: &str, bytes: usize, pointer: String, report: &mut AuditReport) {
+        report.left_over.add(bytes);
+        if report.examples.len() < MAX_EXAMPLES {
+            let (record, excerpt) = (self.kind.clone(), excerpt(text));
+            report.examples.push(LeftOver { line: self.line, record, pointer, bytes: bytes as u64, excerpt });
+        }
+    }
+
+    /// True when the text is part of a text that this record gave, or JSON whose parts all are.
+    fn stands(&self, text: Text<'_>, depth: usize) -> bool {
+        let text = normalised(text);
+        self.tape_strings.iter().any(|string| string.contains(text.as_str())) || (depth < MAX_EMBEDDED && self.parts_stand(&text, depth))
+    }
+
+    fn parts_stand(&self, json: &str, depth: usize) -> bool {
+        if !json.trim_ascii_start().starts_with(['{', '[']) || serde_json::from_str::<IgnoredAny>(json).is_err() {
+            return false;
+        }
+        let mut compact = String::new();
+        if push_json(&mut compact, json, usize::MAX).is_ok() && self.lines.iter().any(|line| line.contains(&compact)) {
+            return true;
+        }
+        let (mut walk, mut parts) = (Walk::of_json(json), 0);
+        while let Some(token) = walk.next_string() {
+            let text = Text::Token(&token);
+            if is_content(text) {
+                parts += 1;
+                if !self.index.has(text) && !self.stands(text, depth + 1) {
+                    return false;
+                }
+            }
+        }
+        parts > 0
+    }
+}
+
+/// A string value that holds white space or is longer than [`WORD_BYTES`]; shorter words are identifiers and flags.
+fn is_content(text: Text<'_>) -> bool {
+    let text = text.decode_lossy();
+    text.len() > WORD_BYTES || text.contains(char::is_whitespace)
+}
+
+fn decoded_strings(lines: &[&str]) -> Vec<String> {
+    let mut strings = Vec::new();
+    for line in lines {
+        let mut walk = Walk::of_json(line);
+        while let Some(token) = walk.next_string() {
+            strings.push(normalised(Text::Token(&token)));
+        }
+    }
+    strings
+}
+
+fn normalised(text: Text<'_>) -> String {
+    text.decode_lossy().replace("\r\n", "\n")
+}

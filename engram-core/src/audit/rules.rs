@@ -1,0 +1,109 @@
+//! Which omission rule a record or a field falls under, from the descriptor alone.
+
+use super::walk::{Level, Step, Walk};
+use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
+use crate::text::Text;
+
+/// The type of a record: the strings at the places that the descriptor names, joined with `/`.
+pub(super) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
+    let mut parts: Vec<Option<String>> = vec![None; descriptor.record_type.len()];
+    let mut walk = Walk::of_fragment(record);
+    while let Some(token) = walk.next_string() {
+        for (place, part) in descriptor.record_type.iter().zip(&mut parts) {
+            if part.is_none() && pointer_matches(place, walk.levels()) {
+                *part = Some(Text::Token(&token).decode_lossy().into_owned());
+            }
+        }
+        if parts.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    parts.into_iter().flatten().collect::<Vec<_>>().join("/")
+}
+
+/// The rules that omit whole records of this type.
+pub(super) fn record_rules<'d>(descriptor: &'d AdapterDescriptor, record: &str) -> impl Iterator<Item = &'d OmissionRule> {
+    descriptor.omission_rules.iter().filter(move |rule| is_record_rule(rule) && type_matches(rule.record, record))
+}
+
+/// True for rules that omit whole records.
+pub(super) fn is_record_rule(rule: &OmissionRule) -> bool {
+    matches!(rule.omission, Omission::Duplicate | Omission::Bookkeeping)
+}
+
+/// The first rule that omits the field at this place of a record of this type.
+pub(super) fn field_rule<'d>(descriptor: &'d AdapterDescriptor, record: &str, levels: &[Level<'_>]) -> Option<&'d OmissionRule> {
+    descriptor.omission_rules.iter().find(|rule| {
+        !is_record_rule(rule) && type_matches(rule.record, record) && rule.pointer.is_some_and(|pointer| pointer_matches(pointer, levels))
+    })
+}
+
+/// `*` matches any run of characters.
+pub(super) fn type_matches(pattern: &str, record: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| record.strip_prefix(first)) else {
+        return false;
+    };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// `*` matches one segment, a last `**` any rest.
+fn pointer_matches(pattern: &str, levels: &[Level<'_>]) -> bool {
+    let mut levels = levels.iter();
+    let mut segments = pattern.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        if segment == "**" && segments.peek().is_none() {
+            return true;
+        }
+        if !levels.next().is_some_and(|level| segment == "*" || segment_is(segment, level.step)) {
+            return false;
+        }
+    }
+    levels.next().is_none()
+}
+
+fn segment_is(segment: &str, step: Step<'_>) -> bool {
+    match step {
+        Step::NoKey => false,
+        Step::Item(index) => segment.parse() == Ok(index),
+        Step::Key(key) if segment.contains('~') => Text::Token(key).is(&segment.replace("~1", "/").replace("~0", "~")),
+        Step::Key(key) => Text::Token(key).is(segment),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_patterns() {
+        for (pattern, record) in [("a", "a"), ("*", ""), ("*", "x/y"), ("a/*", "a/b"), ("*/b", "a/b"), ("a*c*e", "abcde"), ("a**", "a")] {
+            assert!(type_matches(pattern, record), "{pattern} {record}");
+        }
+        for (pattern, record) in [("a", "ab"), ("a/*", "a"), ("*b", "bc"), ("a*a", "a"), ("", "a")] {
+            assert!(!type_matches(pattern, record), "{pattern} {record}");
+        }
+    }
+
+    #[test]
+    fn pointer_patterns() {
+        let mut walk = Walk::of_json(r#"{"a/b":[{"c":{"d":"x"}}]}"#);
+        walk.next_string();
+        for pattern in ["/a~1b/0/c/d", "/a~1b/*/c/d", "/*/*/*/*", "/a~1b/**", "/**", "/a~1b/0/c/d/**"] {
+            assert!(pointer_matches(pattern, walk.levels()), "{pattern}");
+        }
+        for pattern in ["", "/a~1b", "/a~1b/1/c/d", "/*/*/*", "/*/*/*/*/*", "/**/d"] {
+            assert!(!pointer_matches(pattern, walk.levels()), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a tape holds, for looking up what a source says.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hasher};
+
+use serde_json::value::RawValue;
+
+use super::walk::Walk;
+use crate::event::Kind;
+use crate::tape::{Members, TapeError, TapeEvent, events};
+use crate::text::{Text, push_text};
+
+/// A record of a line format: physical line, and index on that line.
+pub(super) type RecordKey = (u64, u64);
+
+/// One row of the ledger's `omitted`.
+pub(super) struct OmittedRow {
+    pub record: String,
+    pub rule: String,
+    pub count: u64,
+}
+
+/// A tape as the audit asks for it.
+#[derive(Default)]
+pub(super) struct TapeIndex<'t> {
+    /// Every string value of the tape, as eight bytes.
+    strings: HashSet<u64>,
+    /// The lines of the tape whose events come from a record of a line format.
+    by_record: HashMap<RecordKey, Vec<&'t str>>,
+    /// The same for documents, whose records are items of a list.
+    by_pointer: HashMap<String, Vec<&'t str>>,
+    /// Records that are on the tape by size and hash only.
+    hashed: HashMap<RecordKey, &'t str>,
+    pub records: u64,
+    pub omitted: Vec<OmittedRow>,
+    pub complete: bool,
+}
+
+impl<'t> TapeIndex<'t> {
+    pub fn of(tape: &'t str) -> Result<Self, TapeError> {
+        let mut index = TapeIndex { complete: true, ..TapeIndex::default() };
+        for (event, line) in events(tape).zip(tape.split_inclusive('\n')) {
+            let event = event?;
+            let mut walk = Walk::of_json(line);
+            while let Some(token) = walk.next_string() {
+                index.strings.insert(key(&token));
+            }
+            index.place(&event, line);
+            if event.label() == Some("tape.stop") {
+                index.stop(&event.fields);
+            }
+        }
+        Ok(index)
+    }
+
+    /// Remembers where an event comes from. A revision is of the artifact, not of the record at which it shows.
+    fn place(&mut self, event: &TapeEvent<'t>, line: &'t str) {
+        let Some(origin) = event.origin.filter(|_| event.label() != Some("revision")) else {
+            return;
+        };
+        let Some(number) = origin.line else {
+            let pointer = origin.pointer.map(|pointer| pointer.decode_lossy().into_owned()).unwrap_or_default();
+            return self.by_pointer.entry(document_record(&pointer).to_owned()).or_default().push(line);
+        };
+        self.by_record.entry((number, origin.part)).or_default().push(line);
+        if event.kind == Kind::Meta
+            && event.label() == Some("unrecognized")
+            && let Some(hash) = event.fields.word("hash")
+        {
+            self.hashed.insert((number, origin.part), hash);
+        }
+    }
+
+    fn stop(&mut self, stop: &Members<'_>) {
+        let ledger = stop.object("ledger").unwrap_or_default();
+        self.records = ledger.count("records").unwrap_or_default();
+        self.complete = stop.get("complete").is_none_or(|raw| raw.get() == "true");
+        let rows = ledger.get("omitted").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+        self.omitted = rows.unwrap_or_default().iter().filter_map(|row| omitted_row(row)).collect();
+    }
+
+    /// True when the text stands in the tape as it is.
+    pub fn has(&self, text: Text<'_>) -> bool {
+        self.strings.contains(&key(&canonical(text)))
+    }
+
+    /// True when the events of this tape name places in a document.
+    pub fn is_of_document(&self) -> bool {
+        !self.by_pointer.is_empty() && self.by_record.is_empty()
+    }
+
+    /// The lines of the tape that come from a record.
+    pub fn lines_of(&self, record: RecordKey) -> &[&'t str] {
+        self.by_record.get(&record).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lines of the tape that come from a record of a document.
+    pub fn lines_under(&self, record: &str) -> &[&'t str] {
+        self.by_pointer.get(record).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lines of the tape that come from anywhere on a line.
+    pub fn lines_on(&self, number: u64) -> Vec<&'t str> {
+        (0..).map_while(|part| self.by_record.get(&(number, part))).flatten().copied().collect()
+    }
+
+    /// The hash that stands in the tape for a record over a limit.
+    pub fn hash_of(&self, record: RecordKey) -> Option<&'t str> {
+        self.hashed.get(&record).copied()
+    }
+}
+
+/// The record that a place in a document belongs to: the outermost item of a list on the way there, or what is beside all lists.
+pub(super) fn document_record(pointer: &str) -> &str {
+    let mut end = 0;
+    for segment in pointer.split('/').skip(1) {
+        end += 1 + segment.len();
+        if !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit()) {
+            return &pointer[..end];
+        }
+    }
+    ""
+}
+
+fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
+    let row = Members::of(row.get()).ok()?;
+    let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
+    Some(OmittedRow { record: text("type")?, rule: text("rule")?, count: row.count("count")? })
+}
+
+/// The canonical token of a text, borrowed where it already is.
+fn canonical(text: Text<'_>) -> Cow<'_, str> {
+    match text {
+        Text::Token(token) if !token.contains('\\') => Cow::Borrowed(token),
+        text => {
+            let mut out = String::new();
+            push_text(&mut out, text);
+            Cow::Owned(out)
+        }
+    }
+}
+
+fn key(token: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(token.as_bytes());
+    hasher.finish()
+}

@@ -1,0 +1,285 @@
+//! What the lines of a tape say together: order, parents, sums and claims.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use serde_json::value::RawValue;
+
+use super::line::Checked;
+use super::{Finding, Rule};
+use crate::emit::NO_TIME;
+use crate::event::Kind;
+use crate::ledger::{Ledger, Omitted};
+use crate::tape::Members;
+
+/// What is known of the tape up to a line.
+#[derive(Default)]
+pub(super) struct Flow {
+    next_seq: u64,
+    counts: [u64; 8],
+    /// A time other than that of `absent` has been seen.
+    timed: bool,
+    family: Option<String>,
+    strict: bool,
+    claims_none: [bool; 8],
+    /// Every `tool.call` so far: its `seq`, and the key of its `call_id`.
+    calls: HashMap<u64, Option<u64>>,
+    call_ids: HashSet<u64>,
+    hasher: RandomState,
+    stopped: bool,
+}
+
+impl Flow {
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+        let members = &event.members;
+        self.order(event, found);
+        self.time(event, found);
+        self.claim(event, found);
+        self.parent(event, found);
+        self.origin(members, found);
+        match event.kind {
+            Kind::MsgIn => content(members, &["text", "attachments"], found),
+            Kind::MsgOut => message_out(members, found),
+            Kind::CodeRead => read_span(members, found),
+            Kind::CodeEdit => edit_spans(members, found),
+            Kind::Meta if event.label == Some("unrecognized") => self.unrecognized(members, found),
+            Kind::Meta if event.label == Some("tape.stop") => self.stop(members, found),
+            _ => {}
+        }
+    }
+
+    /// The tape is over.
+    pub fn end(&self, found: &mut Vec<Finding>) {
+        if self.counts == [0; 8] {
+            found.push(Finding::new(Rule::Start, "the tape has no events"));
+        }
+        if !self.stopped {
+            found.push(Finding::new(Rule::Stop, "the tape does not end with `tape.stop`"));
+        }
+    }
+
+    fn order(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+        let is_start = event.label == Some("tape.start");
+        if is_start != (self.counts == [0; 8]) {
+            let what = if is_start { "`tape.start` comes again" } else { "the first event is not `tape.start`" };
+            found.push(Finding::new(Rule::Start, what));
+        }
+        if self.stopped {
+            found.push(Finding::new(Rule::Stop, "an event after `tape.stop`"));
+        }
+        self.stopped |= event.label == Some("tape.stop");
+        if let Some(seq) = event.members.count("seq") {
+            if seq != self.next_seq {
+                found.push(Finding::new(Rule::Seq, format!("{seq} where {} was expected", self.next_seq)));
+            }
+            self.next_seq = seq.saturating_add(1);
+        }
+        self.counts[event.kind as usize] += 1;
+        let harness = event.members.object("source").and_then(|source| source.word("harness"));
+        if is_start {
+            self.start(&event.members);
+        }
+        if harness != self.family.as_deref() {
+            found.push(Finding::quoting(Rule::Source, "source.harness", harness.unwrap_or("absent")));
+        }
+    }
+
+    fn start(&mut self, members: &Members<'_>) {
+        self.family = members.object("harness").and_then(|harness| harness.word("family").map(str::to_owned));
+        self.strict = members.word("policy") == Some("strict");
+    }
+
+    fn time(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+        let (t, basis) = (event.members.word("t"), event.members.word("t_basis"));
+        match basis {
+            Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(Rule::TimeBasis, "an absent time", t.unwrap_or("absent"))),
+            Some("absent") if self.timed => found.push(Finding::new(Rule::TimeBasis, "absent, though an earlier event has a time")),
+            Some("absent") => {}
+            Some(_) if !self.timed && event.label != Some("tape.start") => {
+                found.push(Finding::new(Rule::TimeBasis, "inherited, though no earlier event has a time"))
+            }
+            None if is_own(event) => found.push(Finding::new(Rule::TimeBasis, "an event that comes from no record has a time of its own")),
+            _ => self.timed = true,
+        }
+    }
+
+    /// Coverage as it holds from `tape.start` or a `revision` on, and kinds against it.
+    fn claim(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+        if !matches!(event.label, Some("tape.start" | "revision")) {
+            let is_claimed = !matches!(event.label, Some("tape.stop" | "unrecognized"));
+            if self.claims_none[event.kind as usize] && is_claimed {
+                found.push(Finding::quoting(Rule::Coverage, "claimed as none", event.kind.as_str()));
+            }
+            return;
+        }
+        let coverage = event.members.object("coverage").unwrap_or_default();
+        self.claims_none = Kind::ALL.map(|kind| coverage.word(kind.as_str()) == Some("none"));
+        let degraded = event.members.get("degraded").is_some_and(|raw| raw.get() != "[]");
+        let claims_full = Kind::ALL.iter().any(|kind| coverage.word(kind.as_str()) == Some("full"));
+        let supported = matches!(event.members.word("support"), Some("tested" | "untested"));
+        if degraded && claims_full {
+            found.push(Finding::new(Rule::Coverage, "degraded, yet a kind is claimed as full"));
+        }
+        if !degraded && !supported {
+            found.push(Finding::new(Rule::Coverage, "the version is not supported, yet nothing is degraded"));
+        }
+        if self.strict && degraded {
+            found.push(Finding::new(Rule::Policy, "degraded under strict policy"));
+        }
+    }
+
+    fn parent(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+        let (seq, call_id) = (event.members.count("seq"), event.members.get("call_id").map(|raw| self.key(raw)));
+        let parent = event.members.get("parent").and(event.members.count("parent"));
+        let carries_id = matches!(event.kind, Kind::ToolResult | Kind::CodeRead | Kind::CodeEdit);
+        match parent.map(|parent| (parent, self.calls.get(&parent))) {
+            Some((parent, None)) => found.push(Finding::new(Rule::Parent, format!("{parent} is no earlier tool.call"))),
+            Some((parent, Some(called))) if carries_id && call_id.is_some() && *called != call_id => {
+                found.push(Finding::new(Rule::Parent, format!("{parent} is a call with another call_id")));
+            }
+            None if carries_id && call_id.is_some_and(|id| self.call_ids.contains(&id)) => {
+                found.push(Finding::new(Rule::MissingParent, "its tool.call is on the tape"));
+            }
+            _ => {}
+        }
+        if event.kind == Kind::ToolCall
+            && let Some(seq) = seq
+        {
+            self.calls.insert(seq, call_id);
+            self.call_ids.extend(call_id);
+        }
+    }
+
+    /// A `call_id` as eight bytes: canonical strings are equal when their tokens are.
+    fn key(&self, raw: &RawValue) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(raw.get().as_bytes());
+        hasher.finish()
+    }
+
+    fn origin(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
+        let Some(origin) = members.object("origin") else {
+            return;
+        };
+        if origin.count("line") == Some(0) {
+            found.push(Finding::new(Rule::Origin, "line 0"));
+        }
+        if origin.count("part") == Some(0) {
+            found.push(Finding::new(Rule::Origin, "part 0 is left out"));
+        }
+        if origin.get("part").is_some() && origin.get("line").is_none() {
+            found.push(Finding::new(Rule::Origin, "a part of no line"));
+        }
+    }
+
+    fn unrecognized(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
+        if self.strict {
+            found.push(Finding::new(Rule::Policy, "an unrecognized record under strict policy"));
+        }
+        let (bytes, hash) = (members.get("bytes").is_some(), members.get("hash").is_some());
+        if members.get("raw").is_some() == (bytes && hash) || bytes != hash {
+            found.push(Finding::new(Rule::Content, "either `raw`, or `bytes` and `hash`"));
+        }
+    }
+
+    fn stop(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
+        let counts = members.object("counts").unwrap_or_default();
+        for kind in Kind::ALL {
+            let (said, seen) = (counts.count(kind.as_str()), self.counts[kind as usize]);
+            if said.is_some_and(|said| said != seen) {
+                found.push(Finding::new(Rule::Counts, format!("{kind} is not {seen}", kind = kind.as_str())));
+            }
+        }
+        if let Some(ledger) = members.get("ledger").and_then(read_ledger) {
+            check_ledger(&ledger, self.strict, found);
+        }
+        if self.strict && members.get("complete").is_some_and(|raw| raw.get() == "false") {
+            found.push(Finding::new(Rule::Policy, "incomplete under strict policy"));
+        }
+    }
+}
+
+/// True for the events that come from no record: their time is inherited or absent.
+fn is_own(event: &Checked<'_>) -> bool {
+    matches!(event.label, Some("tape.start" | "tape.stop"))
+}
+
+fn message_out(members: &Members<'_>, found: &mut Vec<Finding>) {
+    content(members, &["text", "redacted"], found);
+    if members.get("redacted").is_some() && members.get("text").is_some() {
+        found.push(Finding::new(Rule::Redacted, "a redacted message has text"));
+    }
+}
+
+fn content(members: &Members<'_>, any_of: &[&str], found: &mut Vec<Finding>) {
+    if any_of.iter().all(|key| members.get(key).is_none()) {
+        found.push(Finding::new(Rule::Content, format!("none of {}", any_of.join(", "))));
+    }
+}
+
+fn read_span(members: &Members<'_>, found: &mut Vec<Finding>) {
+    let has = |key| members.get(key).is_some();
+    if has("hash") && !has("range") {
+        found.push(Finding::new(Rule::Span, "`hash` without `range`"));
+    }
+    if has("anchor_hashes") && !has("hash") {
+        found.push(Finding::new(Rule::Span, "`anchor_hashes` without `hash`"));
+    }
+}
+
+fn edit_spans(members: &Members<'_>, found: &mut Vec<Finding>) {
+    let has = |key| members.get(key).is_some();
+    let snippet = has("basis");
+    let sides = [("before_range", "before_hash", "before_anchor_hashes"), ("after_range", "after_hash", "after_anchor_hashes")];
+    for (range, hash, anchors) in sides {
+        if snippet && has(range) {
+            found.push(Finding::new(Rule::Span, format!("a snippet with `{range}`")));
+        }
+        if has(hash) && !has(range) && !snippet {
+            found.push(Finding::new(Rule::Span, format!("`{hash}` without `{range}` is no snippet")));
+        }
+        if has(anchors) && !has(hash) {
+            found.push(Finding::new(Rule::Span, format!("`{anchors}` without `{hash}`")));
+        }
+    }
+    if snippet && !has("before_hash") && !has("after_hash") {
+        found.push(Finding::new(Rule::Span, "a snippet without a hash"));
+    }
+}
+
+fn read_ledger(raw: &RawValue) -> Option<Ledger> {
+    let ledger = Members::of(raw.get()).ok()?;
+    let rows: Vec<&RawValue> = serde_json::from_str(ledger.get("omitted")?.get()).ok()?;
+    let omitted = rows.iter().map(|row| read_omitted(row)).collect::<Option<Vec<_>>>()?;
+    Some(Ledger {
+        records: ledger.count("records")?,
+        mapped: ledger.count("mapped")?,
+        duplicate: ledger.count("duplicate")?,
+        bookkeeping: ledger.count("bookkeeping")?,
+        unrecognized: ledger.count("unrecognized")?,
+        malformed: ledger.count("malformed")?,
+        omitted,
+    })
+}
+
+fn read_omitted(row: &RawValue) -> Option<Omitted> {
+    let row = Members::of(row.get()).ok()?;
+    let (record, rule) = (row.text("type")?.decode_lossy().into_owned(), row.text("rule")?.decode_lossy().into_owned());
+    Some(Omitted { record, rule, count: row.count("count")? })
+}
+
+fn check_ledger(ledger: &Ledger, strict: bool, found: &mut Vec<Finding>) {
+    if !ledger.balances() {
+        found.push(Finding::new(Rule::Ledger, "the sums do not hold"));
+    }
+    if !ledger.omitted.is_sorted_by(|one, next| (&one.record, &one.rule) < (&next.record, &next.rule)) {
+        found.push(Finding::new(Rule::Ledger, "`omitted` is not sorted by type, then rule, or repeats a row"));
+    }
+    if ledger.omitted.iter().any(|row| row.count == 0) {
+        found.push(Finding::new(Rule::Ledger, "`omitted` lists what did not happen"));
+    }
+    if strict && (ledger.unrecognized > 0 || ledger.malformed > 0) {
+        found.push(Finding::new(Rule::Policy, "unrecognized or malformed records under strict policy"));
+    }
+}

@@ -1,0 +1,168 @@
+//! One line against the table of shapes: keys, their order, and the form of every value.
+
+use serde_json::value::RawValue;
+
+use super::{Finding, Rule};
+use crate::event::Kind;
+use crate::shape::{self, Empty, EventShape, Field, Need, Shape};
+use crate::tape::{Members, count, word};
+use crate::text::push_json;
+
+/// A line that is an event, whatever else is wrong with it.
+pub(super) struct Checked<'l> {
+    pub kind: Kind,
+    pub label: Option<&'static str>,
+    pub members: Members<'l>,
+}
+
+/// Checks one line by itself. Without a kind nothing more can be said of it.
+pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Checked<'l>> {
+    let members = match Members::of(line) {
+        Ok(members) => members,
+        Err(error) => {
+            found.push(Finding::new(Rule::Json, error.to_string()));
+            return None;
+        }
+    };
+    if !is_canonical(line) {
+        found.push(Finding::new(Rule::Canonical, "the canonical form of this line is another"));
+    }
+    let Some(event) = event_shape(&members) else {
+        let (kind, label) = (spelled(&members, "k"), spelled(&members, "label"));
+        found.push(Finding::new(Rule::Kind, format!("kind {kind}, label {label}")));
+        return None;
+    };
+    check_members(&members, &[shape::ENVELOPE_HEAD, event.fields, shape::ENVELOPE_TAIL], "", found);
+    Some(Checked { kind: event.kind, label: event.label, members })
+}
+
+fn event_shape(members: &Members<'_>) -> Option<&'static EventShape> {
+    let kind = Kind::from_name(members.word("k")?)?;
+    let label = if kind == Kind::Meta { Some(members.word("label")?) } else { None };
+    shape::of(kind, label)
+}
+
+fn spelled<'l>(members: &Members<'l>, key: &str) -> &'l str {
+    members.get(key).map_or("absent", RawValue::get)
+}
+
+fn is_canonical(line: &str) -> bool {
+    let mut canonical = String::with_capacity(line.len());
+    push_json(&mut canonical, line, usize::MAX).is_ok() && canonical == line
+}
+
+/// Checks the members of one object against its fields, given in groups that follow each other.
+fn check_members(members: &Members<'_>, groups: &[&[Field]], place: &str, found: &mut Vec<Finding>) {
+    let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
+    let mut next = 0;
+    for (key, value) in &members.0 {
+        let Some(at) = fields.iter().position(|field| field.key == *key) else {
+            found.push(Finding::new(Rule::UnknownKey, format!("{place}{key}")));
+            continue;
+        };
+        if at < next {
+            found.push(Finding::new(Rule::KeyOrder, format!("{place}{key} comes too late, or again")));
+        }
+        next = next.max(at + 1);
+        // An attachment of which nothing is known is still one: only members are left out, not items of a list.
+        if value.get() == "{}" && !matches!(fields[at].shape, Shape::Json) {
+            found.push(Finding::new(Rule::Empty, format!("{place}{key}")));
+        }
+        check_value(value, &fields[at].shape, &format!("{place}{key}"), found);
+    }
+    for field in fields {
+        if field.need == Need::Always && members.get(field.key).is_none() {
+            found.push(Finding::new(Rule::MissingKey, format!("{place}{}", field.key)));
+        }
+    }
+}
+
+fn check_value(raw: &RawValue, shape: &Shape, place: &str, found: &mut Vec<Finding>) {
+    let text = raw.get();
+    let (rule, fits) = match shape {
+        Shape::Json => return,
+        Shape::Text => (Rule::Shape, text.starts_with('"')),
+        Shape::Name if text == "\"\"" => (Rule::Empty, false),
+        Shape::Name => (Rule::Shape, text.starts_with('"')),
+        Shape::Word(words) => (Rule::Word, word(raw).is_some_and(|word| words.contains(&word))),
+        Shape::Count => (Rule::Shape, count(raw).is_some()),
+        Shape::Integer => (Rule::Shape, text.parse::<i64>().is_ok()),
+        Shape::Number => (Rule::Shape, text.starts_with(|first: char| first == '-' || first.is_ascii_digit())),
+        Shape::Bool => (Rule::Shape, matches!(text, "true" | "false")),
+        Shape::Only(only) => (Rule::Shape, text == if *only { "true" } else { "false" }),
+        Shape::Time => (Rule::Time, word(raw).is_some_and(is_time)),
+        Shape::Hash => (Rule::Hash, word(raw).and_then(|word| word.strip_prefix("blake3:")).is_some_and(|hex| is_hex(hex, 64))),
+        Shape::Range => (Rule::Range, range(raw).is_some_and(|(first, last)| first >= 1 && last >= first - 1)),
+        Shape::Anchors => (Rule::Anchors, are_anchors(raw)),
+        Shape::Pointer => (Rule::Pointer, word(raw).is_none_or(is_pointer) && text.starts_with("\"/")),
+        Shape::Object(fields) => match Members::of(text) {
+            Ok(members) => {
+                return check_members(&members, &[fields], &format!("{place}."), found);
+            }
+            Err(_) => (Rule::Shape, false),
+        },
+        Shape::List(of, empty) => match serde_json::from_str::<Vec<&RawValue>>(text) {
+            Ok(items) => {
+                if items.is_empty() && *empty == Empty::LeftOut {
+                    found.push(Finding::new(Rule::Empty, place));
+                }
+                return items.iter().enumerate().for_each(|(n, item)| check_value(item, of, &format!("{place}[{n}]"), found));
+            }
+            Err(_) => (Rule::Shape, false),
+        },
+    };
+    if !fits {
+        found.push(Finding::quoting(rule, place, text));
+    }
+}
+
+/// The two lines of a range.
+fn range(raw: &RawValue) -> Option<(u64, u64)> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn are_anchors(raw: &RawValue) -> bool {
+    let Ok(mut anchors) = serde_json::from_str::<Vec<&str>>(raw.get()) else {
+        return false;
+    };
+    let (length, are_hex) = (anchors.len(), anchors.iter().all(|anchor| is_hex(anchor, 16)));
+    anchors.sort_unstable();
+    anchors.dedup();
+    length > 0 && are_hex && anchors.len() == length
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// True when every `~` is `~0` or `~1`.
+fn is_pointer(pointer: &str) -> bool {
+    pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))
+}
+
+/// True for `2026-01-31T23:59:59Z` and the same with a fraction, on a day that there is.
+fn is_time(text: &str) -> bool {
+    let Some((seconds, fraction)) = text.strip_suffix('Z').and_then(|time| time.split_at_checked(19)) else {
+        return false;
+    };
+    let shape =
+        seconds.bytes().zip(b"0000-00-00T00:00:00").all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form });
+    let number = |from: usize, to: usize| seconds.get(from..to).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or(u32::MAX);
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    let fraction_fits = match fraction.strip_prefix('.') {
+        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
+        None => fraction.is_empty(),
+    };
+    let clock = number(11, 13) < 24 && number(14, 16) < 60 && number(17, 19) < 60;
+    shape && fraction_fits && clock && (1..=days(year, month)).contains(&day)
+}
+
+fn days(year: u32, month: u32) -> u32 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    }
+}

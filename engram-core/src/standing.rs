@@ -1,0 +1,79 @@
+//! What holds for an artifact, or a part of one: its version, how well it is known, and what is claimed for it.
+
+use crate::coverage::Coverage;
+use crate::descriptor::AdapterDescriptor;
+use crate::error::{AdapterError, ErrorCode, excerpt};
+use crate::event::Kind;
+use crate::render::Object;
+use crate::text::Text;
+use crate::version::{Revision, Support};
+
+/// What a conversion amounts to so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub version: Option<String>,
+    pub revision: Option<&'static str>,
+    pub support: Support,
+    pub coverage: Option<Coverage>,
+    pub degraded: Vec<&'static str>,
+}
+
+pub(crate) fn push_harness(object: &mut Object<'_>, family: &str, standing: &Standing) {
+    object.object("harness", |harness| {
+        harness.word("family", family);
+        harness.name("version", standing.version.as_deref().map(Text::Plain));
+        harness.text("schema", standing.revision.map(Text::Plain));
+    });
+}
+
+pub(crate) fn push_standing(object: &mut Object<'_>, standing: &Standing) {
+    object.word("support", standing.support.as_str());
+    if let Some(coverage) = &standing.coverage {
+        object.object("coverage", |inner| {
+            for kind in Kind::ALL {
+                inner.word(kind.as_str(), coverage.grade(kind).as_str());
+            }
+        });
+    }
+    let out = object.key("degraded");
+    out.push('[');
+    for (n, reason) in standing.degraded.iter().enumerate() {
+        out.push_str(if n == 0 { "\"" } else { ",\"" });
+        out.push_str(reason);
+        out.push('"');
+    }
+    out.push(']');
+}
+
+/// What holds for an artifact (or a part of one) of this version.
+pub(crate) fn stand(
+    descriptor: &'static AdapterDescriptor,
+    version: Option<&str>,
+    revision: Option<&'static Revision>,
+    support: Support,
+) -> Standing {
+    let claimed = revision.map_or(descriptor.coverage, |revision| revision.coverage);
+    let degraded: Vec<&'static str> = support.degradation().into_iter().collect();
+    let supported = degraded.is_empty();
+    Standing {
+        version: version.map(str::to_owned),
+        revision: revision.filter(|_| supported).map(|revision| revision.schema),
+        support,
+        coverage: Some(if supported { claimed } else { claimed.degraded() }),
+        degraded,
+    }
+}
+
+/// The error that strict policy makes of this support, if any.
+pub(crate) fn refusal(descriptor: &'static AdapterDescriptor, support: Support, version: Option<&str>) -> Option<AdapterError> {
+    let code = match support {
+        Support::Tested | Support::Untested => return None,
+        Support::Unknown => ErrorCode::UnknownHarnessVersion,
+        Support::KnownBad => ErrorCode::KnownBadVersion,
+    };
+    let mut error = AdapterError::new(code);
+    error.adapter = Some(descriptor.adapter_id);
+    error.harness = Some(descriptor.harness_family);
+    error.version = version.map(excerpt);
+    Some(error)
+}

@@ -1,0 +1,211 @@
+//! The audit: what a tape lost without a rule is left over.
+
+use engram_core::audit::{AuditReport, audit};
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::version::VersionMatrix;
+
+const NOTHING: Coverage = Coverage {
+    meta: Grade::None,
+    msg_in: Grade::None,
+    msg_out: Grade::None,
+    tool_call: Grade::None,
+    tool_result: Grade::None,
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+const RULES: &[OmissionRule] = &[
+    rule("ui_state", Omission::Bookkeeping, "state/*", None),
+    rule("echo", Omission::Duplicate, "echo", None),
+    rule("rendered", Omission::Field, "msg", Some("/rendered/*/text")),
+    rule("signature", Omission::Opaque, "*", Some("/sig/**")),
+];
+
+/// [`RULES`] without the first, the second and so on.
+const WITHOUT: [&[OmissionRule]; 4] =
+    [&[RULES[1], RULES[2], RULES[3]], &[RULES[0], RULES[2], RULES[3]], &[RULES[0], RULES[1], RULES[3]], &[RULES[0], RULES[1], RULES[2]]];
+
+const fn rule(rule: &'static str, omission: Omission, record: &'static str, pointer: Option<&'static str>) -> OmissionRule {
+    OmissionRule { rule, omission, record, pointer, reason: "a test" }
+}
+
+const fn descriptor(omission_rules: &'static [OmissionRule]) -> AdapterDescriptor {
+    AdapterDescriptor {
+        adapter_id: "toy",
+        adapter_version: "0.1.0",
+        harness_family: "toy",
+        matrix: VersionMatrix { revisions: &[], known_bad: &[] },
+        schema_detection_strategy: "",
+        coverage: NOTHING,
+        unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
+        record_type: &["/type", "/data/type"],
+        gaps: &[],
+        omission_rules,
+    }
+}
+
+const SOURCE: &str = concat!(
+    r#"{"type":"msg","text":"hello you","rendered":[{"text":"<b>hello</b> you"}],"sig":{"a":["x y"]},"key with blanks":1}"#,
+    "\n",
+    r#"{"type":"state","data":{"type":"ui","note":"window at 3 4"}}"#,
+    "\n\n",
+    r#"{"type":"echo","text":"hello  you, again"}  {"type":"call","args":"{\"cmd\": \"ls -l\"}","out":"part one"}"#,
+    "\n"
+);
+
+/// The events that a converter of [`SOURCE`] writes, and its `tape.stop`.
+fn tape(events: &[&str], ledger: &str) -> String {
+    let mut tape = String::new();
+    let stop = format!(r#""label":"tape.stop","ledger":{ledger},"complete":true"#);
+    for (seq, fields) in events.iter().copied().chain([stop.as_str()]).enumerate() {
+        let kind = if fields.starts_with(r#""label""#) { "meta" } else { "msg.in" };
+        tape += &format!("{{\"seq\":{seq},\"t\":\"2026-01-01T00:00:00Z\",\"k\":\"{kind}\",\"source\":{{\"harness\":\"toy\"}},{fields}}}\n");
+    }
+    tape
+}
+
+const EVENTS: &[&str] = &[
+    r#""text":"hello you","origin":{"line":1}"#,
+    r#""args":{"cmd":"ls -l"},"origin":{"line":4,"part":1}"#,
+    r#""stdout":"part one, part two","origin":{"line":4,"part":1}"#,
+];
+const LEDGER: &str = r#"{"records":4,"omitted":[{"type":"echo","rule":"echo","count":1},{"type":"state/ui","rule":"ui_state","count":1}]}"#;
+
+fn report(source: &str, tape: &str, rules: &'static [OmissionRule]) -> AuditReport {
+    audit(source.as_bytes(), tape, &descriptor(rules)).unwrap()
+}
+
+fn left(report: &AuditReport) -> Vec<(u64, &str, &str)> {
+    report.examples.iter().map(|left| (left.line, left.record.as_str(), left.pointer.as_str())).collect()
+}
+
+#[test]
+fn every_content_string_is_accounted_for() {
+    let report = report(SOURCE, &tape(EVENTS, LEDGER), RULES);
+    assert_eq!((left(&report), report.disagreements.clone()), (vec![], vec![]));
+    assert!(report.holds());
+    let omitted: Vec<(&str, u64)> = report.omitted.iter().map(|(rule, amount)| (rule.as_str(), amount.bytes)).collect();
+    assert_eq!(omitted, [("echo", 17), ("rendered", 16), ("ui_state", 13)]);
+    assert_eq!((report.records, report.in_tape.strings, report.opaque["signature"].strings), (4, 3, 1));
+}
+
+#[test]
+fn an_event_that_is_missing_leaves_its_text_over() {
+    let without = report(SOURCE, &tape(&EVENTS[1..], LEDGER), RULES);
+    assert_eq!(left(&without)[0], (1, "msg", "/text"));
+    assert!(without.disagreements.iter().any(|what| what.starts_with("line 1: a record of type `msg` gave no event")));
+    let without = report(SOURCE, &tape(&[EVENTS[0], EVENTS[2]], LEDGER), RULES);
+    assert_eq!(left(&without), [(4, "call", "/args")]);
+    let without = report(SOURCE, &tape(&EVENTS[..2], LEDGER), RULES);
+    assert_eq!(left(&without), [(4, "call", "/out")]);
+}
+
+#[test]
+fn text_of_another_record_does_not_stand_in_part() {
+    let elsewhere = [EVENTS[0], EVENTS[1], r#""stdout":"part one, part two","origin":{"line":1}"#];
+    assert_eq!(left(&report(SOURCE, &tape(&elsewhere, LEDGER), RULES)), [(4, "call", "/out")]);
+}
+
+#[test]
+fn a_rule_that_is_missing_leaves_its_text_over() {
+    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[0])), [(2, "state/ui", "/data/note")]);
+    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[1])), [(4, "echo", "/text")]);
+    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[2])), [(1, "msg", "/rendered/0/text")]);
+    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[3])), [(1, "msg", "/sig/a/0")]);
+}
+
+#[test]
+fn a_rule_for_a_record_does_not_excuse_a_record_with_events() {
+    let mapped = [EVENTS, &[r#""text":"half of it","origin":{"line":2}"#]].concat();
+    let report = report(SOURCE, &tape(&mapped, LEDGER), RULES);
+    assert_eq!(left(&report), [(2, "state/ui", "/data/note")]);
+    assert_eq!(report.disagreements, ["0 records of type `state/ui` gave no event, the ledger omits 1"]);
+}
+
+#[test]
+fn a_revision_is_no_event_of_its_record() {
+    let revised = [EVENTS, &[r#""label":"revision","origin":{"line":2}"#]].concat();
+    assert!(report(SOURCE, &tape(&revised, LEDGER), RULES).holds());
+}
+
+#[test]
+fn a_ledger_that_counts_otherwise_is_found() {
+    for (from, to) in [
+        (r#""records":4"#, r#""records":5"#),
+        (r#""rule":"echo","count":1"#, r#""rule":"echo","count":2"#),
+        (r#"{"type":"echo","rule":"echo","count":1},"#, ""),
+        (r#""rule":"echo""#, r#""rule":"ui_state""#),
+        (r#""rule":"echo""#, r#""rule":"no_such_rule""#),
+    ] {
+        let report = report(SOURCE, &tape(EVENTS, &LEDGER.replace(from, to)), RULES);
+        assert!(!report.disagreements.is_empty() && report.left_over.strings == 0, "{to}");
+    }
+}
+
+#[test]
+fn text_that_is_no_json_stands_as_it_is() {
+    let source = "{\"type\":\"msg\",\"text\":\"cut in the\n";
+    let ledger = r#"{"records":1,"omitted":[{"type":"malformed","rule":"malformed","count":1}]}"#;
+    let raw = r#""label":"unrecognized","raw":"{\"type\":\"msg\",\"text\":\"cut in the","origin":{"line":1}"#;
+    assert!(report(source, &tape(&[raw], ledger), RULES).holds());
+    let text = r#""text":"cut in the","origin":{"line":1}"#;
+    assert!(report(source, &tape(&[text], ledger), RULES).holds());
+    assert_eq!(left(&report(source, &tape(&[r#""text":"cut","origin":{"line":1}"#], ledger), RULES)), [(1, "msg", "/text")]);
+    let garbage = report("no json\n", &tape(&[], r#"{"records":1,"omitted":[]}"#), RULES);
+    assert_eq!(left(&garbage), [(1, "", "")]);
+}
+
+#[test]
+fn a_record_glued_to_a_cut_one_is_found() {
+    let source = "{\"type\":\"msg\",\"text\":\"cut in the{\"type\":\"msg\",\"text\":\"all there\"}\n";
+    let whole = tape(
+        &[r#""text":"cut in the{","origin":{"line":1}"#, r#""text":"all there","origin":{"line":1,"part":1}"#],
+        r#"{"records":2,"omitted":[]}"#,
+    );
+    assert!(report(source, &whole, RULES).holds());
+    let without = tape(&[r#""text":"cut in the{","origin":{"line":1}"#], r#"{"records":2,"omitted":[]}"#);
+    assert_eq!(left(&report(source, &without, RULES)), [(1, "msg", "/text")]);
+}
+
+#[test]
+fn a_cut_end_is_told_apart() {
+    let ends = "{\"type\":\"msg\",\"text\":\"still wri";
+    let source = &format!("{{\"type\":\"msg\",\"text\":\"hello you\"}}\n{ends}");
+    let complete = tape(&EVENTS[..1], r#"{"records":1,"omitted":[]}"#);
+    let cut = report(source, &complete.replace("\"complete\":true", "\"complete\":false"), RULES);
+    assert!(cut.holds() && cut.cut.bytes == ends.len() as u64);
+    assert_eq!(left(&report(source, &complete, RULES)), [(2, "msg", "/text")]);
+    let nested = "{\"type\":\"msg\",\"text\":\"hello you\"}\n{\"type\":\"msg\",\"data\":{\"text\":\"still wri\"}";
+    assert!(report(nested, &complete.replace("\"complete\":true", "\"complete\":false"), RULES).holds());
+}
+
+#[test]
+fn a_record_over_a_limit_stands_by_its_hash() {
+    let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n";
+    let hash = engram_core::hash::Hash::of_bytes(source.trim_end().as_bytes());
+    let ledger = r#"{"records":1,"omitted":[{"type":"limit_exceeded","rule":"unrecognized","count":1}]}"#;
+    let event = format!(r#""label":"unrecognized","hash":"{hash}","origin":{{"line":1}}"#);
+    assert!(report(source, &tape(&[&event], ledger), RULES).holds());
+    let other = source.replace("you", "You");
+    assert_eq!(left(&report(&other, &tape(&[&event], ledger), RULES)), [(1, "msg", "/text")]);
+}
+
+#[test]
+fn a_document_is_audited_by_its_items() {
+    let source = r#"{ "about": "a b", "sig": ["s i g"], "items": [
+        {"type": "msg", "text": "hello you", "rendered": [{"text": "h y"}]},
+        {"type": "state", "data": {"type": "ui", "note": "w 3"}},
+        "free text" ] }"#;
+    let events = [
+        r#""text":"a b","origin":{"pointer":"/about"}"#,
+        r#""text":"and hello you","origin":{"pointer":"/items/0"}"#,
+        r#""text":"free text","origin":{"pointer":"/items/2"}"#,
+    ];
+    let ledger = r#"{"records":3,"omitted":[{"type":"state/ui","rule":"ui_state","count":1}]}"#;
+    assert_eq!(left(&report(source, &tape(&events, ledger), RULES)), []);
+    assert_eq!(left(&report(source, &tape(&events[..2], ledger), RULES)), [(0, "", "/items/2")]);
+    assert_eq!(left(&report(source, &tape(&[events[0], events[2]], ledger), RULES))[0], (0, "msg", "/items/0/text"));
+    assert_eq!(left(&report(source, &tape(&events, ledger), WITHOUT[0])), [(0, "state/ui", "/items/1/data/note")]);
+}

@@ -1,0 +1,168 @@
+//! The checker: a good tape keeps every rule, and a tape that breaks one is caught by just that one.
+
+use std::collections::BTreeSet;
+
+use engram_core::check::{Rule, check, check_stream};
+use engram_core::tape::events;
+
+/// A tape with every kind of event, every label and every field.
+pub const GOOD: &str = include_str!("good.tape.jsonl");
+
+/// Each rule with a change to [`GOOD`] that breaks it alone: what is replaced, and by what.
+const BREAKS: &[(Rule, &str, &str)] = &[
+    (Rule::Bom, r#"{"seq":0,"#, "\u{feff}{\"seq\":0,"),
+    (Rule::BlankLine, "\n{\"seq\":1,", "\n\n{\"seq\":1,"),
+    (Rule::BlankLine, "\n{\"seq\":1,", "\n \t\n{\"seq\":1,"),
+    (Rule::LineEnd, "\"complete\":false,\"t_basis\":\"inherited\"}\n", "\"complete\":false,\"t_basis\":\"inherited\"}"),
+    (Rule::Json, "\n{\"seq\":1,", "\n[1]\n{\"seq\":1,"),
+    (Rule::Json, "\n{\"seq\":1,", "\n{\"seq\":1,\n{\"seq\":1,"),
+    (Rule::Canonical, r#"{"seq":1,"#, r#"{"seq": 1,"#),
+    (Rule::Canonical, "\n{\"seq\":1,", " \n{\"seq\":1,"),
+    (Rule::Canonical, r#""text":"hello""#, r#""text":"h\u0065llo""#),
+    (Rule::Canonical, r#""text":"hello""#, r#""text":"hel\/lo""#),
+    (Rule::Canonical, r#""n":1.0,"x""#, r#""n":1.0, "x""#),
+    (Rule::Kind, "\n{\"seq\":1,", "\n{\"k\":\"msg\"}\n{\"seq\":1,"),
+    (Rule::Kind, "\n{\"seq\":1,", "\n{\"k\":\"meta\",\"label\":\"note\"}\n{\"seq\":1,"),
+    (Rule::UnknownKey, r#""text":"hello""#, r#""text":"hello","more":1"#),
+    (Rule::UnknownKey, r#"{"harness":"toy","session_id":"s-1"},"label":"system""#, r#"{"harness":"toy","host":"x"},"label":"system""#),
+    (Rule::KeyOrder, r#""name":"notice","text":"hello""#, r#""text":"hello","name":"notice""#),
+    (Rule::KeyOrder, r#""text":"hello""#, r#""text":"hello","text":"hello""#),
+    (Rule::KeyOrder, r#""origin":{"line":1,"id":"r1"}"#, r#""origin":{"id":"r1","line":1}"#),
+    (Rule::MissingKey, r#""tool":"Read","kind":"read","call_id""#, r#""kind":"read","call_id""#),
+    (Rule::MissingKey, r#""t":"2026-01-02T03:04:04Z","#, ""),
+    (Rule::MissingKey, r#","code.edit":2,"span.link":1"#, r#","code.edit":2"#),
+    (Rule::Shape, r#""text":"hello""#, r#""text":null"#),
+    (Rule::Shape, r#""exit":0"#, r#""exit":"0""#),
+    (Rule::Shape, r#""redacted":true"#, r#""redacted":false"#),
+    (Rule::Shape, r#""synthetic":true"#, r#""synthetic":1"#),
+    (Rule::Shape, r#""bytes":12"#, r#""bytes":-12"#),
+    (Rule::Shape, r#""replay":true"#, r#""replay":false"#),
+    (Rule::Shape, r#""confirmed":false"#, r#""confirmed":true"#),
+    (Rule::Empty, r#""title":"t""#, r#""title":"""#),
+    (Rule::Empty, r#""attachments":[{"media_type":"image/png"}]"#, r#""attachments":[]"#),
+    (Rule::Empty, r#""tokens":{"input":1,"output":2.5,"cache_read":3,"cache_write":4,"reasoning":5,"total":6}"#, r#""tokens":{}"#),
+    (Rule::Word, r#""role":"user""#, r#""role":"assistant""#),
+    (Rule::Word, r#""channel":"final""#, r#""channel":"answer""#),
+    (Rule::Word, r#""status":"ok""#, r#""status":"success""#),
+    (Rule::Word, r#""op":"update","file":"/w/b.rs""#, r#""op":"patch","file":"/w/b.rs""#),
+    (Rule::Word, r#""kind":"edit""#, r#""kind":"patch""#),
+    (Rule::Word, r#""decision":"allow""#, r#""decision":"yes""#),
+    (Rule::Word, r#""schema":"engram.tape/1""#, r#""schema":"engram.tape/2""#),
+    (Rule::Word, r#""meta":"full""#, r#""meta":"most""#),
+    (Rule::Word, r#""basis":"snippet""#, r#""basis":"guess""#),
+    (Rule::Hash, r#""hash":"blake3:0123456789abcdef"#, r#""hash":"blake3:0123456789ABCDEF"#),
+    (Rule::Hash, r#""hash":"blake3:"#, r#""hash":"sha256:"#),
+    (Rule::Hash, r#""file_after_hash":"blake3:0"#, r#""file_after_hash":"blake3:"#),
+    (Rule::Anchors, r#""ffeeddccbbaa9988""#, r#""ffeeddccbbaa998""#),
+    (Rule::Anchors, r#""ffeeddccbbaa9988""#, r#""00112233aabbccdd""#),
+    (Rule::Anchors, r#"["00112233aabbccdd","ffeeddccbbaa9988"]"#, "[]"),
+    (Rule::Range, r#""range":[1,3]"#, r#""range":[0,3]"#),
+    (Rule::Range, r#""range":[1,3]"#, r#""range":[3,1]"#),
+    (Rule::Range, r#""from_range":[1,2]"#, r#""from_range":[1]"#),
+    (Rule::Seq, r#"{"seq":23,"#, r#"{"seq":22,"#),
+    (Rule::Time, "2026-01-02T03:04:04Z", "2026-01-02T03:04:04"),
+    (Rule::Time, "2026-01-02T03:04:04Z", "2026-01-02T03:04:04+00:00"),
+    (Rule::Time, "2026-01-02T03:04:04Z", "2026-02-29T03:04:04Z"),
+    (Rule::Time, "2026-01-02T03:04:04Z", "2026-01-02T03:04:04.Z"),
+    (Rule::TimeBasis, r#","degraded":[],"t_basis":"inherited""#, r#","degraded":[],"t_basis":"absent""#),
+    (Rule::TimeBasis, r#","degraded":[],"t_basis":"inherited""#, r#","degraded":[]"#),
+    (Rule::TimeBasis, r#""lossy":true,"t_basis":"inherited""#, r#""lossy":true,"t_basis":"absent""#),
+    (
+        Rule::Source,
+        r#"{"harness":"toy","session_id":"s-1","agent_id":"sub"}"#,
+        r#"{"harness":"other","session_id":"s-1","agent_id":"sub"}"#,
+    ),
+    (Rule::Origin, r#"{"line":12}"#, r#"{"line":0}"#),
+    (Rule::Origin, r#"{"line":12}"#, r#"{"line":12,"part":0}"#),
+    (Rule::Origin, r#"{"line":12}"#, r#"{"part":1}"#),
+    (Rule::Pointer, r#""pointer":"/message/content/0""#, r#""pointer":"message/content/0""#),
+    (Rule::Pointer, r#""pointer":"/message/content/0""#, r#""pointer":"/message~2content/0""#),
+    (Rule::Start, r#""label":"tape.stop""#, r#""label":"tape.start""#),
+    (Rule::Stop, r#""label":"tape.stop""#, r#""label":"system""#),
+    (Rule::Counts, r#""counts":{"meta":14"#, r#""counts":{"meta":15"#),
+    (Rule::Ledger, r#""mapped":9"#, r#""mapped":8"#),
+    (Rule::Ledger, r#""count":1},{"type":"limit_exceeded""#, r#""count":2},{"type":"limit_exceeded""#),
+    (Rule::Ledger, r#""mapped":9"#, r#""mapped":18446744073709551615"#),
+    (Rule::Ledger, r#"{"type":"cache","#, r#"{"type":"zache","#),
+    (Rule::Parent, r#""parent":15,"origin":{"line":8}}"#, r#""parent":12,"origin":{"line":8}}"#),
+    (Rule::Parent, r#""note":"move","parent":15"#, r#""note":"move","parent":14"#),
+    (Rule::Parent, r#""note":"move","parent":15"#, r#""note":"move","parent":99"#),
+    (Rule::MissingParent, r#""confirmed":false,"parent":15"#, r#""confirmed":false"#),
+    (Rule::Span, r#""range":[1,3],"total_lines""#, r#""total_lines""#),
+    (Rule::Span, r#""basis":"snippet","#, ""),
+    (Rule::Span, r#""before_range":[4,3],"#, ""),
+    (Rule::Redacted, r#""channel":"reasoning","redacted":true"#, r#""text":"thought","channel":"reasoning","redacted":true"#),
+    (Rule::Content, r#","redacted":true"#, ""),
+    (Rule::Content, r#""bytes":99,"#, ""),
+    (Rule::Content, r#""bytes":99"#, r#""raw":1,"bytes":99"#),
+    (Rule::Coverage, r#""tool.call":"full""#, r#""tool.call":"none""#),
+    (Rule::Coverage, r#""degraded":[]"#, r#""degraded":["known_bad_version"]"#),
+    (Rule::Coverage, r#""support":"tested""#, r#""support":"known_bad""#),
+    (Rule::Policy, r#""policy":"permissive""#, r#""policy":"strict""#),
+];
+
+fn rules(tape: &[u8]) -> BTreeSet<Rule> {
+    let mut rules = BTreeSet::new();
+    check_stream(tape, &mut |violation| {
+        rules.insert(violation.rule);
+    })
+    .unwrap();
+    rules
+}
+
+#[test]
+fn a_good_tape_keeps_every_rule() {
+    assert_eq!(check(GOOD), []);
+}
+
+#[test]
+fn each_rule_is_caught_alone() {
+    for (rule, from, to) in BREAKS {
+        assert!(GOOD.contains(from), "{rule}: `{from}` is not in the good tape");
+        let broken = GOOD.replacen(from, to, 1);
+        let caught = rules(broken.as_bytes());
+        assert!(caught.contains(rule), "{rule}: `{to}` is not caught, only {caught:?}");
+        // What is no start or stop any more has the wrong fields besides.
+        let alone = caught.len() == 1 || matches!(rule, Rule::Start | Rule::Stop);
+        assert!(alone, "{rule}: `{to}` is caught as {caught:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_caught() {
+    let mut broken = GOOD.as_bytes().to_vec();
+    let end = broken.iter().position(|byte| *byte == b'\n').unwrap();
+    broken.splice(end + 1..end + 1, *b"\"\xff\"\n");
+    assert_eq!(rules(&broken), BTreeSet::from([Rule::Utf8]));
+}
+
+#[test]
+fn a_second_start_or_stop_is_caught() {
+    let (start, rest) = GOOD.split_once('\n').unwrap();
+    let again = format!("{start}\n{start}\n{rest}");
+    assert!(rules(again.as_bytes()).contains(&Rule::Start));
+    let stop = GOOD.lines().last().unwrap();
+    assert!(rules(format!("{GOOD}{stop}\n").as_bytes()).contains(&Rule::Stop));
+    assert_eq!(rules(b""), BTreeSet::from([Rule::Start, Rule::Stop]));
+}
+
+#[test]
+fn every_rule_has_a_tape_that_breaks_it() {
+    let broken: BTreeSet<Rule> = BREAKS.iter().map(|(rule, ..)| *rule).chain([Rule::Utf8]).collect();
+    assert_eq!(broken, Rule::ALL.iter().copied().collect());
+}
+
+#[test]
+fn a_violation_says_where() {
+    let broken = GOOD.replacen(r#""role":"user""#, r#""role":"assistant""#, 1);
+    assert_eq!(check(&broken)[0].to_string(), r#"10: word: role is \"assistant\""#);
+}
+
+#[test]
+fn a_good_tape_is_written_as_it_was_read() {
+    let mut written = String::new();
+    for event in events(GOOD) {
+        event.unwrap().write(&mut written);
+    }
+    assert_eq!(written, GOOD);
+}

@@ -1,0 +1,4 @@
+//! The contract, tested from outside.
+
+mod audit;
+mod check;
