@@ -51,7 +51,7 @@ impl Converter {
     /// A converter that has seen nothing yet.
     pub fn open(opening: &Opening<'_>) -> Self {
         Converter {
-            dialect: dialect(opening.identity.version.as_deref()),
+            dialect: dialect(opening.identity),
             context: opening.context.clone(),
             created: None,
             compaction_trigger: None,

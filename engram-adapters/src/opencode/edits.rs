@@ -61,13 +61,14 @@ struct PatchedFile<'a> {
 struct Edits<'e> {
     call_id: Option<Text<'e>>,
     place: Pointer<'e>,
+    moves_are_links: bool,
 }
 
 impl Converter {
     /// States what a call changed.
     pub fn edits(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(input) = call.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok()) else { return Ok(()) };
-        let edits = Edits { call_id: call.id, place };
+        let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
             "edit" => edits.edit(call, &input, out),
             "write" => edits.write(call, &input, out),
@@ -192,6 +193,9 @@ impl<'e> Edits<'e> {
     /// A move stands in front of what the same patch changes in the file: the edits name the file as it is called then.
     fn moved(self, from: Text<'e>, to: Text<'e>, out: &mut Emitter) -> Result<(), Fault> {
         self.emit(CodeEdit::new(EditOp::Move, from), out)?;
+        if !self.moves_are_links {
+            return Ok(());
+        }
         let note = Some(Text::Plain("move"));
         let link = SpanLink { call_id: self.call_id, from_file: from, from_range: None, to_file: to, to_range: None, note };
         out.emit(link, self.place).map(drop)
@@ -201,7 +205,7 @@ impl<'e> Edits<'e> {
     fn patch_text(self, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(patch) = text(input.patch_text).and_then(lines_of) else { return Ok(()) };
         for file in begin_patch(&patch).unwrap_or_default() {
-            let edits = Edits { call_id: self.call_id, place: self.place };
+            let edits = Edits { call_id: self.call_id, place: self.place, ..self };
             let path = Text::Plain(file.path);
             match &file.change {
                 FileChange::Add(lines) => edits.emit(snippet(EditOp::Create, path, None, Some(lines.join("\n").into())), out)?,

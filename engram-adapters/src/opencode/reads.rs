@@ -129,8 +129,8 @@ fn is_cut(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: true };
-    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: false };
+    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: true, moves_are_links: true };
+    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: false, moves_are_links: true };
 
     fn lines(said: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
         let lines = Lines::of(said, dialect).unwrap();
