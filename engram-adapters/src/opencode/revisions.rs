@@ -77,7 +77,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.2, <=1.18.34"),
-            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.3", "1.18.34"],
+            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
             coverage: coverage(Grade::Full, Grade::Full, EDITS_OF_DIFFS, Grade::Full),
         },
         Revision {
