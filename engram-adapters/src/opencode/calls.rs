@@ -14,7 +14,7 @@ use super::messages::Turn;
 use super::parts::notice;
 use super::schema::{File, Metadata, Part, Time};
 use super::tools::TOOLS;
-use crate::kit::json::{Raw, boolean, filled_text, integer, text};
+use crate::kit::json::{self, Raw, boolean, filled_text, integer, text};
 use crate::kit::media::data_url;
 
 /// A call and its result, in the words of one form. 0.1.174 had others.
@@ -108,7 +108,7 @@ fn first_call<'a>(part: &'a Part<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault
         ("result", Some(_)) => End::Completed(result),
         (other, _) => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
     };
-    let time = metadata.and_then(|metadata| metadata.time).and_then(|time| serde_json::from_str(time.get()).ok());
+    let time = metadata.and_then(|metadata| metadata.time).and_then(|time| json::parse(time.get()).ok());
     Ok(Call {
         tool: name.decode_lossy(),
         name,

@@ -14,7 +14,7 @@ use super::calls::Call;
 use super::convert::Converter;
 use super::diffs::{Diff, Proof};
 use super::schema::FileDiff;
-use crate::kit::json::{Raw, boolean, filled_text, text};
+use crate::kit::json::{self, Raw, boolean, filled_text, text};
 use crate::kit::patch::{FileChange, Snippet, begin_patch};
 use crate::kit::spans::{ChangedSpan, Rewrite};
 
@@ -67,7 +67,7 @@ struct Edits<'e> {
 impl Converter {
     /// States what a call changed.
     pub fn edits(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(input) = call.input.and_then(|input| serde_json::from_str::<Input<'_>>(input.get()).ok()) else { return Ok(()) };
+        let Some(input) = call.input.and_then(|input| json::parse::<Input<'_>>(input.get()).ok()) else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
             "edit" => edits.edit(call, &input, out),
@@ -101,8 +101,7 @@ impl<'e> Edits<'e> {
             return self.emit(snippet(EditOp::Overwrite, file, None, new), out);
         }
         let metadata = call.metadata;
-        let filediff: Option<FileDiff<'_>> =
-            metadata.and_then(|metadata| metadata.filediff).and_then(|diff| serde_json::from_str(diff.get()).ok());
+        let filediff: Option<FileDiff<'_>> = metadata.and_then(|metadata| metadata.filediff).and_then(|diff| json::parse(diff.get()).ok());
         let all = boolean(input.replace_all) == Some(true);
         if let Some((before, after)) = filediff.as_ref().and_then(|diff| whole_files(diff.before, diff.after)) {
             let replaced = old.as_deref().zip(new.as_deref());
@@ -155,7 +154,7 @@ impl<'e> Edits<'e> {
 
     fn apply_patch(self, call: &Call<'e>, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let files = call.metadata.and_then(|metadata| metadata.files);
-        let Some(files) = files.and_then(|files| serde_json::from_str::<Vec<PatchedFile<'_>>>(files.get()).ok()) else {
+        let Some(files) = files.and_then(|files| json::parse::<Vec<PatchedFile<'_>>>(files.get()).ok()) else {
             return self.patch_text(input, out);
         };
         let patch_text = text(input.patch_text).and_then(lines_of);

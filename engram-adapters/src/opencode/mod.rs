@@ -23,6 +23,8 @@ mod schema;
 pub(crate) mod store;
 mod stream;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 /// The registry's row.

@@ -9,12 +9,13 @@ use super::convert::Converter;
 use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
 use super::schema::StreamLine;
+use crate::kit::json;
 use crate::kit::json::text;
 
 impl Converter {
     /// Converts one line of a stream.
     pub fn stream_line(&mut self, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: StreamLine<'_> = serde_json::from_str(line)?;
+        let line: StreamLine<'_> = json::parse(line)?;
         let session = text(line.session_id).map(|id| id.decode_lossy());
         if session.is_some() {
             out.source(session.as_deref(), None);
