@@ -67,7 +67,7 @@ pub fn support(registry: &[Entry]) -> Table {
     Table { headings, rows: rows.collect() }
 }
 
-/// The adapters: ids, versions, and what happens by default when a version is unknown.
+/// The adapters: ids, versions, and which harness versions they must not trust.
 pub fn adapters(registry: &[Entry]) -> Table {
     let rows = registry.iter().map(|entry| {
         let descriptor = entry.adapter.describe();
@@ -78,10 +78,9 @@ pub fn adapters(registry: &[Entry]) -> Table {
             descriptor.harness_family.to_owned(),
             descriptor.matrix.revisions.iter().map(|revision| revision.tested.len()).sum::<usize>().to_string(),
             if bad.is_empty() { "none".to_owned() } else { bad.join("; ") },
-            descriptor.schema_detection_strategy.to_owned(),
         ]
     });
-    Table { headings: vec!["adapter", "version", "harness", "versions tested", "known bad", "detection"], rows: rows.collect() }
+    Table { headings: vec!["adapter", "version", "harness", "versions tested", "known bad"], rows: rows.collect() }
 }
 
 /// Every known loss of one adapter: which kinds and revisions claim less because of it, and the fixture that shows it.

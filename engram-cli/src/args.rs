@@ -49,7 +49,7 @@ pub enum Command {
     /// Convert session logs to tapes
     ///
     /// One session without --out goes to standard output. Several sessions, or a directory, which is searched for the
-    /// sessions of all harnesses, go to DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]. Nothing is ever overwritten:
+    /// sessions of all harnesses, go to `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. Nothing is ever overwritten:
     /// a tape that is already there is left alone, and another one of the same name gets a number.
     Ingest(Ingest),
     /// Say which harness and version wrote a log, and what proves it

@@ -122,7 +122,10 @@ impl Way {
         };
         let mut input = Input::new(open::content(reader)?, self.limits);
         let head = input.head()?;
-        let (entry, evidence) = self.choose(&head, artifact.is_named())?;
+        let (entry, evidence) = match self.choose(&head, artifact.is_named()) {
+            Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(&input).unwrap_or(error)),
+            chosen => chosen?,
+        };
         let context = match artifact {
             Artifact::Stdin => Context::default(),
             Artifact::File(candidate) => (entry.surroundings)(&candidate.path, &head),
@@ -141,6 +144,11 @@ impl Way {
             evidence => Ok((entry, evidence)),
         }
     }
+}
+
+/// What is cut off in its head shows nothing, but that is not because it is no log.
+fn cut_off<R: Read>(input: &Input<R>) -> Option<AdapterError> {
+    input.cut_off().map(|reason| AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason))
 }
 
 /// An artifact whose harness is known.

@@ -47,15 +47,11 @@ pub fn run(args: &Audit, way: &Way, report: &Reporter) -> io::Result<Exit> {
             }
         }
         Err(error) if error.code == ErrorCode::UnknownHarness && artifact.as_ref().is_ok_and(|artifact| !artifact.is_named()) => {}
-        Err(error) => {
-            report.error(&error);
-            tally.failure(error.code);
-        }
+        Err(error) => tally.failure(report.failure(&error)),
     });
     printed?;
     if let Err(error) = done {
-        report.error(&error);
-        return Ok(Exit::Io);
+        return Ok(report.failure(&error));
     }
     if !args.json {
         totals.print(&mut out)?;

@@ -22,11 +22,7 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     for path in &args.tapes {
         let before = violations;
         match check_one(path, &mut violations)? {
-            Err(error) => {
-                let error = AdapterError::from(error).path(path.to_string_lossy());
-                report.error(&error);
-                tally.failure(error.code);
-            }
+            Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
             Ok(()) if violations > before => tally.failure(Exit::Some),
             Ok(()) => tally.success(),
         }

@@ -44,14 +44,10 @@ pub fn run(args: &Detect, way: &Way, report: &Reporter) -> io::Result<Exit> {
             lines.push(if args.json { serde_json::to_string(&finding).unwrap_or_default() } else { text(&finding) });
         }
         Err(error) if error.code == ErrorCode::UnknownHarness && artifact.as_ref().is_ok_and(|artifact| !artifact.is_named()) => {}
-        Err(error) => {
-            report.error(&error);
-            tally.failure(error.code);
-        }
+        Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {
-        report.error(&error);
-        return Ok(Exit::Io);
+        return Ok(report.failure(&error));
     }
     let mut out = stdout().lock();
     for line in lines {

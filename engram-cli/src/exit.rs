@@ -59,8 +59,8 @@ impl Tally {
     }
 
     /// Counts a failure.
-    pub fn failure(&mut self, exit: impl Into<Exit>) {
-        self.failures.push(exit.into());
+    pub fn failure(&mut self, exit: Exit) {
+        self.failures.push(exit);
     }
 
     /// How many failed.
@@ -92,5 +92,15 @@ mod tests {
         assert_eq!(tally(0, &[Exit::Io, Exit::Io]), Exit::Io);
         assert_eq!(tally(0, &[Exit::Io, Exit::BadInput]), Exit::Some);
         assert_eq!(tally(1, &[Exit::Io]), Exit::Some);
+    }
+
+    #[test]
+    fn the_documentation_names_every_error_beside_its_exit_code() {
+        let document = include_str!("../../docs/cli.md");
+        for code in ErrorCode::ALL {
+            let row = document.lines().find(|line| line.starts_with("| ") && line.contains(&format!("`{code}`")));
+            let exit = Exit::from(code) as u8;
+            assert!(row.is_some_and(|row| row.starts_with(&format!("| {exit} |"))), "{code} in {row:?}");
+        }
     }
 }

@@ -1,16 +1,18 @@
 //! The `engram` command: arguments, files in and out, progress, exit codes. What logs mean is the adapters' knowledge.
 
-use std::io;
+use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use engram_core::error::AdapterError;
+use engram_core::schema::json_schema;
 
 mod adapters;
 mod args;
 mod artifact;
 mod audit;
+mod batch;
 mod check;
 mod detect;
 mod exit;
@@ -19,6 +21,7 @@ mod out_dir;
 mod pool;
 mod report;
 mod summary;
+mod write;
 
 use args::{Command, CommandLine, ErrorFormat};
 use artifact::Way;
@@ -37,20 +40,24 @@ fn run(line: &CommandLine) -> Exit {
     let quiet = matches!(&line.command, Command::Ingest(args) if args.quiet);
     let mut report = Reporter::new(line.error_format, quiet);
     let done = match &line.command {
-        Command::Ingest(args) => Ok(ingest::run(args, &mut report)),
+        Command::Ingest(args) => ingest::run(args, &mut report),
         Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),
-        Command::Adapters(args) => adapters::run(args),
-        Command::Audit(args) => Way::new(&args.conversion, report.bar()).map_or_else(
-            |error| {
-                report.error(&error);
-                Ok(Exit::from(error.code))
-            },
-            |way| audit::run(args, &way, &report),
-        ),
+        Command::Audit(args) => {
+            Way::new(&args.conversion, report.bar()).map_or_else(|error| Ok(report.failure(&error)), |way| audit::run(args, &way, &report))
+        }
         Command::Check(args) => check::run(args, &report),
-        _ => Ok(Exit::Usage),
+        Command::Adapters(args) => adapters::run(args),
+        Command::Schema => schema(),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))
+}
+
+/// `engram schema`.
+fn schema() -> io::Result<Exit> {
+    let mut out = stdout().lock();
+    out.write_all(json_schema().as_bytes())?;
+    out.flush()?;
+    Ok(Exit::Success)
 }
 
 /// A reader that has seen enough is no failure.
@@ -58,8 +65,7 @@ fn output_failed(error: io::Error, report: &Reporter) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::Success;
     }
-    report.error(&AdapterError::from(error).path("-"));
-    Exit::Io
+    report.failure(&AdapterError::from(error).path("-"))
 }
 
 /// Help and version are no errors, and a usage error keeps to the error format that was asked for.

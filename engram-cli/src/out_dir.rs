@@ -24,7 +24,7 @@ pub enum Placed {
 }
 
 /// The directory of tapes, and the names that are taken in it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OutDir {
     root: PathBuf,
     /// Folder by folder: names in lower case, since some file systems do not tell `A` from `a`, and the files they name.

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::args::ErrorFormat;
+use crate::exit::Exit;
 
 /// Where everything goes that is no result.
 #[derive(Debug)]
@@ -59,20 +60,26 @@ impl Reporter {
         self.bar.finish_and_clear();
     }
 
-    /// Reports an error.
-    pub fn error(&self, error: &AdapterError) {
+    fn error(&self, error: &AdapterError) {
         match self.format {
             ErrorFormat::Text => self.line(&format!("error: {error}")),
             ErrorFormat::Json => self.json(&WireError { error, message: error.to_string() }),
         }
     }
 
-    /// Reports that the command line is wrong.
-    pub fn usage(&self, message: &str) {
+    /// Reports an error that ends the work on something, and gives its exit code.
+    pub fn failure(&self, error: &AdapterError) -> Exit {
+        self.error(error);
+        Exit::from(error.code)
+    }
+
+    /// Reports that the command line is wrong, and gives the exit code of that.
+    pub fn usage(&self, message: &str) -> Exit {
         match self.format {
             ErrorFormat::Text => self.line(&format!("error: {message}\n\nFor more information, try '--help'.")),
             ErrorFormat::Json => self.json(&WireUsage { code: "usage", message }),
         }
+        Exit::Usage
     }
 
     /// Says something that people want to know.

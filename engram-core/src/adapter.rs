@@ -125,6 +125,11 @@ pub trait StreamAdapter: Send + Sync {
     /// Yes, with the marks that prove it, or no. Content only; no scores.
     fn probe(&self, head: &Head<'_>) -> Option<Evidence>;
 
+    /// Every mark that [`StreamAdapter::probe`] may name. A mark that no fixture shows proves nothing, and fails the gates.
+    fn marks(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// What the head says about version, schema, session and start.
     fn identify(&self, head: &Head<'_>) -> Identity;
 

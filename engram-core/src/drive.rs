@@ -11,7 +11,7 @@ use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 pub use crate::input::Input;
 use crate::input::Line;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::render::Place;
@@ -162,75 +162,75 @@ impl Run<'_> {
 
     /// Converts one physical line. Nearly always it is one record, and is parsed once.
     fn line(&mut self, session: &mut dyn Session, bytes: &[u8], number: u64, terminated: bool) -> Result<(), AdapterError> {
-        let place = Place { line: number, part: 0 };
-        let Ok(text) = str::from_utf8(bytes) else {
-            self.out.begin_at(place);
-            return match str::from_utf8(bytes) {
-                Err(error) if !terminated && error.error_len().is_none() => self.cut(),
-                _ => self.not_json(bytes, "UTF-8"),
-            };
-        };
+        self.out.begin_at(Place { line: number, part: 0 });
+        match str::from_utf8(bytes) {
+            Ok(text) => self.text_line(session, text, number, terminated),
+            Err(error) if !terminated && error.error_len().is_none() => {
+                // The artifact ends inside a character: what is before it may still be whole.
+                let whole = str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+                self.text_line(session, whole, number, false)?;
+                self.cut()
+            }
+            Err(_) => self.not_json(bytes, "UTF-8"),
+        }
+    }
+
+    fn text_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         if text.trim_ascii().is_empty() {
             return Ok(());
         }
-        self.out.begin_at(place);
         match session.record(text, &mut self.out) {
-            Err(Fault::Json(error)) => self.odd_line(session, text, number, terminated, &error),
+            Err(Fault::Json(_)) => self.odd_line(session, text, number, terminated),
             settled => self.settle(settled, text),
         }
     }
 
     /// Converts a line that is not one JSON value of the expected shape: several values, a cut record, or something else.
-    fn odd_line(
-        &mut self,
-        session: &mut dyn Session,
-        text: &str,
-        number: u64,
-        terminated: bool,
-        error: &serde_json::Error,
-    ) -> Result<(), AdapterError> {
-        if error.is_data() {
-            return self.settle(Err(Fault::malformed("", "fields of the known types", &error.to_string())), text);
-        }
+    fn odd_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
         while !rest.trim_ascii().is_empty() {
             self.out.begin_at(Place { line: number, part });
-            match first_value(rest) {
+            let end = match first_value(rest) {
                 Ok(end) => {
                     let settled = session.record(&rest[..end], &mut self.out);
                     self.settle(settled, &rest[..end])?;
-                    rest = &rest[end..];
+                    end
                 }
                 Err(cut) => {
-                    let end = session
-                        .resync(rest)
-                        .filter(|end| *end > 0 && *end < rest.len() && rest.is_char_boundary(*end))
-                        .unwrap_or(rest.len());
-                    let last = end == rest.len();
-                    if last && !terminated && cut {
+                    let lead = rest.len() - rest.trim_ascii_start().len();
+                    let next = session.resync(&rest[lead..]).filter(|at| *at > 0).map(|at| lead + at);
+                    let next = next.filter(|at| *at < rest.len() && rest.is_char_boundary(*at));
+                    if next.is_none() && !terminated && cut {
                         return self.cut();
                     }
-                    match session.fragment(&rest[..end], &mut self.out) {
+                    let end = next.unwrap_or(rest.len());
+                    match session.fragment(&rest[lead..end], &mut self.out) {
                         Some(settled) => self.settle(settled, &rest[..end])?,
                         None => self.not_json(&rest.as_bytes()[..end], "JSON")?,
                     }
-                    rest = &rest[end..];
+                    end
                 }
-            }
+            };
+            rest = &rest[end..];
             part += 1;
         }
         Ok(())
     }
 
-    fn settle(&mut self, settled: Result<crate::ledger::Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
+    fn settle(&mut self, settled: Result<Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
         match settled {
-            Ok(crate::ledger::Outcome::Mapped) if !self.out.has_events() => {
+            Ok(Outcome::Mapped) if !self.out.has_events() => {
                 let error = AdapterError::new(ErrorCode::AdapterDefect).expected("an event of a mapped record");
                 Err(error.line(self.out.line()))
             }
             Ok(outcome) => {
                 self.out.settle(outcome);
                 Ok(())
+            }
+            // The text is JSON, or the driver would not have asked: only its shape can be wrong.
+            Err(Fault::Json(error)) => {
+                let fault = Fault::malformed("", "fields of the known types", &error.to_string());
+                self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
             }
             Err(fault) => self.out.settle_fault(fault, text).map_err(|fault| self.error(fault)),
         }

@@ -21,6 +21,8 @@ pub struct Input<R> {
     /// The buffer has been searched for a line end up to here.
     searched: usize,
     end: usize,
+    /// Line ends among the first bytes, counted while the head is read.
+    head_lines: usize,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     cut_off: Option<String>,
@@ -58,6 +60,7 @@ impl<R: Read> Input<R> {
             start: 0,
             searched: 0,
             end: 0,
+            head_lines: 0,
             ended: false,
             cut_off: None,
             hasher: StreamHasher::default(),
@@ -70,17 +73,18 @@ impl<R: Read> Input<R> {
     /// `io` when the reader fails.
     pub fn head(&mut self) -> Result<Head<'_>, AdapterError> {
         while !self.ended && !self.head_suffices() {
+            let from = self.end;
             self.fill()?;
+            self.head_lines += memchr_iter(b'\n', &self.buffer[from..self.end]).count();
         }
         let cut = self.head_len();
         Ok(Head::new(&self.buffer[..cut], self.ended && cut == self.end))
     }
 
     fn head_suffices(&self) -> bool {
-        let bytes = &self.buffer[..self.end];
-        let enough = bytes.len() >= HEAD_BYTES && memchr_iter(b'\n', bytes).take(HEAD_LINES).count() == HEAD_LINES;
-        let full = bytes.len() >= HEAD_MAX_BYTES && memchr(b'\n', bytes).is_some();
-        enough || full || bytes.len() as u64 > self.limits.record_bytes
+        let enough = self.end >= HEAD_BYTES && self.head_lines >= HEAD_LINES;
+        let full = self.end >= HEAD_MAX_BYTES && self.head_lines > 0;
+        enough || full || self.end >= self.head_bound()
     }
 
     /// How much of the buffer is the head: a function of the content alone, however it was chunked.
@@ -88,7 +92,13 @@ impl<R: Read> Input<R> {
         let bytes = &self.buffer[..self.end];
         let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-        lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first).min(bytes.len())
+        let wanted = lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
+        wanted.min(self.head_bound()).min(bytes.len())
+    }
+
+    /// The head never grows over this: a longer first line is over the limit anyway.
+    fn head_bound(&self) -> usize {
+        usize::try_from(self.limits.record_bytes).unwrap_or(usize::MAX).max(HEAD_BYTES)
     }
 
     /// The hash and length of all that has been read.
@@ -98,7 +108,7 @@ impl<R: Read> Input<R> {
 
     /// Why the artifact ended too early: what a reader says that fails with [`ErrorKind::UnexpectedEof`], as for a compressed
     /// file that was not written to its end.
-    pub(crate) fn cut_off(&self) -> Option<&str> {
+    pub fn cut_off(&self) -> Option<&str> {
         self.cut_off.as_deref()
     }
 
@@ -130,6 +140,11 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
+    /// Bytes that have been read and not handed on.
+    fn held(&self) -> u64 {
+        (self.end - self.start) as u64
+    }
+
     /// The next line, or none at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, AdapterError> {
         loop {
@@ -144,7 +159,7 @@ impl<R: Read> Input<R> {
                 let from = std::mem::replace(&mut self.start, self.end);
                 return Ok((from < self.end).then(|| self.text_line(from, self.end, false)));
             }
-            if (self.end - self.start) as u64 > self.limits.record_bytes {
+            if self.held() > self.limits.record_bytes {
                 return self.skip_line().map(Some);
             }
             self.fill()?;
@@ -186,14 +201,78 @@ impl<R: Read> Input<R> {
 
     /// All that is left, for a document.
     pub(crate) fn rest(&mut self) -> Result<&[u8], AdapterError> {
-        while !self.ended {
-            if (self.end - self.start) as u64 > self.limits.record_bytes {
-                let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
-                return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
-            }
+        while !self.ended && self.held() <= self.limits.record_bytes {
             self.fill()?;
+        }
+        if self.held() > self.limits.record_bytes {
+            let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
+            return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
         let bytes = &self.buffer[self.start..self.end];
         Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives `x` without end, `step` bytes at a time.
+    struct Endless {
+        step: usize,
+        left: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let step = self.step.min(self.left).min(buffer.len());
+            buffer[..step].fill(b'x');
+            self.left -= step;
+            Ok(step)
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_by_the_largest_record() {
+        const LINE: usize = 64 << 20;
+        let limits = Limits { record_bytes: 3 << 20, ..Limits::default() };
+        let mut input = Input::new(Endless { step: 100_000, left: LINE }, limits);
+        let head = input.head().unwrap();
+        assert!(!head.is_whole());
+        assert!(matches!(input.next_line().unwrap(), Some(Line::Oversize { bytes, .. }) if bytes == LINE as u64));
+        assert!(input.next_line().unwrap().is_none());
+        assert!(input.buffer.len() < 6 << 20, "{} bytes are held", input.buffer.len());
+        assert_eq!(input.consumed().1, LINE as u64);
+    }
+
+    /// Gives bytes, `step` at a time.
+    struct Chunks<'b> {
+        bytes: &'b [u8],
+        step: usize,
+    }
+
+    impl Read for Chunks<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let step = self.step.min(buffer.len());
+            (&mut self.bytes).take(step as u64).read(buffer)
+        }
+    }
+
+    #[test]
+    fn the_head_is_the_same_however_the_input_arrives() {
+        let short: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
+        let few: Vec<u8> = (0..12).flat_map(|n| [vec![b'x'; 300_000], format!("{n}\n").into_bytes()].concat()).collect();
+        for content in [short, few, vec![b'x'; 3 << 20]] {
+            for record_bytes in [1000, 2 << 20, 256 << 20] {
+                let limits = Limits { record_bytes, ..Limits::default() };
+                let head = |step: usize| {
+                    let mut input = Input::new(Chunks { bytes: &content, step }, limits);
+                    let head = input.head().unwrap();
+                    (head.text().to_owned(), head.is_whole())
+                };
+                let whole = head(usize::MAX);
+                assert!([4001, 100_000].map(head) == [whole.clone(), whole], "{} bytes, limit {record_bytes}", content.len());
+            }
+        }
     }
 }

@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod limits;
 pub mod policy;
 pub mod render;
+pub mod schema;
 pub mod shape;
 mod standing;
 pub mod tape;

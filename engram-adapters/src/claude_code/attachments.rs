@@ -8,16 +8,16 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::Converter;
-use super::messages::is_harness_text;
-use super::schema::{Attachment, Line};
-use crate::kit::value::{Field, Value, text, word};
+use super::messages::{image, is_harness_text};
+use super::schema::{Attachment, Block, Line};
+use crate::kit::media::base64_hash;
+use crate::kit::value::{Field, is_true, text, word};
 
 impl Converter {
     /// `attachment`: short notices and what a person wrote as text, the harness's own listings and prompts as hash and size.
     pub fn attachment(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(attachment) = line.attachment.map(Attachment::of) else {
-            return Err(Fault::malformed("/attachment", "an attachment", "nothing"));
-        };
+        let attachment = line.attachment.ok_or_else(|| Fault::malformed("/attachment", "an attachment", "nothing"))?;
+        let attachment = Attachment::read(attachment, "/attachment")?;
         let name = word(attachment.kind);
         match name {
             "queued_command" => return self.queued_command(line, &attachment, out),
@@ -51,14 +51,19 @@ impl Converter {
 
     /// A prompt that was queued while the agent worked, or the news that a background task ended.
     fn queued_command(&mut self, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(prompt) = attachment.prompt else {
-            return Err(Fault::malformed("/attachment/prompt", "a prompt", "nothing"));
-        };
-        let said = prompt.text().unwrap_or(Text::Plain(prompt.raw()));
-        self.queue.arrived(said);
-        let synthetic = is_harness_text(said) || line.is_meta.is_some_and(Value::is_true);
-        out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, Pointer::At("/attachment/prompt"))?;
-        Ok(Outcome::Mapped)
+        const PROMPT: &str = "/attachment/prompt";
+        let prompt = attachment.prompt.ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
+        let mut attachments: Vec<_> = prompt.elements().filter_map(image).collect();
+        let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::of(block).text)));
+        let mut any = false;
+        for said in texts {
+            self.queue.arrived(said);
+            let synthetic = is_harness_text(said) || is_true(line.is_meta);
+            let attachments = std::mem::take(&mut attachments);
+            out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments }, Pointer::At(PROMPT))?;
+            any = true;
+        }
+        if any { Ok(Outcome::Mapped) } else { Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw())) }
     }
 
     /// `api-request-shape`: the system prompt and the tools of the requests that follow.
@@ -108,10 +113,17 @@ fn session_context(context: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
 
 /// A file that the user attached to the prompt: its content by hash.
 fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let content = attachment.content.and_then(|content| content.member("file")).and_then(|file| file.member("content"));
-    let held = text(content).and_then(|content| content.decode().ok());
-    let hash = held.as_deref().and_then(Hash::of_pinned_text);
-    let bytes = held.as_deref().map(|text| text.len() as u64);
+    let held = attachment.content.and_then(|content| content.member("file"));
+    let content = text(held.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
+    let image = held.and_then(|file| file.member("base64"));
+    let (hash, bytes) = match (&content, image) {
+        (Some(content), _) => (Hash::of_pinned_text(content), Some(content.len() as u64)),
+        (None, Some(_)) => {
+            let (hash, bytes) = base64_hash(word(image));
+            (Some(hash), Some(bytes))
+        }
+        (None, None) => (None, None),
+    };
     let context = Context { name: Text::Plain("file"), file: file(attachment), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
     Ok(())

@@ -20,6 +20,9 @@ use crate::kit::correlate::OpenCalls;
 use crate::kit::time::rfc3339;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
+/// The model's name in messages that the harness writes in the model's place.
+pub(super) const SYNTHETIC: &str = "<synthetic>";
+
 /// What is remembered from line to line.
 pub(super) struct Converter {
     pub dialect: Dialect,
@@ -39,12 +42,25 @@ pub(super) struct Converter {
     index: Index,
 }
 
-/// What a line says of itself, decoded.
-pub(super) struct Envelope<'a> {
+/// One line, and what it says of itself.
+pub(super) struct Record<'a> {
+    /// `user`, `assistant`, `system`, ...
+    pub kind: &'a str,
+    pub line: Line<'a>,
+    /// Empty where the line has none.
+    pub message: Message<'a>,
     pub session: Option<Cow<'a, str>>,
     pub agent: Option<Cow<'a, str>>,
     pub time: Option<Cow<'a, str>>,
+    /// It repeats another session's history.
     pub replay: bool,
+}
+
+impl Record<'_> {
+    /// True for lines that belong to the conversation itself.
+    fn is_conversation(&self) -> bool {
+        matches!(self.kind, "user" | "assistant" | "system" | "attachment" | "progress")
+    }
 }
 
 /// The last stated value of what a session says again and again.
@@ -94,91 +110,32 @@ impl Converter {
         &mut self.standing
     }
 
-    /// What the line says of itself.
-    fn envelope<'a>(&mut self, line: &Line<'a>) -> Envelope<'a> {
+    /// Reads a line and finds out whose it is.
+    fn read<'a>(&mut self, value: Value<'a>) -> Result<Record<'a>, Fault> {
+        let line = Line::read(value, "")?;
+        let message = line.message.map(|message| Message::read(message, "/message")).transpose()?.unwrap_or_default();
         let session = text(line.session_id).map(|id| id.decode_lossy());
-        let agent = self.history.agent(line);
-        let time = line_time(line);
-        let replay = is_conversation(line) && self.history.is_replay(line, time.as_deref(), session.as_deref());
-        Envelope { session, agent, time, replay }
-    }
-
-    /// States whose line this is, when it was written, and by which version.
-    fn enter(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let here = out.line();
-        let moved = self.usages.flush(line, envelope, out)?;
-        if envelope.session.is_some() {
-            out.source(envelope.session.as_deref(), envelope.agent.as_deref());
-        }
-        let stamp = Stamp { t: envelope.time.as_deref(), id: text(line.uuid), replay: envelope.replay };
-        if moved {
-            out.restamp(here, stamp);
-        } else {
-            out.stamp(stamp);
-        }
-        if let Some(version) = text(line.version)
-            && let Some(revision) = out.version(&version.decode_lossy())?
-        {
-            self.dialect = dialect(Some(revision));
-        }
-        Ok(())
-    }
-
-    /// Says what the line states of the session, where it is new.
-    fn introduce(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let mut facts = SessionFacts::default();
-        let mut new = false;
-        if line.agent_id.is_some() && !std::mem::replace(&mut self.introduced, true) {
-            facts.parent_session_id = text(line.session_id);
-            facts.parent_call_id = self.context.parent_call_id.as_deref().map(Text::Plain);
-            facts.agent = self.context.agent.as_deref().map(Text::Plain);
-            new = true;
-        }
-        if changed(&mut self.standing.agent, line.agent_type) && facts.agent.is_none() {
-            facts.agent = filled_text(line.agent_type);
-            new |= facts.agent.is_some();
-        }
-        if changed(&mut self.standing.cwd, line.cwd) {
-            facts.cwd = filled_text(line.cwd);
-            new |= facts.cwd.is_some();
-        }
-        if changed(&mut self.standing.branch, line.git_branch) {
-            facts.repo_branch = filled_text(line.git_branch);
-            new |= facts.repo_branch.is_some();
-        }
-        let model = line.message.and_then(|message| Message::of(message).model);
-        if word(line.kind) == "assistant" && word(model) != "<synthetic>" && changed(&mut self.standing.model, model) {
-            facts.model = filled_text(model);
-            new |= facts.model.is_some();
-        }
-        let origin = self.history.take_origin();
-        facts.fork_of = origin.as_deref().map(Text::Plain);
-        if new || origin.is_some() {
-            out.emit(Meta::Session(facts), Pointer::Root)?;
-        }
-        Ok(())
-    }
-
-    fn line(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line = Line::of(value);
-        if line.kind.is_none() {
+        let (agent, time) = (self.history.agent(&line), line_time(&line));
+        let mut record = Record { kind: word(line.kind), line, message, session, agent, time, replay: false };
+        if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", value.raw()));
         }
-        let envelope = self.envelope(&line);
-        self.enter(&line, &envelope, out)?;
-        if is_conversation(&line) {
-            self.introduce(&line, out)?;
-        }
-        self.dispatch(&line, &envelope, out)
+        record.replay = record.is_conversation() && self.history.is_replay(&record);
+        Ok(record)
     }
 
-    fn dispatch(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        match word(line.kind) {
-            "user" => self.user(line, out),
-            "assistant" => self.assistant(line, envelope, out),
+    fn convert(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.enter(record, out)?;
+        if record.is_conversation() {
+            self.introduce(record, out)?;
+        }
+        let line = &record.line;
+        match record.kind {
+            "user" => self.user(record, out),
+            "assistant" => self.assistant(record, out),
             "system" => self.system(line, out),
             "attachment" => self.attachment(line, out),
-            "queue-operation" => self.queue_operation(line, out),
+            "queue-operation" => self.queue_operation(record, out),
             "progress" => self.progress(line, out),
             "summary" | "ai-title" => self.title(line, out),
             "permission-mode" | "mode" => self.mode(line, out),
@@ -187,6 +144,58 @@ impl Converter {
             other => never_mapped(other).ok_or_else(|| Fault::unrecognized(other)),
         }
     }
+
+    /// States whose line this is, when it was written, and by which version.
+    fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let here = out.line();
+        let moved = self.usages.flush(record, out)?;
+        if record.session.is_some() {
+            out.source(record.session.as_deref(), record.agent.as_deref());
+        }
+        let stamp = Stamp { t: record.time.as_deref(), id: text(record.line.uuid), replay: record.replay };
+        if moved {
+            out.restamp(here, stamp);
+        } else {
+            out.stamp(stamp);
+        }
+        if let Some(version) = text(record.line.version)
+            && let Some(revision) = out.version(&version.decode_lossy())?
+        {
+            self.dialect = dialect(Some(revision));
+        }
+        Ok(())
+    }
+
+    /// Says what the record states of the session, where it is new.
+    fn introduce(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let line = &record.line;
+        let standing = &mut self.standing;
+        let mut facts = SessionFacts::default();
+        if line.agent_id.is_some() && !std::mem::replace(&mut self.introduced, true) {
+            facts.parent_session_id = text(line.session_id);
+            facts.parent_call_id = self.context.parent_call_id.as_deref().map(Text::Plain);
+            facts.agent = self.context.agent.as_deref().map(Text::Plain);
+        }
+        if changed(&mut standing.agent, line.agent_type) && facts.agent.is_none() {
+            facts.agent = filled_text(line.agent_type);
+        }
+        if changed(&mut standing.cwd, line.cwd) {
+            facts.cwd = filled_text(line.cwd);
+        }
+        if changed(&mut standing.branch, line.git_branch) {
+            facts.repo_branch = filled_text(line.git_branch);
+        }
+        if record.kind == "assistant" && word(record.message.model) != SYNTHETIC && changed(&mut standing.model, record.message.model) {
+            facts.model = filled_text(record.message.model);
+        }
+        let origin = self.history.take_origin();
+        facts.fork_of = origin.as_deref().map(Text::Plain);
+        let stated = [facts.parent_session_id, facts.agent, facts.cwd, facts.repo_branch, facts.model, facts.fork_of];
+        if stated.iter().any(Option::is_some) {
+            out.emit(Meta::Session(facts), Pointer::Root)?;
+        }
+        Ok(())
+    }
 }
 
 /// The line's own time in the tape's form.
@@ -194,16 +203,11 @@ pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
     rfc3339(word(line.timestamp))
 }
 
-/// True for lines that belong to the conversation itself.
-fn is_conversation(line: &Line<'_>) -> bool {
-    matches!(word(line.kind), "user" | "assistant" | "system" | "attachment" | "progress")
-}
-
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         // Out of its place while the line borrows it.
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| self.line(line, out));
+        let outcome = parse(source, &mut index).and_then(|value| self.read(value)).and_then(|record| self.convert(&record, out));
         self.index = index;
         outcome
     }

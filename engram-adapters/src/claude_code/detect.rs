@@ -5,73 +5,85 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 
 use crate::kit::time::rfc3339;
-use crate::kit::value::{find_line, text, view};
+use crate::kit::value::{find_line, text, view, word};
 
-/// A conversational line: the fields that every such line of every version has.
-const CONVERSATION: &str = "line.sessionId+uuid+isSidechain+version";
-/// The title line that stands first in files resumed up to 2.0.10, and alone in some.
-const SUMMARY: &str = "summary.leafUuid";
-/// Lines that newer versions write before and between the conversation.
-const QUEUE: &str = "queue-operation.operation+sessionId";
-/// State lines of newer versions (`mode`, `permission-mode`, `atis-latch`, ...).
-const STATE: &str = "state.sessionId";
-/// Backups of edited files, written first by the terminal interface.
-const BACKUP: &str = "file-history-snapshot.messageId";
+/// A fact of a line that shows whose it is.
+struct Mark {
+    name: &'static str,
+    shows: fn(&Probe<'_>) -> bool,
+}
+
+/// Every mark. A line shows the first that holds.
+const MARKS: &[Mark] = &[
+    // What every line of a conversation has, in every version.
+    Mark {
+        name: "line.sessionId+uuid+isSidechain+version",
+        shows: |line| line.in_session() && line.uuid.is_some() && line.is_of_a_version(),
+    },
+    // The title that stands first in files resumed up to 2.0.10, and alone in some.
+    Mark { name: "summary.leafUuid", shows: |line| word(line.kind) == "summary" && line.leaf_uuid.is_some() && line.summary.is_some() },
+    // A prompt waits (2.0.45 and later).
+    Mark {
+        name: "queue-operation.operation+sessionId",
+        shows: |line| word(line.kind) == "queue-operation" && line.operation.is_some() && line.in_session(),
+    },
+    // State beside the conversation (2.1.80 and later).
+    Mark { name: "state.sessionId", shows: |line| STATE.contains(&word(line.kind)) && line.in_session() },
+    // Backups of edited files, written first by the terminal interface (2.0.60 and later).
+    Mark {
+        name: "file-history-snapshot.messageId",
+        shows: |line| word(line.kind) == "file-history-snapshot" && line.message_id.is_some() && line.snapshot.is_some(),
+    },
+];
+
+/// Types of lines that hold a session's state.
+const STATE: &[&str] = &["mode", "permission-mode", "atis-latch", "tools-used", "last-prompt", "cost-state", "ai-title"];
 
 view! {
     /// What detection looks at in a line.
     Probe {
-        kind: "type",
-        uuid: "uuid",
-        session_id: "sessionId",
-        agent_id: "agentId",
-        version: "version",
-        timestamp: "timestamp",
-        leaf_uuid: "leafUuid",
-        summary: "summary",
-        operation: "operation",
-        message_id: "messageId",
-        snapshot: "snapshot",
-        is_sidechain: "isSidechain",
+        kind: "type" Text,
+        uuid: "uuid" Text,
+        session_id: "sessionId" Text,
+        agent_id: "agentId" Text,
+        version: "version" Text,
+        timestamp: "timestamp" Text,
+        leaf_uuid: "leafUuid" Text,
+        summary: "summary" Text,
+        operation: "operation" Text,
+        message_id: "messageId" Text,
+        snapshot: "snapshot" Object,
+        is_sidechain: "isSidechain" Flag,
     }
 }
 
 impl Probe<'_> {
-    /// The mark that this line shows.
-    fn mark(&self) -> Option<&'static str> {
-        let kind = text(self.kind)?;
-        let in_session = text(self.session_id).is_some();
-        if in_session && text(self.uuid).is_some() && text(self.version).is_some() && self.is_sidechain.is_some() {
-            return Some(CONVERSATION);
-        }
-        let is = |names: &[&str]| names.iter().any(|name| kind.is(name));
-        if kind.is("summary") && text(self.leaf_uuid).is_some() && text(self.summary).is_some() {
-            return Some(SUMMARY);
-        }
-        if kind.is("queue-operation") && in_session && text(self.operation).is_some() {
-            return Some(QUEUE);
-        }
-        if is(&["mode", "permission-mode", "atis-latch", "tools-used", "last-prompt", "cost-state", "ai-title"]) && in_session {
-            return Some(STATE);
-        }
-        if kind.is("file-history-snapshot") && text(self.message_id).is_some() && self.snapshot.is_some() {
-            return Some(BACKUP);
-        }
-        None
+    fn in_session(&self) -> bool {
+        self.session_id.is_some()
+    }
+
+    fn is_of_a_version(&self) -> bool {
+        self.version.is_some() && self.is_sidechain.is_some()
     }
 }
 
 /// Lines that detection looks at: an artifact shows its marks early, and its head may be long.
 const LOOKED_AT: usize = 64;
 
+/// The names of all marks.
+pub(super) fn marks() -> Vec<&'static str> {
+    MARKS.iter().map(|mark| mark.name).collect()
+}
+
 /// Yes when a line shows a mark.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(head.lines().take(LOOKED_AT), |line| {
-        if let Some(mark) = Probe::of(line).mark()
-            && !marks.contains(&mark)
+        let line = Probe::of(line);
+        if let Some(mark) = MARKS.iter().find(|mark| (mark.shows)(&line))
+            && !marks.contains(&mark.name)
         {
-            marks.push(mark);
+            marks.push(mark.name);
         }
         None::<()>
     });

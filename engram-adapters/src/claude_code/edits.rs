@@ -13,7 +13,7 @@ use super::convert::Converter;
 use super::patches;
 use super::results::Returned;
 use super::schema::{Replacement, Structured};
-use crate::kit::spans::{ChangedSpan, Rewrite, whole_range};
+use crate::kit::spans::{ChangedSpan, Rewrite, line_count, whole_range};
 use crate::kit::value::{Field, Value, is_true, text, word};
 
 /// Where the events of an edit point to.
@@ -35,7 +35,7 @@ impl<'a> Edit<'a> {
 impl Converter {
     /// What a successful call read or changed. True when there was something.
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(result) = &returned.structured else { return self.from_arguments(returned, index, out) };
+        let Some(result) = &returned.structured else { return self.read_arguments(returned, index, out) };
         if let Some(file) = result.file.filter(|file| file.is_object()) {
             return super::reads::structured(returned, file, out);
         }
@@ -51,7 +51,7 @@ impl Converter {
             return file_edit(&edit, result, out);
         }
         if result.is_notebook_edit() {
-            return self.from_arguments(returned, index, out);
+            return self.read_arguments(returned, index, out);
         }
         Ok(false)
     }
@@ -143,26 +143,36 @@ fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, 
 }
 
 /// The text after all replacements. None where one does not fit, or where the lines do not come to what the patch counts.
+///
+/// A deletion takes the line end after it along, unless the old text has it: the patch tells whether it did.
 fn apply<'b>(before: &'b str, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
+    let grown = patches::growth(patch);
+    let lines = |text: &str| i64::try_from(line_count(text)).unwrap_or(i64::MAX);
+    [true, false].into_iter().find_map(|with_line_ends| {
+        let rewrite = replace_all(before, replacements, with_line_ends)?;
+        grown.is_none_or(|grown| lines(rewrite.after()) - lines(before) == grown).then_some(rewrite)
+    })
+}
+
+fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_ends: bool) -> Option<Rewrite<'b>> {
     let mut rewrite = Rewrite::new(before);
     for replacement in replacements {
-        let (old, new) = (decoded(text(replacement.old_string))?, decoded(text(replacement.new_string))?);
+        let (mut old, new) = (decoded(text(replacement.old_string))?, decoded(text(replacement.new_string))?);
         if old.is_empty() {
             rewrite.insert_first(&new);
             continue;
         }
-        // A deletion takes the line end with it, unless the old text has it.
-        let with_end = format!("{old}\n");
-        let takes_end = new.is_empty() && !old.ends_with('\n') && rewrite.after().contains(&with_end);
-        let old = if takes_end { with_end.as_str() } else { &*old };
-        if !rewrite.replace(old, &new, is_true(replacement.replace_all)) {
+        if with_line_ends && new.is_empty() && !old.ends_with('\n') {
+            let with_end = format!("{old}\n");
+            if rewrite.after().contains(&with_end) {
+                old = with_end.into();
+            }
+        }
+        if !rewrite.replace(&old, &new, is_true(replacement.replace_all)) {
             return None;
         }
     }
-    let ends = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count() as i64;
-    let grown = patches::growth(patch);
-    let fits = grown.is_none_or(|grown| (ends(rewrite.after()) - ends(before) - grown).abs() <= 1);
-    fits.then_some(rewrite)
+    Some(rewrite)
 }
 
 /// NotebookEdit (2.1.0 and later): the whole file before and after.

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use engram_core::head::Head;
 use engram_core::text::Text;
 
+use super::convert::{Record, SYNTHETIC};
 use super::revisions::Dialect;
 use super::schema::{Line, Message};
 use crate::kit::correlate::{Said, key};
 use crate::kit::time::millis;
-use crate::kit::value::{find_line, is_true, text, word};
+use crate::kit::value::{Value, find_line, is_true, text, word};
 
 /// Two records of one copying run lie at most this far apart, in milliseconds. No model answers that fast.
 const COPY_STEP: i64 = 1;
@@ -18,6 +19,7 @@ const COPY_STEP: i64 = 1;
 /// What is remembered to tell copies from news.
 pub(super) struct History {
     agents_share_the_file: bool,
+    messages_return: bool,
     /// While the file begins with records that were copied at one moment.
     restamped: Option<Copies>,
     /// The head shows that copied records reach up to this one, by its `uuid`.
@@ -56,6 +58,7 @@ impl History {
         let restamped = dialect.copies_are_restamped && begins_with_copies(head);
         History {
             agents_share_the_file: dialect.agents_share_the_file,
+            messages_return: dialect.messages_return,
             restamped: restamped.then(Copies::default),
             copied_until: last_foreign_request(head),
             floor: None,
@@ -103,18 +106,18 @@ impl History {
     }
 
     /// True when the record repeats another session's history, as far as the source shows it.
-    pub fn is_replay(&mut self, line: &Line<'_>, time: Option<&str>, session: Option<&str>) -> bool {
-        let replay = self.is_restamped(line, time) || self.is_foreign(line, session) || self.is_older(line, time, session);
+    pub fn is_replay(&mut self, record: &Record<'_>) -> bool {
+        let replay = self.is_restamped(record) || self.is_foreign(record) || self.is_older(record);
         self.only_copies &= replay;
         replay
     }
 
     /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Where copied prompts are lists of
     /// blocks (1.0.45 and later), the first prompt that is a string is a new one.
-    fn is_restamped(&mut self, line: &Line<'_>, time: Option<&str>) -> bool {
+    fn is_restamped(&mut self, record: &Record<'_>) -> bool {
         let Some(copies) = &mut self.restamped else { return false };
-        let is_string = word(line.kind) == "user" && line.message.is_some_and(|message| text(Message::of(message).content).is_some());
-        let continues = match (time.and_then(millis), copies.last) {
+        let is_string = record.kind == "user" && text(record.message.content).is_some();
+        let continues = match (record.time.as_deref().and_then(millis), copies.last) {
             (Some(now), None) => {
                 *copies = Copies { last: Some(now), prompts_are_strings: is_string };
                 true
@@ -133,13 +136,14 @@ impl History {
     }
 
     /// 2.1.329: copied answers name the session that asked for them.
-    fn is_foreign(&mut self, line: &Line<'_>, session: Option<&str>) -> bool {
-        let asked_by = text(line.request_session_id).filter(|id| session.is_some_and(|session| !id.is(session)));
+    fn is_foreign(&mut self, record: &Record<'_>) -> bool {
+        let session = record.session.as_deref();
+        let asked_by = text(record.line.request_session_id).filter(|id| session.is_some_and(|session| !id.is(session)));
         if let Some(origin) = asked_by {
             self.origin.get_or_insert_with(|| origin.decode_lossy().into_owned());
         }
         let Some(until) = &self.copied_until else { return asked_by.is_some() };
-        if text(line.uuid).is_some_and(|uuid| uuid.is(until)) {
+        if text(record.line.uuid).is_some_and(|uuid| uuid.is(until)) {
             self.copied_until = None;
         }
         true
@@ -147,15 +151,15 @@ impl History {
 
     /// 2.0.30 and later: records that are older than the queued prompt which this file was opened for, or that come from
     /// another session and are older than the prompt queued last.
-    fn is_older(&mut self, line: &Line<'_>, time: Option<&str>, session: Option<&str>) -> bool {
-        let (Some((floor, own)), Some(time)) = (&self.floor, time) else { return false };
+    fn is_older(&mut self, record: &Record<'_>) -> bool {
+        let (Some((floor, own)), Some(time)) = (&self.floor, record.time.as_deref()) else { return false };
         if time >= floor.as_str() {
             self.floor = None;
             self.copying = false;
             return false;
         }
-        let foreign = session.filter(|session| session != own);
-        if let (Some(session), true) = (foreign, word(line.kind) == "user") {
+        let foreign = record.session.as_deref().filter(|session| session != own);
+        if let (Some(session), "user") = (foreign, record.kind) {
             self.copying = true;
             self.origin.get_or_insert_with(|| session.to_owned());
         }
@@ -165,6 +169,9 @@ impl History {
 
     /// States that blocks of this message follow.
     pub fn message(&mut self, id: Option<Text<'_>>) {
+        if !self.messages_return {
+            return;
+        }
         let id = id.map(|id| key(id.decode_lossy()));
         if self.current != id {
             if let Some(last) = self.current {
@@ -174,10 +181,10 @@ impl History {
         }
     }
 
-    /// True when the block is news. A message that another one has followed may be appended again (1.0.128 to 2.1.0).
-    pub fn is_new_block(&mut self, content: &str) -> bool {
-        let Some(message) = self.current else { return true };
-        let new = self.said.first((message, content));
+    /// True when the block is news. A message that another one has followed may be appended again.
+    pub fn is_new_block(&mut self, content: Value<'_>) -> bool {
+        let (true, Some(message)) = (self.messages_return, self.current) else { return true };
+        let new = self.said.first((message, content.raw()));
         new || !self.over.contains(message)
     }
 
@@ -199,7 +206,7 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
         let line = Line::of(line);
         let model = Message::of(line.message?).model;
         let time = millis(word(line.timestamp));
-        if word(line.kind) == "assistant" && word(model) != "<synthetic>" {
+        if word(line.kind) == "assistant" && word(model) != SYNTHETIC {
             return Some((before, time));
         }
         before = time;

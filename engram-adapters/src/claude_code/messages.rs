@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, Envelope};
+use super::convert::{Converter, Record, SYNTHETIC};
 use super::descriptor::{Omitted, rule};
 use super::results::Call;
 use super::schema::{Block, Line, Message, Source};
@@ -17,6 +17,8 @@ use crate::kit::value::{Value, filled_text, is_true, text, word};
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";
+/// One of them, in errors.
+const BLOCK: &str = "/message/content/*";
 
 /// Beginnings of texts that the harness writes in the user's place. What a person typed as a command (`<command-name>`,
 /// `<bash-input>`) is the person's, though the harness wraps it.
@@ -74,23 +76,24 @@ struct Said {
 
 impl Converter {
     /// `user`: prompts, tool results, and what the harness says in the user's place.
-    pub fn user(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(content) = line.message.and_then(|message| Message::of(message).content) else {
-            return Err(Fault::malformed(CONTENT, "the content of a message", "nothing"));
-        };
-        if !content.is_array() {
-            let said = content.text().ok_or_else(|| Fault::malformed(CONTENT, "text or a list of blocks", content.raw()))?;
+    pub fn user(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = &record.line;
+        let content = record.message.content.ok_or_else(|| no_content("nothing"))?;
+        if let Some(said) = content.text() {
             self.input(line, said, Vec::new(), Pointer::At(CONTENT), out)?;
             return Ok(Outcome::Mapped);
         }
-        let mut images: Vec<Attachment<'_>> = content.elements().filter_map(|block| image(&Block::of(block))).collect();
+        if !content.is_array() {
+            return Err(no_content(content.raw()));
+        }
+        let mut images: Vec<Attachment<'_>> = content.elements().filter_map(image).collect();
         let mut said = Said::default();
         for (index, value) in content.elements().enumerate() {
             let pointer = Pointer::Item(CONTENT, index);
-            let block = Block::of(value);
+            let block = Block::read(value, BLOCK)?;
             match word(block.kind) {
                 "text" => {
-                    let text = text(block.text).unwrap_or(Text::Plain(""));
+                    let text = text(block.text).ok_or_else(|| no_text(value))?;
                     self.input(line, text, std::mem::take(&mut images), pointer, out)?;
                     said.news = true;
                 }
@@ -106,17 +109,12 @@ impl Converter {
                 }
             }
         }
-        if !images.is_empty() {
-            out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
-            said.news = true;
-        }
-        if said.news {
-            return Ok(Outcome::Mapped);
-        }
-        if said.repeated {
+        if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
         }
-        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: Vec::new() }, Pointer::At(CONTENT))?;
+        if !said.news || !images.is_empty() {
+            out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
+        }
         Ok(Outcome::Mapped)
     }
 
@@ -162,74 +160,61 @@ impl Converter {
     }
 
     /// `assistant`: one block of a message (from 1.0.10), or a whole message (before, and after a failed stream).
-    pub fn assistant(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(message) = line.message.map(Message::of) else {
-            return Err(Fault::malformed("/message", "a message", "nothing"));
-        };
-        let Some(content) = message.content else {
-            return Err(Fault::malformed(CONTENT, "the content of a message", "nothing"));
-        };
-        if word(message.model) == "<synthetic>" {
-            return notice(line, content, out);
+    pub fn assistant(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let message = &record.message;
+        let content = message.content.ok_or_else(|| no_content("nothing"))?;
+        if word(message.model) == SYNTHETIC {
+            return notice(&record.line, content, out);
         }
         self.history.message(text(message.id));
-        let mut news = false;
-        if content.is_array() {
-            for (index, block) in content.elements().enumerate() {
-                news |= self.output(line, &message, block, index, out)?;
-            }
-        } else if let Some(said) = content.text() {
-            news = self.history.is_new_block(content.raw());
-            if news {
-                out.emit(answer(&message, said, None), Pointer::At(CONTENT))?;
-            }
+        let (mut news, mut blocks) = (false, 0);
+        if let Some(said) = content.text() {
+            out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
+            (news, blocks) = (true, 1);
+        } else if !content.is_array() {
+            return Err(no_content(content.raw()));
         }
-        if !news && content.raw() != "[]" {
+        for value in content.elements() {
+            news |= self.output(record, value, Pointer::Item(CONTENT, blocks), out)?;
+            blocks += 1;
+        }
+        if !news && blocks > 0 {
             return Ok(Omitted { record: "assistant", rule: rule::APPENDED_AGAIN }.duplicate());
         }
-        if !news {
-            out.emit(MsgOut { model: text(message.model), message_id: text(message.id), ..MsgOut::default() }, Pointer::At(CONTENT))?;
+        if blocks == 0 {
+            out.emit(answer(message, None, None), Pointer::At(CONTENT))?;
         }
-        self.usages.state(line, envelope, out)?;
+        self.usages.state(record, out)?;
         Ok(Outcome::Mapped)
     }
 
     /// One block of the model's output. False when it was said before.
-    fn output(&mut self, line: &Line<'_>, message: &Message<'_>, value: Value<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let pointer = Pointer::Item(CONTENT, index);
-        let block = Block::of(value);
-        match word(block.kind) {
-            "text" => {
-                let text = text(block.text).unwrap_or(Text::Plain(""));
-                if !self.history.is_new_block(value.raw()) {
-                    return Ok(false);
-                }
-                out.emit(answer(message, text, None), pointer)?;
-            }
+    fn output(&mut self, record: &Record<'_>, value: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let block = Block::read(value, BLOCK)?;
+        let message = &record.message;
+        let event = match word(block.kind) {
+            "text" => answer(message, Some(text(block.text).ok_or_else(|| no_text(value))?), None),
             "thinking" => {
-                if !self.history.is_new_block(value.raw()) {
-                    return Ok(false);
-                }
-                let redacted = filled_text(block.thinking).is_none();
-                let event = answer(message, text(block.thinking).unwrap_or(Text::Plain("")), Some(Channel::Reasoning));
-                out.emit(MsgOut { text: filled_text(block.thinking), redacted, ..event }, pointer)?;
+                let said = filled_text(block.thinking);
+                MsgOut { redacted: said.is_none(), ..answer(message, said, Some(Channel::Reasoning)) }
             }
-            "redacted_thinking" => {
-                if !self.history.is_new_block(value.raw()) {
-                    return Ok(false);
-                }
-                let event = answer(message, Text::Plain(""), Some(Channel::Reasoning));
-                out.emit(MsgOut { text: None, redacted: true, ..event }, pointer)?;
+            "redacted_thinking" => MsgOut { redacted: true, ..answer(message, None, Some(Channel::Reasoning)) },
+            "tool_use" | "server_tool_use" => return self.call(&record.line, &block, pointer, out),
+            other => {
+                out.unrecognized_block(other, value.raw(), pointer)?;
+                return Ok(true);
             }
-            "tool_use" | "server_tool_use" => return self.call(line, &block, pointer, out),
-            other => out.unrecognized_block(other, message.content.map_or("null", |content| content.raw()), pointer)?,
+        };
+        let new = self.history.is_new_block(value);
+        if new {
+            out.emit(event, pointer)?;
         }
-        Ok(true)
+        Ok(new)
     }
 
     /// A tool call. False when it was said before.
     fn call(&mut self, line: &Line<'_>, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let tool = text(block.name).ok_or_else(|| Fault::malformed(format!("{CONTENT}/*/name"), "the name of a tool", "nothing"))?;
+        let tool = text(block.name).ok_or_else(|| Fault::malformed(format!("{BLOCK}/name"), "the name of a tool", "nothing"))?;
         let id = text(block.id);
         let name = tool.decode_lossy();
         if let Some(id) = id {
@@ -245,13 +230,21 @@ impl Converter {
     }
 }
 
-fn answer<'a>(message: &Message<'a>, said: Text<'a>, channel: Option<Channel>) -> MsgOut<'a> {
-    MsgOut { text: Some(said), channel, model: text(message.model), message_id: text(message.id), redacted: false }
+fn answer<'a>(message: &Message<'a>, said: Option<Text<'a>>, channel: Option<Channel>) -> MsgOut<'a> {
+    MsgOut { text: said, channel, model: text(message.model), message_id: text(message.id), redacted: false }
+}
+
+fn no_content(found: &str) -> Fault {
+    Fault::malformed(CONTENT, "text or a list of blocks", found)
+}
+
+fn no_text(block: Value<'_>) -> Fault {
+    Fault::malformed(format!("{BLOCK}/text"), "text", block.raw())
 }
 
 /// The image or document of a block, hashed.
-pub(super) fn image<'a>(block: &Block<'a>) -> Option<Attachment<'a>> {
-    let source = Source::of(block.source?);
+pub(super) fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
+    let source = Source::of(Block::of(block).source?);
     let (hash, bytes) = base64_hash(word(source.data));
     Some(Attachment { media_type: text(source.media_type), hash: Some(hash), bytes: Some(bytes), name: None })
 }

@@ -1,17 +1,18 @@
 //! Prompts that were queued: said when they reach the conversation, or at the end if they never did.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, line_time};
+use super::convert::{Converter, Record};
 use super::descriptor::{Omitted, rule};
 use super::messages::is_harness_text;
-use super::schema::Line;
 use crate::kit::correlate::key;
-use crate::kit::value::{filled_text, text, word};
+use crate::kit::value::{filled_text, word};
 
 /// The most prompts that are held. Older ones count as said.
 const MAX_QUEUED: usize = 1024;
@@ -59,24 +60,24 @@ impl Queue {
 
 impl Converter {
     /// `queue-operation` (2.0.30 and later): a prompt waits, goes on, or is taken back.
-    pub fn queue_operation(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let session = text(line.session_id).map(|id| id.decode_lossy());
+    pub fn queue_operation(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = &record.line;
         match word(line.operation) {
             "enqueue" => {}
             "dequeue" => {
-                self.history.queued(line_time(line).as_deref(), session.as_deref());
+                self.history.queued(record.time.as_deref(), record.session.as_deref());
                 return Ok(Omitted { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE }.bookkeeping());
             }
             "remove" => return Ok(Omitted { record: "queue-operation/remove", rule: rule::QUEUED }.duplicate()),
             other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
         }
-        self.history.queued(line_time(line).as_deref(), session.as_deref());
+        self.history.queued(record.time.as_deref(), record.session.as_deref());
         let Some(prompt) = filled_text(line.content) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
         let token = line.content.map(|content| content.raw().to_owned()).unwrap_or_default();
-        let session = session.map(|id| id.into_owned());
-        let time = line_time(line).map(|time| time.into_owned());
+        let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
+        let (time, session) = (owned(&record.time), owned(&record.session));
         if self.queue.waiting.len() == MAX_QUEUED {
             self.queue.waiting.remove(0);
         }

@@ -4,10 +4,12 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, Attachment, Context, Decision, Meta, Permission, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
 use super::convert::Converter;
 use super::messages::{begins, image};
 use super::schema::{Block, FileArguments, Line, Structured};
+use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
@@ -29,8 +31,10 @@ impl Call {
     pub fn of(tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
+        // Results of reads and of notebook edits do not always name the file.
+        let unnamed = arguments.notebook_path.is_some() || TOOLS.kind(tool) == ToolKind::Read;
         let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
-        let kept = input.filter(|_| of_files && (keep_arguments || arguments.notebook_path.is_some())).map(|input| input.raw().to_owned());
+        let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
         Call { tool: tool.to_owned(), prompt, arguments: kept }
     }
 }
@@ -60,7 +64,9 @@ impl Converter {
     /// One `tool_result` block. False when it only repeats what was said.
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let call_id = text(block.tool_use_id);
-        let id = call_id.map(|id| id.decode_lossy()).unwrap_or_default();
+        let id = call_id
+            .ok_or_else(|| Fault::malformed(format!("{CONTENT}/{index}/tool_use_id"), "the id of a call", "nothing"))?
+            .decode_lossy();
         let joined = joined_text(block.content);
         let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content));
         let structured = line.tool_use_result.filter(|value| value.is_object()).map(Structured::of);
@@ -90,17 +96,18 @@ impl Converter {
     ) -> Result<(), Fault> {
         let tool = returned.call.as_ref().map(|call| Text::Plain(call.tool.as_str()));
         let structured = returned.structured.unwrap_or_default();
-        let attachments: Vec<Attachment<'_>> =
-            block.content.iter().flat_map(|content| content.elements()).filter_map(|block| image(&Block::of(block))).collect();
+        let attachments: Vec<Attachment<'_>> = block.content.iter().flat_map(|content| content.elements()).filter_map(image).collect();
         let mut result =
             ToolResult { tool, call_id: returned.call_id, status: Some(returned.status), attachments, ..ToolResult::default() };
         let (stdout, stderr) = (filled_text(structured.stdout), filled_text(structured.stderr));
-        let own_streams = returned.status == Status::Ok && (stdout.is_some() || stderr.is_some());
+        let own_streams = stdout.is_some() || stderr.is_some();
+        if is_true(block.is_error) {
+            result.exit = returned.content.and_then(exit_code);
+        }
         if own_streams {
             (result.stdout, result.stderr) = (stdout, stderr);
         } else if is_true(block.is_error) {
             result.stderr = returned.content;
-            result.exit = returned.content.and_then(exit_code);
         } else {
             result.stdout = returned.content;
         }
@@ -162,17 +169,16 @@ fn exit_code(content: Text<'_>) -> Option<i64> {
     digits.get(..end)?.parse().ok()
 }
 
-/// True when `content` is the two streams, one after the other, but for white space at their ends.
+/// True when `content` is the one stream that the command wrote to, but for white space at its ends.
 fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
-    let Some(content) = content else { return true };
-    if let (Text::Token(content), Some(Text::Token(stdout)), None) = (content, stdout, stderr)
-        && content == stdout
-    {
-        return true;
+    match (content, stdout, stderr) {
+        (None, _, _) => true,
+        (Some(Text::Token(content)), Some(Text::Token(stream)), None) if content == stream => true,
+        (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
+            content.decode_lossy().trim() == stream.decode_lossy().trim()
+        }
+        _ => false,
     }
-    let decode = |text: Option<Text<'_>>| text.map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
-    let (content, stdout, stderr) = (decode(Some(content)), decode(stdout), decode(stderr));
-    content.trim().strip_prefix(stdout.trim()).is_some_and(|rest| rest.trim() == stderr.trim())
 }
 
 /// True when `content` holds the text that the log keeps beside it, but for the word `Error`.

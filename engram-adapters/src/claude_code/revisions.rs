@@ -10,6 +10,8 @@ pub(super) struct Dialect {
     pub copies_are_restamped: bool,
     /// Sub-agents write into the main file.
     pub agents_share_the_file: bool,
+    /// A message may be appended again after a failed stream, with new ids of its lines.
+    pub messages_return: bool,
 }
 
 /// Schema names, oldest first.
@@ -21,10 +23,14 @@ const SHELL_DIFFS: &str = "shell-diffs";
 
 /// The dialect of a revision; that of the newest where the revision is not known.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
-    let shared = matches!(revision.map(|revision| revision.schema), Some(MESSAGE_LINES | BLOCK_LINES));
-    Dialect { copies_are_restamped: shared, agents_share_the_file: shared }
+    match revision.map(|revision| revision.schema) {
+        Some(MESSAGE_LINES | BLOCK_LINES) => Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_return: true },
+        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: true },
+        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: false },
+    }
 }
 
+/// What holds of every revision, but for reads and edits.
 const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     Coverage {
         meta: Grade::Full,
@@ -38,41 +44,62 @@ const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     }
 }
 
-/// The claim that holds for every revision.
-pub(super) const WEAKEST: Coverage = coverage(Grade::Partial(&[]), Grade::Partial(&[]));
+/// Reads have the same gaps in every revision.
+const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
 
-/// The matrix.
+/// The claim that holds for every revision: every gap of any of them.
+pub(super) const WEAKEST: Coverage = coverage(
+    READS,
+    Grade::Partial(&[
+        "edit.shell",
+        "edit.shell_no_text",
+        "edit.not_utf8",
+        "edit.write_no_before",
+        "edit.notebook_no_text",
+        "edit.copied_snippet",
+        "edit.agent_snippet",
+        "edit.big_file",
+    ]),
+);
+
+/// The matrix. Both ends of every range, and every version that is called tested, have fixtures.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision {
             schema: MESSAGE_LINES,
             versions: Some(">=0.2.109, <=1.0.0"),
             tested: &["0.2.109", "0.2.118", "1.0.0"],
-            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+            coverage: coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),
+            ),
         },
         Revision {
             schema: BLOCK_LINES,
             versions: Some(">=1.0.10, <=2.0.10"),
             tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.100", "2.0.0", "2.0.10"],
-            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+            coverage: coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),
+            ),
         },
         Revision {
             schema: AGENT_FILES,
             versions: Some(">=2.0.45, <=2.1.10"),
             tested: &["2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10"],
-            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"])),
         },
         Revision {
             schema: BARE_AGENT_RESULTS,
             versions: Some(">=2.1.20, <=2.1.275"),
             tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
-            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"])),
         },
         Revision {
             schema: SHELL_DIFFS,
             versions: Some(">=2.1.300, <=2.1.329"),
             tested: &["2.1.300", "2.1.329"],
-            coverage: coverage(Grade::Full, Grade::Partial(&["edit.shell"])),
+            coverage: coverage(READS, Grade::Partial(&["edit.shell_no_text", "edit.agent_snippet", "edit.big_file"])),
         },
     ],
     known_bad: &[],

@@ -5,209 +5,209 @@ use crate::kit::value::view;
 view! {
     /// One line of a transcript. Which fields it has follows from its `type`.
     Line {
-        kind: "type",
-        subtype: "subtype",
-        operation: "operation",
-        uuid: "uuid",
-        parent_uuid: "parentUuid",
-        timestamp: "timestamp",
-        session_id: "sessionId",
-        agent_id: "agentId",
+        kind: "type" Text,
+        subtype: "subtype" Text,
+        operation: "operation" Text,
+        uuid: "uuid" Text,
+        parent_uuid: "parentUuid" Text,
+        timestamp: "timestamp" Text,
+        session_id: "sessionId" Text,
+        agent_id: "agentId" Text,
         /// Type of the sub-agent (2.1.150 and later).
-        agent_type: "attributionAgent",
+        agent_type: "attributionAgent" Text,
         /// On answers that another session asked for (2.1.329).
-        request_session_id: "requestSessionId",
-        version: "version",
-        cwd: "cwd",
-        git_branch: "gitBranch",
-        is_sidechain: "isSidechain",
-        is_meta: "isMeta",
-        is_compact_summary: "isCompactSummary",
-        is_api_error: "isApiErrorMessage",
-        message: "message",
-        tool_use_result: "toolUseResult",
-        tool_denial_kind: "toolDenialKind",
+        request_session_id: "requestSessionId" Text,
+        version: "version" Text,
+        cwd: "cwd" Text,
+        git_branch: "gitBranch" Text,
+        is_sidechain: "isSidechain" Flag,
+        is_meta: "isMeta" Flag,
+        is_compact_summary: "isCompactSummary" Flag,
+        is_api_error: "isApiErrorMessage" Flag,
+        message: "message" Object,
+        tool_use_result: "toolUseResult" Any,
+        tool_denial_kind: "toolDenialKind" Text,
         /// Text of `system` and `queue-operation` lines.
-        content: "content",
-        attachment: "attachment",
-        rendered: "rendered",
-        data: "data",
-        error: "error",
-        api_error_status: "apiErrorStatus",
-        compact_metadata: "compactMetadata",
-        summary: "summary",
-        ai_title: "aiTitle",
-        permission_mode: "permissionMode",
-        mode: "mode",
-        shape: "shape",
-        total_cost_usd: "totalCostUSD",
+        content: "content" Any,
+        attachment: "attachment" Object,
+        rendered: "rendered" List,
+        data: "data" Any,
+        error: "error" Any,
+        api_error_status: "apiErrorStatus" Any,
+        compact_metadata: "compactMetadata" Object,
+        summary: "summary" Text,
+        ai_title: "aiTitle" Text,
+        permission_mode: "permissionMode" Text,
+        mode: "mode" Text,
+        shape: "shape" Object,
+        total_cost_usd: "totalCostUSD" Number,
         /// Cost of the message (up to 1.0.0).
-        cost_usd: "costUSD",
+        cost_usd: "costUSD" Number,
     }
 }
 
 view! {
     /// A message as the model's interface knows it.
     Message {
-        id: "id",
-        model: "model",
+        id: "id" Text,
+        model: "model" Text,
         /// A string, or a list of blocks.
-        content: "content",
-        stop_reason: "stop_reason",
-        usage: "usage",
+        content: "content" Any,
+        stop_reason: "stop_reason" Text,
+        usage: "usage" Object,
     }
 }
 
 view! {
     /// One block of a message's content, or of a tool result's.
     Block {
-        kind: "type",
-        text: "text",
-        thinking: "thinking",
-        id: "id",
-        name: "name",
-        input: "input",
-        tool_use_id: "tool_use_id",
-        content: "content",
-        is_error: "is_error",
-        source: "source",
-        tool_name: "tool_name",
+        kind: "type" Text,
+        text: "text" Text,
+        thinking: "thinking" Text,
+        id: "id" Text,
+        name: "name" Text,
+        input: "input" Any,
+        tool_use_id: "tool_use_id" Text,
+        content: "content" Any,
+        is_error: "is_error" Flag,
+        source: "source" Object,
+        tool_name: "tool_name" Text,
     }
 }
 
 view! {
     /// Where an image or document comes from.
     Source {
-        media_type: "media_type",
-        data: "data",
+        media_type: "media_type" Text,
+        data: "data" Text,
     }
 }
 
 view! {
     /// `message.usage`.
     Usage {
-        input: "input_tokens",
-        output: "output_tokens",
-        cache_read: "cache_read_input_tokens",
-        cache_write: "cache_creation_input_tokens",
+        input: "input_tokens" Number,
+        output: "output_tokens" Number,
+        cache_read: "cache_read_input_tokens" Number,
+        cache_write: "cache_creation_input_tokens" Number,
     }
 }
 
 view! {
     /// `attachment` of an `attachment` line (2.1.100 and later): what the harness put beside the conversation.
     Attachment {
-        kind: "type",
-        content: "content",
-        text: "text",
-        date: "date",
-        prompt: "prompt",
-        filename: "filename",
-        snippet: "snippet",
-        snapshot: "snapshot",
-        context: "context",
-        commit: "commit",
-        pr: "pr",
-        added_lines: "addedLines",
-        entries: "entries",
-        system_prompt: "systemPrompt",
-        tools: "tools",
+        kind: "type" Text,
+        content: "content" Any,
+        text: "text" Text,
+        date: "date" Text,
+        prompt: "prompt" Any,
+        filename: "filename" Text,
+        snippet: "snippet" Text,
+        snapshot: "snapshot" Any,
+        context: "context" Any,
+        commit: "commit" Any,
+        pr: "pr" Any,
+        added_lines: "addedLines" Any,
+        entries: "entries" Any,
+        system_prompt: "systemPrompt" Any,
+        tools: "tools" Any,
     }
 }
 
 view! {
     /// `toolUseResult` where it is an object. Tools share field names, and are told apart by which they have.
     Structured {
-        kind: "type",
+        kind: "type" Text,
         /// Read.
-        file: "file",
+        file: "file" Any,
         /// Edit, MultiEdit and Write.
-        file_path: "filePath",
-        old_string: "oldString",
-        new_string: "newString",
-        replace_all: "replaceAll",
-        user_modified: "userModified",
-        original_file: "originalFile",
+        file_path: "filePath" Text,
+        old_string: "oldString" Text,
+        new_string: "newString" Text,
+        replace_all: "replaceAll" Flag,
+        user_modified: "userModified" Flag,
+        original_file: "originalFile" Text,
         /// MultiEdit's name of `originalFile`.
-        original_file_contents: "originalFileContents",
-        edits: "edits",
-        structured_patch: "structuredPatch",
+        original_file_contents: "originalFileContents" Text,
+        edits: "edits" Any,
+        structured_patch: "structuredPatch" List,
         /// Write: the whole file. Other tools use the name for their output.
-        content: "content",
+        content: "content" Any,
         /// NotebookEdit spells its fields with underscores.
-        notebook_path: "notebook_path",
-        notebook_before: "original_file",
-        notebook_after: "updated_file",
-        new_source: "new_source",
-        edit_mode: "edit_mode",
-        error: "error",
+        notebook_path: "notebook_path" Text,
+        notebook_before: "original_file" Text,
+        notebook_after: "updated_file" Text,
+        new_source: "new_source" Text,
+        edit_mode: "edit_mode" Text,
+        error: "error" Any,
         /// Bash.
-        stdout: "stdout",
-        stderr: "stderr",
-        interrupted: "interrupted",
-        persisted_output_path: "persistedOutputPath",
-        persisted_output_size: "persistedOutputSize",
-        bash_edit_diff: "bashEditDiff",
+        stdout: "stdout" Text,
+        stderr: "stderr" Text,
+        interrupted: "interrupted" Flag,
+        persisted_output_path: "persistedOutputPath" Text,
+        persisted_output_size: "persistedOutputSize" Number,
+        bash_edit_diff: "bashEditDiff" Object,
         /// Glob.
-        truncated: "truncated",
-        duration_ms: "durationMs",
+        truncated: "truncated" Flag,
+        duration_ms: "durationMs" Number,
         /// Task and Agent.
-        total_duration_ms: "totalDurationMs",
+        total_duration_ms: "totalDurationMs" Number,
     }
 }
 
 view! {
     /// `toolUseResult.file` of a Read.
     FileRead {
-        path: "filePath",
-        content: "content",
-        start_line: "startLine",
-        line_count: "numLines",
-        total_lines: "totalLines",
+        path: "filePath" Text,
+        content: "content" Text,
+        start_line: "startLine" Number,
+        line_count: "numLines" Number,
+        total_lines: "totalLines" Number,
     }
 }
 
 view! {
     /// Arguments of the tools that read and change files, as the call gives them.
     FileArguments {
-        path: "file_path",
-        notebook_path: "notebook_path",
-        old_string: "old_string",
-        new_string: "new_string",
-        replace_all: "replace_all",
-        new_source: "new_source",
-        edit_mode: "edit_mode",
-        content: "content",
-        edits: "edits",
-        prompt: "prompt",
+        path: "file_path" Text,
+        notebook_path: "notebook_path" Text,
+        old_string: "old_string" Text,
+        new_string: "new_string" Text,
+        replace_all: "replace_all" Flag,
+        new_source: "new_source" Text,
+        edit_mode: "edit_mode" Text,
+        content: "content" Any,
+        edits: "edits" Any,
+        prompt: "prompt" Any,
     }
 }
 
 view! {
     /// One replacement of a MultiEdit.
     Replacement {
-        old_string: "old_string",
-        new_string: "new_string",
-        replace_all: "replace_all",
+        old_string: "old_string" Text,
+        new_string: "new_string" Text,
+        replace_all: "replace_all" Flag,
     }
 }
 
 view! {
     /// One file of `bashEditDiff`.
     DiffFile {
-        path: "filePath",
-        hunks: "hunks",
-        created: "created",
-        deleted: "deleted",
+        path: "filePath" Text,
+        hunks: "hunks" List,
+        created: "created" Flag,
+        deleted: "deleted" Flag,
     }
 }
 
 view! {
     /// One hunk of `structuredPatch` or `bashEditDiff`.
     Hunk {
-        old_start: "oldStart",
-        old_lines: "oldLines",
-        new_start: "newStart",
-        new_lines: "newLines",
-        lines: "lines",
+        old_start: "oldStart" Number,
+        old_lines: "oldLines" Number,
+        new_start: "newStart" Number,
+        new_lines: "newLines" Number,
+        lines: "lines" List,
     }
 }

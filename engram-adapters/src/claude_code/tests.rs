@@ -1,1 +1,175 @@
-//! Facts of the adapter that no fixture shows.
+//! What no fixture shows: forms that real logs have and recordings lack, and lines of the wrong shape.
+
+use engram_core::adapter::convert_str;
+use engram_core::drive::Options;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::ClaudeCode;
+
+/// A line of a conversation of this version.
+fn line(version: &str, number: u32, kind: &str, rest: Value) -> Value {
+    let mut line = json!({
+        "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/p", "sessionId": "s", "version": version,
+        "type": kind, "uuid": format!("u{number}"), "timestamp": format!("2026-01-01T00:00:{number:02}.000Z"),
+    });
+    line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    line
+}
+
+fn said(version: &str, number: u32, message: &str, blocks: Value) -> Value {
+    let message = json!({"id": message, "role": "assistant", "model": "m", "content": blocks, "stop_reason": "end_turn", "usage": {"output_tokens": number}});
+    line(version, number, "assistant", json!({"message": message}))
+}
+
+fn returned(version: &str, number: u32, call: &str, content: &str, result: Option<Value>) -> Value {
+    let block = json!({"type": "tool_result", "tool_use_id": call, "content": content});
+    let mut rest = json!({"message": {"role": "user", "content": [block]}});
+    if let Some(result) = result {
+        rest["toolUseResult"] = result;
+    }
+    line(version, number, "user", rest)
+}
+
+fn tape(lines: &[Value], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let tape = convert_str(&ClaudeCode, &log, &Options { policy, ..Options::default() })?;
+    Ok(tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn events(lines: &[Value], kind: &str) -> Vec<Value> {
+    tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["k"] == kind).collect()
+}
+
+#[test]
+fn a_message_that_is_appended_again_is_a_duplicate() {
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}});
+    let text = json!({"type": "text", "text": "looking"});
+    let output = json!({"stdout": "a", "stderr": "", "interrupted": false});
+    let lines = [
+        said("2.0.0", 1, "m1", json!([text, call])),
+        returned("2.0.0", 2, "t1", "a", Some(output)),
+        said("2.0.0", 3, "m2", json!([{"type": "text", "text": "done"}])),
+        said("2.0.0", 4, "m1", json!([text])),
+        said("2.0.0", 5, "m1", json!([call])),
+        returned("2.0.0", 6, "t1", "a", None),
+    ];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let count = |kind: &str| tape.iter().filter(|event| event["k"] == kind).count();
+    assert_eq!([count("msg.out"), count("tool.call"), count("tool.result")], [2, 1, 1]);
+    let stop = tape.last().unwrap();
+    assert_eq!(stop["ledger"]["duplicate"], 3);
+    assert_eq!(tape.iter().filter(|event| event["label"] == "usage").count(), 2);
+}
+
+#[test]
+fn a_message_may_say_the_same_twice() {
+    let text = json!({"type": "text", "text": "again"});
+    let lines = [said("2.0.0", 1, "m1", json!([text])), said("2.0.0", 2, "m1", json!([text]))];
+    assert_eq!(events(&lines, "msg.out").len(), 2);
+}
+
+#[test]
+fn a_late_structured_result_adds_its_edit_only() {
+    let result =
+        json!({"filePath": "/p/a", "oldString": "x", "newString": "y", "originalFile": "x\n", "replaceAll": false, "userModified": false});
+    let call =
+        json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "x", "new_string": "y"}}]);
+    let lines =
+        [said("2.1.300", 1, "m1", call), returned("2.1.300", 2, "t1", "ok", None), returned("2.1.300", 3, "t1", "ok", Some(result))];
+    assert_eq!(events(&lines, "tool.result").len(), 1);
+    let edits = events(&lines, "code.edit");
+    assert_eq!(edits.len(), 1);
+    assert_eq!(edits[0]["before_range"], json!([1, 1]));
+}
+
+/// An edit of 2.1.329, as its result shows it.
+fn edit(old: &str, new: &str, before: &str, extra: Value) -> Vec<Value> {
+    let mut result = json!({"filePath": "/p/a", "oldString": old, "newString": new, "originalFile": before, "replaceAll": false});
+    result.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a"}}]);
+    events(&[said("2.1.329", 1, "m1", call), returned("2.1.329", 2, "t1", "ok", Some(result))], "code.edit")
+}
+
+#[test]
+fn a_deletion_takes_its_line_end() {
+    let edits = edit("b", "", "a\nb\nc\n", json!({}));
+    assert_eq!((&edits[0]["before_range"], &edits[0]["after_range"]), (&json!([2, 2]), &json!([2, 1])));
+    assert_eq!(edits[0]["file_after_hash"], engram_core::hash::Hash::of_text("a\nc\n").to_string());
+    let kept = json!({"structuredPatch": [{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 3, "lines": []}]});
+    let edits = edit("b", "", "a\nb\nc\n", kept);
+    assert_eq!(edits[0]["file_after_hash"], engram_core::hash::Hash::of_text("a\n\nc\n").to_string());
+    let edits = edit(" b", "", "a b c\n", json!({}));
+    assert_eq!(edits[0]["file_after_hash"], engram_core::hash::Hash::of_text("a c\n").to_string());
+}
+
+#[test]
+fn what_a_person_changed_in_a_proposal_is_not_hashed() {
+    let edits = edit("b", "B", "a\nb\n", json!({"userModified": true}));
+    assert_eq!(edits.len(), 1);
+    assert!(edits[0].get("file_before_hash").is_some());
+    assert!(edits[0].get("file_after_hash").is_none() && edits[0].get("after_hash").is_none());
+}
+
+#[test]
+fn text_that_is_not_in_the_file_pins_nothing() {
+    let edits = edit("nowhere", "B", "a\nb\n", json!({}));
+    assert_eq!(edits.len(), 1);
+    assert!(edits[0].get("file_after_hash").is_none() && edits[0].get("before_range").is_none());
+}
+
+#[test]
+fn output_of_an_interrupted_command_is_kept() {
+    let output = json!({"stdout": "half", "stderr": "", "interrupted": true});
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "sleep 9"}}]);
+    let results =
+        events(&[said("2.1.329", 1, "m1", call), returned("2.1.329", 2, "t1", "Interrupted by user", Some(output))], "tool.result");
+    assert_eq!((&results[0]["status"], &results[0]["stdout"]), (&json!("cancelled"), &json!("half")));
+}
+
+#[test]
+fn a_queued_prompt_that_never_arrives_is_said_at_the_end() {
+    let queued = |text: &str| json!({"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:00.000Z", "sessionId": "s", "content": text});
+    let prompt = line("2.1.329", 1, "user", json!({"message": {"role": "user", "content": "first"}}));
+    let lines = [queued("first"), queued("second"), prompt];
+    let prompts: Vec<Value> = events(&lines, "msg.in").iter().map(|event| event["text"].clone()).collect();
+    assert_eq!(prompts, ["first", "second"]);
+}
+
+#[test]
+fn wrong_shapes_are_malformed_and_named() {
+    let block = |block: Value| said("2.1.329", 1, "m1", json!([block]));
+    let cases = [
+        (line("2.1.329", 1, "user", json!({"message": "hi"})), "/message"),
+        (line("2.1.329", 1, "user", json!({"message": {"content": 7}})), "/message/content"),
+        (line("2.1.329", 1, "assistant", json!({})), "/message/content"),
+        (line("2.1.329", 1, "user", json!({"isMeta": "yes", "message": {"content": "x"}})), "/isMeta"),
+        (line("2.1.329", 1, "attachment", json!({})), "/attachment"),
+        (block(json!({"type": "text", "text": 7})), "/message/content/*/text"),
+        (block(json!({"type": "text"})), "/message/content/*/text"),
+        (block(json!({"type": "tool_use", "id": "t1"})), "/message/content/*/name"),
+        (block(json!("text")), "/message/content/*"),
+    ];
+    for (line, pointer) in cases {
+        let error = tape(std::slice::from_ref(&line), Policy::Strict).unwrap_err();
+        assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)), "{line}");
+        let kept = tape(&[line], Policy::Permissive).unwrap();
+        assert_eq!(kept.last().unwrap()["ledger"]["malformed"], 1);
+    }
+}
+
+#[test]
+fn unknown_types_are_named() {
+    let cases = [
+        (line("2.1.329", 1, "hologram", json!({})), "hologram"),
+        (line("2.1.329", 1, "system", json!({"subtype": "dance"})), "system/dance"),
+        (line("2.1.329", 1, "attachment", json!({"attachment": {"type": "gift"}})), "attachment/gift"),
+        (line("2.1.80", 1, "progress", json!({"data": {"type": "slow"}})), "progress/slow"),
+        (said("2.1.329", 1, "m1", json!([{"type": "smoke"}])), "smoke"),
+    ];
+    for (line, name) in cases {
+        let error = tape(&[line], Policy::Strict).unwrap_err();
+        assert_eq!((error.code, error.found.as_deref()), (ErrorCode::UnrecognizedRecord, Some(name)));
+    }
+}

@@ -9,10 +9,10 @@ use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Envelope;
-use super::schema::{Line, Message, Usage};
+use super::convert::Record;
+use super::schema::Usage;
 use crate::kit::correlate::{Said, key};
-use crate::kit::value::{Field, Index, Value, parse, text, word};
+use crate::kit::value::{Field, Index, Value, parse, text};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
 const MAX_OPEN: usize = 64;
@@ -39,12 +39,12 @@ pub(super) struct Usages {
 
 impl Usages {
     /// Says the counts of the same agent's earlier messages. True when it said any.
-    pub fn flush(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.open.is_empty() || word(line.kind) != "assistant" {
+    pub fn flush(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        if self.open.is_empty() || record.kind != "assistant" {
             return Ok(false);
         }
-        let message = message_key(line);
-        let is_over = |open: &mut Open| open.agent.as_deref() == envelope.agent.as_deref() && Some(open.message) != message;
+        let message = message_key(record);
+        let is_over = |open: &mut Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != message;
         let over: Vec<Open> = self.open.extract_if(.., is_over).collect();
         for open in &over {
             self.say(open, out)?;
@@ -70,9 +70,9 @@ impl Usages {
     }
 
     /// Takes the count that the line states.
-    pub fn state(&mut self, line: &Line<'_>, envelope: &Envelope<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(message) = line.message.map(Message::of) else { return Ok(()) };
-        let (Some(usage), Some(id)) = (message.usage, message_key(line)) else { return Ok(()) };
+    pub fn state(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let (line, message) = (&record.line, &record.message);
+        let (Some(usage), Some(id)) = (message.usage, message_key(record)) else { return Ok(()) };
         if self.said.contains(id) {
             return Ok(());
         }
@@ -88,11 +88,11 @@ impl Usages {
         let open = Open {
             message: id,
             line: out.line(),
-            time: envelope.time.as_deref().map(str::to_owned),
+            time: record.time.as_deref().map(str::to_owned),
             id: owned(line.uuid),
-            session: envelope.session.as_deref().map(str::to_owned),
-            agent: envelope.agent.as_deref().map(str::to_owned),
-            replay: envelope.replay,
+            session: record.session.as_deref().map(str::to_owned),
+            agent: record.agent.as_deref().map(str::to_owned),
+            replay: record.replay,
             model: owned(message.model),
             usage: usage.raw().to_owned(),
         };
@@ -106,8 +106,8 @@ impl Usages {
     }
 }
 
-fn message_key(line: &Line<'_>) -> Option<u64> {
-    text(Message::of(line.message?).id).map(|id| key(id.decode_lossy()))
+fn message_key(record: &Record<'_>) -> Option<u64> {
+    text(record.message.id).map(|id| key(id.decode_lossy()))
 }
 
 fn number(value: Value<'_>) -> Option<Number<'_>> {

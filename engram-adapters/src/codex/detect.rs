@@ -13,6 +13,7 @@ use crate::kit::time::rfc3339;
 
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
+use super::settings;
 
 /// Lines of the head that are looked at. A file may begin with a cut line.
 const LINES: usize = 32;
@@ -34,6 +35,8 @@ struct Meta<'a> {
     id: Raw<'a>,
     #[serde(borrow)]
     cli_version: Raw<'a>,
+    #[serde(borrow)]
+    source: Raw<'a>,
 }
 
 /// The header of the bare form. `instructions` must be there, if only as `null`.
@@ -74,24 +77,40 @@ pub(super) const ENVELOPE_TYPES: [&str; 8] = [
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = ["message", "reasoning", "function_call", "function_call_output"];
 
+/// The document that the TypeScript version wrote.
+const TS_DOCUMENT: &str = "ts_document";
+/// The header line of bare records.
+const BARE_HEADER: &str = "bare_header";
+/// A bare record after it.
+const BARE_RECORDS: &str = "bare_records";
+/// A record in an envelope.
+const ENVELOPE: &str = "envelope";
+/// The envelope that opens a session.
+const SESSION_META: &str = "session_meta";
+
+/// The names of all marks.
+pub(super) fn marks() -> Vec<&'static str> {
+    vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META]
+}
+
 /// Yes or no, with the marks that prove it.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     if legacy::head(head.text()).is_some() {
-        return Some(Evidence { marks: vec!["ts_document"], framing: Framing::Document });
+        return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
     }
     let mut marks = Vec::new();
     if header(head).is_some() {
-        marks.push("bare_header");
+        marks.push(BARE_HEADER);
         if head.lines().skip(1).take(LINES).any(is_bare) {
-            marks.push("bare_records");
+            marks.push(BARE_RECORDS);
         }
     }
     let envelopes = || head.lines().take(LINES).filter_map(envelope);
     if envelopes().next().is_some() {
-        marks.push("envelope");
+        marks.push(ENVELOPE);
     }
     if envelopes().any(|line| line.kind == "session_meta") {
-        marks.push("session_meta");
+        marks.push(SESSION_META);
     }
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
 }
@@ -115,6 +134,13 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         start,
         ..Identity::default()
     }
+}
+
+/// The ids of a session that an agent started, and of the session that started it.
+pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
+    let meta = head.lines().take(1).filter_map(envelope).find(|line| line.kind == "session_meta")?.payload;
+    let parent = settings::spawned(meta.source?)?.parent_thread_id;
+    Some((owned(meta.id)?, owned(parent)?))
 }
 
 fn envelope(line: &str) -> Option<Envelope<'_>> {

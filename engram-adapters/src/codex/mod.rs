@@ -1,8 +1,6 @@
 //! Codex CLI: rollout files of every container form (0.1 TypeScript, bare JSONL, envelope, items), and nothing about how they are found.
 
-use std::path::Path;
-
-use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
@@ -22,14 +20,11 @@ mod revisions;
 mod rules;
 mod schema;
 mod settings;
+mod surroundings;
 mod tools;
 
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &Codex, tools: &tools::TOOLS, surroundings };
-
-fn surroundings(_path: &Path, _head: &Head<'_>) -> Context {
-    Context::default()
-}
+pub(crate) const ENTRY: Entry = Entry { adapter: &Codex, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
 
 struct Codex;
 
@@ -40,6 +35,10 @@ impl StreamAdapter for Codex {
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
         detect::probe(head)
+    }
+
+    fn marks(&self) -> Vec<&'static str> {
+        detect::marks()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

@@ -40,10 +40,6 @@ rules! {
         "rate limits without counts";
     DELIVERY = "agents.delivery", Bookkeeping, "inter_agent_communication_metadata", None,
         "says whether the message between agents that follows begins a turn";
-    NO_REASONING = "reasoning.none", Bookkeeping, "*reasoning*", None,
-        "a reasoning without summary, text or encrypted form";
-    NO_MESSAGE = "message.none", Bookkeeping, "*message*", None,
-        "a message without parts";
     SETTINGS = "settings.same", Duplicate, "turn_context", None,
         "model, directory and instructions are those of the last turn";
     SETTINGS_EVENT = "settings.applied", Duplicate, "event_msg/thread_settings_applied", None,
@@ -56,6 +52,10 @@ rules! {
         "the same reasoning as response_item/reasoning and as an event: the first to come is mapped";
     ITEM_REASONING_TWIN = "reasoning.item", Duplicate, "event_msg/item_completed/Reasoning", None,
         "the same reasoning as response_item/reasoning: the first to come is mapped";
+    NO_REASONING = "reasoning.none", Bookkeeping, "*reasoning*", None,
+        "a reasoning without summary, text or encrypted form";
+    NO_MESSAGE = "message.none", Bookkeeping, "*message*", None,
+        "a message without parts";
     LAST_MESSAGE = "turn.last_message", Duplicate, "event_msg/task_complete", None,
         "last_agent_message is the last answer of the turn, which has its own record";
     SAME_COUNTS = "tokens.same", Duplicate, "event_msg/token_count", None,

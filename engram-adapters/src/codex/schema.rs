@@ -418,6 +418,14 @@ pub(super) struct HistoryBase<'a> {
     pub thread_id: Raw<'a>,
 }
 
+/// The state behind the harness's messages (0.150 and later), as far as a person wrote it.
+#[derive(Deserialize)]
+pub(super) struct WorldState<'a> {
+    /// Instruction files.
+    #[serde(borrow)]
+    pub agents_md: Raw<'a>,
+}
+
 /// The settings that a thread works with from here on.
 #[derive(Deserialize)]
 pub(super) struct Settings<'a> {

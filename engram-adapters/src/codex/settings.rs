@@ -1,18 +1,25 @@
 //! What the session works with: its header, the settings of its turns, the state behind its messages, compactions and token counts.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Context, Meta, Number, SessionFacts, Tokens, Usage};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use serde_json::value::RawValue;
 
 use crate::kit::correlate::key;
-use crate::kit::json::{Raw, filled_text, text};
+use crate::kit::json::{self, Raw, filled_text, text};
 
 use super::convert::Converter;
 use super::rules;
-use super::schema::{Git, Payload, Source, SubAgent, ThreadSpawn, TokenUsage};
+use super::schema::{Git, Payload, Source, SubAgent, ThreadSpawn, TokenUsage, WorldState};
+
+/// How deep the state of instruction files is looked into.
+const MAX_STATE_DEPTH: usize = 8;
 
 impl Converter {
     /// The header of the envelope form. A second one belongs to the history that a fork or child copied.
@@ -121,6 +128,12 @@ impl Converter {
         let (hash, bytes) = (Some(Hash::of_bytes(state.get().as_bytes())), Some(state.get().len() as u64));
         let context = Context { name: Text::Plain("world_state"), file: None, hash, bytes, text: None };
         out.emit(Meta::Context(context), Pointer::At("/payload/state"))?;
+        let state: WorldState<'_> = json::read(state, "/payload/state", "an object")?;
+        let mut files = Vec::new();
+        texts(state.agents_md, 0, &mut files);
+        for text in files {
+            self.instructions(Some(text), "/payload/state/agents_md", out)?;
+        }
         Ok(Outcome::Mapped)
     }
 
@@ -152,6 +165,20 @@ impl Converter {
     }
 }
 
+/// The texts in a value, in its order.
+fn texts<'a>(raw: Raw<'a>, depth: usize, out: &mut Vec<&'a RawValue>) {
+    let Some(raw) = raw.filter(|_| depth < MAX_STATE_DEPTH) else { return };
+    if json::is_array(raw) {
+        let elements: Vec<&RawValue> = json::parse(raw.get()).unwrap_or_default();
+        elements.into_iter().for_each(|element| texts(Some(element), depth + 1, out));
+    } else if json::is_object(raw) {
+        let members: BTreeMap<Cow<'_, str>, &RawValue> = json::parse(raw.get()).unwrap_or_default();
+        members.into_values().for_each(|member| texts(Some(member), depth + 1, out));
+    } else if raw.get().starts_with('"') && raw.get().contains(char::is_whitespace) {
+        out.push(raw);
+    }
+}
+
 /// Token counts as the source spells them.
 pub(super) fn tokens(usage: TokenUsage<'_>) -> Tokens<'_> {
     Tokens {
@@ -165,7 +192,7 @@ pub(super) fn tokens(usage: TokenUsage<'_>) -> Tokens<'_> {
 }
 
 /// Who spawned a session, if `source` says that an agent did.
-fn spawned(source: &serde_json::value::RawValue) -> Option<ThreadSpawn<'_>> {
+pub(super) fn spawned(source: &RawValue) -> Option<ThreadSpawn<'_>> {
     let source: Source<'_> = serde_json::from_str(source.get()).ok()?;
     let subagent: SubAgent<'_> = serde_json::from_str(source.subagent?.get()).ok()?;
     subagent.thread_spawn

@@ -129,27 +129,99 @@ pub fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(Value::is_true)
 }
 
-/// Declares a borrowed view of an object: each field with the name that it has in the source.
+/// What kind of value a field must have, where it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Any value.
+    Any,
+    /// A string.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// A number.
+    Number,
+    /// An object.
+    Object,
+    /// An array.
+    List,
+}
+
+impl Shape {
+    /// True when the value is of this shape. `null` is absence, and fits every one.
+    #[inline(always)]
+    pub fn fits(self, value: Value<'_>) -> bool {
+        match (self, value.text.as_bytes().first()) {
+            (Shape::Any, _) | (_, Some(b'n')) => true,
+            (Shape::Text, Some(first)) => *first == b'"',
+            (Shape::Flag, Some(first)) => matches!(first, b't' | b'f'),
+            (Shape::Number, Some(first)) => matches!(first, b'-' | b'0'..=b'9'),
+            (Shape::Object, Some(first)) => *first == b'{',
+            (Shape::List, Some(first)) => *first == b'[',
+            (_, None) => false,
+        }
+    }
+
+    /// What it is, for an error.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Shape::Any => "a value",
+            Shape::Text => "text",
+            Shape::Flag => "true or false",
+            Shape::Number => "a number",
+            Shape::Object => "an object",
+            Shape::List => "a list",
+        }
+    }
+}
+
+/// Declares a borrowed view of an object: each field with the name and the [`Shape`] that it has in the source.
 macro_rules! view {
-    ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal,)* }) => {
+    ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, Default)]
         pub(super) struct $view<'a> {
             $($(#[$field_meta])* pub $field: $crate::kit::value::Field<'a>,)*
         }
 
+        #[allow(dead_code, reason = "some views are read strictly, some leniently")]
         impl<'a> $view<'a> {
-            /// The fields of `value`; none where it is no object.
+            /// The fields of `value` that have their shape; none where it is no object.
             pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
                 let mut view = Self::default();
                 for (name, value) in value.members() {
-                    let field = match name {
-                        $($name => &mut view.$field,)*
+                    let (field, shape) = match name {
+                        $($name => (&mut view.$field, $crate::kit::value::Shape::$shape),)*
                         _ => continue,
                     };
-                    *field = (!value.is_null()).then_some(value);
+                    *field = (shape.fits(value) && !value.is_null()).then_some(value);
                 }
                 view
+            }
+
+            /// The fields of `value`, which lies at `pointer`.
+            ///
+            /// # Errors
+            /// [`Fault::Malformed`](engram_core::emit::Fault::Malformed) where it is no object, or one of these fields has another shape
+            /// or stands there twice.
+            pub fn read(value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
+                if !value.is_object() {
+                    return Err(engram_core::emit::Fault::malformed(pointer, "an object", value.raw()));
+                }
+                let mut view = Self::default();
+                for (name, value) in value.members() {
+                    let (field, shape) = match name {
+                        $($name => (&mut view.$field, $crate::kit::value::Shape::$shape),)*
+                        _ => continue,
+                    };
+                    if !shape.fits(value) {
+                        return Err(engram_core::emit::Fault::malformed(format!("{pointer}/{name}"), shape.expected(), value.raw()));
+                    }
+                    if field.is_some() {
+                        return Err(engram_core::emit::Fault::malformed(format!("{pointer}/{name}"), "one value of this name", value.raw()));
+                    }
+                    *field = (!value.is_null()).then_some(value);
+                }
+                Ok(view)
             }
         }
     };

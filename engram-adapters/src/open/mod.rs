@@ -97,6 +97,10 @@ impl<R: Read> Read for Content<R> {
 
 #[cfg(test)]
 mod tests {
+    use engram_core::drive::Options;
+    use engram_core::error::ErrorCode;
+    use engram_core::policy::Policy;
+
     use super::*;
 
     fn read_all(bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -139,5 +143,23 @@ mod tests {
         let mut shrunk = file(&path).unwrap();
         std::fs::write(&path, "fir").unwrap();
         assert_eq!(io::read_to_string(&mut shrunk).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_log_that_shrinks_gives_what_was_read_or_an_error() {
+        let shrunk = |policy| {
+            let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+            let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/codex/0.169.0/main/session/.codex/sessions/2026/11/21/");
+            let log = std::fs::read_dir(log).unwrap().next().unwrap().unwrap().path();
+            std::fs::copy(log, &path).unwrap();
+            let options = Options { policy, ..Options::default() };
+            let input = artifact(&path, options.limits).unwrap();
+            let half = path.metadata().unwrap().len() / 2;
+            File::options().write(true).open(&path).unwrap().set_len(half).unwrap();
+            crate::ingest(input, &options, &mut io::sink())
+        };
+        let summary = shrunk(Policy::Permissive).unwrap();
+        assert!(!summary.complete && summary.ledger.mapped > 0);
+        assert_eq!(shrunk(Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
     }
 }

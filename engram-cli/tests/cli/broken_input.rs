@@ -81,9 +81,13 @@ fn malformed_truncated_and_oversized_records_are_5_or_a_warning() {
 
 #[test]
 fn a_cut_compressed_log_is_truncated_and_a_damaged_one_malformed() {
-    let frame = zstd::encode_all(claude_session("a").as_bytes(), 0).unwrap();
+    let frame = zstd::encode_all(fs::File::open(claude_file()).unwrap(), 0).unwrap();
     let cut = &frame[..frame.len() - 10];
+    assert_fails(&ingest_text(&frame[..6], &[]), 5, "truncated_input");
     assert_fails(&ingest_text(cut, &["--policy", "strict"]), 5, "truncated_input");
+    let permissive = run_with_input(&["ingest", "-"], cut);
+    assert_eq!(code(&permissive), 0, "{}", stderr(&permissive));
+    assert!(stderr(&permissive).contains("cut off"), "{}", stderr(&permissive));
     let mut damaged = frame.clone();
     for byte in &mut damaged[12..20] {
         *byte ^= 0xff;
@@ -91,6 +95,17 @@ fn a_cut_compressed_log_is_truncated_and_a_damaged_one_malformed() {
     for policy in ["strict", "permissive"] {
         assert_fails(&ingest_text(&damaged, &["--policy", policy]), 5, "malformed_record");
     }
+}
+
+#[test]
+fn a_log_cut_between_two_records_is_known_to_be_cut() {
+    let mut frames = zstd::encode_all(claude_session("a").as_bytes(), 0).unwrap();
+    let next = zstd::encode_all(&b"{}\n"[..], 0).unwrap();
+    frames.extend(&next[..6]);
+    assert_fails(&ingest_text(&frames, &["--policy", "strict"]), 5, "truncated_input");
+    let permissive = run_with_input(&["ingest", "-"], &frames);
+    assert!(stderr(&permissive).contains("cut off"), "{}", stderr(&permissive));
+    assert!(String::from_utf8(permissive.stdout).unwrap().contains("\"complete\":false"));
 }
 
 #[test]

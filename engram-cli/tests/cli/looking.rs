@@ -1,4 +1,4 @@
-//! The commands that only look: detect, audit, check, adapters.
+//! The commands that only look: detect, audit, check, adapters, schema.
 
 use std::fs;
 
@@ -39,6 +39,12 @@ fn adapters_are_listed_for_people_machines_and_documents() {
         assert!(String::from_utf8_lossy(&people).contains(id));
         assert!(String::from_utf8_lossy(&documents).contains(&format!("| {id} |")));
     }
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: Value = serde_json::from_slice(&run(&["schema"]).stdout).unwrap();
+    assert!(schema["$schema"].is_string(), "{schema}");
 }
 
 #[test]

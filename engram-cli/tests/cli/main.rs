@@ -99,10 +99,11 @@ fn claude_file() -> PathBuf {
     only_file(&fixture(CLAUDE), ".jsonl")
 }
 
-/// The Claude Code session with another id.
+/// The beginning of the Claude Code session, with another id.
 fn claude_session(id: &str) -> String {
     let id = serde_json::to_string(id).unwrap();
-    fs::read_to_string(claude_file()).unwrap().replace(CLAUDE_ID, id.trim_matches('"'))
+    let log = fs::read_to_string(claude_file()).unwrap();
+    log.split_inclusive('\n').take(60).collect::<String>().replace(CLAUDE_ID, id.trim_matches('"'))
 }
 
 /// A folder with these files.

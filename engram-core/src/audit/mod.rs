@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use memchr::memmem;
+use serde_json::value::RawValue;
 
 use crate::descriptor::AdapterDescriptor;
 use crate::drive::first_value;
@@ -20,7 +21,7 @@ use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::tape::TapeError;
 use crate::text::Text;
-use record::Record;
+use record::{Known, Record};
 pub use report::{Amount, AuditReport, LeftOver};
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
@@ -70,13 +71,19 @@ struct Audit<'a> {
     is_broken: bool,
 }
 
-impl Audit<'_> {
+impl<'a> Audit<'a> {
+    fn record<'r>(&self, line: u64, text: &'r str, lines: Vec<&'r str>, gave_events: bool) -> Record<'r>
+    where
+        'a: 'r,
+    {
+        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, known: Known::default() }
+    }
+
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
         let (mut bytes, mut number) = (Vec::new(), 0);
         while source.read_until(b'\n', &mut bytes)? > 0 {
             number += 1;
             let (line, terminated) = bytes.strip_suffix(b"\n").map_or((&bytes[..], false), |line| (line, true));
-            let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
             self.line(line, number, terminated);
             bytes.clear();
         }
@@ -87,10 +94,12 @@ impl Audit<'_> {
         if self.is_hashed(bytes, (number, 0)) {
             return;
         }
+        let bytes = if number == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
         let may_be_cut = !terminated && !self.index.complete;
         let text = match str::from_utf8(bytes) {
             Ok(text) => text,
-            Err(error) if may_be_cut && error.error_len().is_none() => return self.report.cut.add(bytes.len()),
+            // The artifact ends inside a character: what is before it may still be whole.
+            Err(error) if may_be_cut && error.error_len().is_none() => str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
             Err(_) => return self.fragment(&String::from_utf8_lossy(bytes), (number, 0), false),
         };
         let (mut rest, mut part, mut is_broken) = (text, 0, false);
@@ -102,8 +111,10 @@ impl Audit<'_> {
                 }
                 Err(ends_early) => {
                     let stands = self.index.has(Text::Plain(rest));
-                    let next = if stands { None } else { resync(rest) };
-                    if ends_early && may_be_cut && !stands && (next.is_none() || self.index.lines_on(number).is_empty()) {
+                    let next = if stands { None } else { resync(rest, may_be_cut.then_some(usize::from(ends_early))) };
+                    let gave_events = !self.index.lines_on(number).is_empty();
+                    if ends_early && may_be_cut && !stands && (next.is_none() || !gave_events) {
+                        self.is_broken |= gave_events;
                         return self.report.cut.add(rest.len());
                     }
                     let end = next.unwrap_or(rest.len());
@@ -123,14 +134,16 @@ impl Audit<'_> {
             return;
         }
         self.report.records += 1;
+        let own = self.index.lines_of(key).to_vec();
+        let gave_events = !own.is_empty();
         // On a broken line the adapter may count the values otherwise.
-        let lines = if is_broken { self.index.lines_on(key.0) } else { self.index.lines_of(key).to_vec() };
-        let record = Record::new(self.index, self.descriptor, key.0, text, lines);
-        if !record.has_events() {
-            if !record.is_omitted() {
-                self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(&record.kind)));
+        let lines = if is_broken { self.index.lines_on(key.0) } else { own };
+        let record = self.record(key.0, text, lines, gave_events);
+        if !gave_events {
+            if record.omitted_by().is_none() && !is_broken {
+                self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(record.kind())));
             }
-            *self.eventless.entry(record.kind.clone()).or_default() += 1;
+            *self.eventless.entry(record.kind().to_owned()).or_default() += 1;
         }
         let mut walk = Walk::of_json(text);
         while let Some(token) = walk.next_string() {
@@ -146,7 +159,8 @@ impl Audit<'_> {
             return self.report.in_tape.add(text.len());
         }
         self.is_broken = true;
-        let record = Record::new(self.index, self.descriptor, key.0, text, self.index.lines_on(key.0));
+        let gave_events = !self.index.lines_of(key).is_empty();
+        let record = self.record(key.0, text, self.index.lines_on(key.0), gave_events);
         let mut walk = Walk::of_fragment(text);
         let mut is_empty = true;
         while let Some(token) = walk.next_string() {
@@ -183,8 +197,9 @@ impl Audit<'_> {
             let depth = own.matches('/').count();
             if current.as_ref().is_none_or(|(known, _)| known != own) {
                 let lines = self.index.lines_under(own).to_vec();
+                let gave_events = !lines.is_empty();
                 let text = levels.get(depth).filter(|_| depth > 0).map_or("", |level| &text[level.start..end]);
-                current = Some((own.to_owned(), Record::new(self.index, self.descriptor, 0, text, lines)));
+                current = Some((own.to_owned(), self.record(0, text, lines, gave_events)));
             }
             if let Some((_, record)) = &current {
                 record.judge(&token, levels, &levels[depth..], &mut self.report);
@@ -237,13 +252,18 @@ impl Audit<'_> {
     }
 }
 
-/// Where whole JSON values begin again and go on to the end of the line.
-fn resync(text: &str) -> Option<usize> {
+/// Where whole JSON values begin again and go on to the end of the line. The last value may be cut off if as many whole ones
+/// as `before_cut` stand before it.
+fn resync(text: &str, before_cut: Option<usize>) -> Option<usize> {
     let mut budget = RESYNC_PASSES.saturating_mul(text.len());
-    for at in memmem::find_iter(text.as_bytes(), b"{\"").filter(|at| *at > 0) {
-        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&serde_json::value::RawValue>();
-        match values.find_map(Result::err) {
+    let lead = text.len() - text.trim_ascii_start().len();
+    for at in memmem::find_iter(text.as_bytes(), b"{\"").filter(|at| *at > lead) {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
+        let mut failed = None;
+        let whole = values.by_ref().map_while(|value| value.map_err(|error| failed = Some(error)).ok()).count();
+        match failed {
             None => return Some(at),
+            Some(error) if error.is_eof() && before_cut.is_some_and(|least| whole >= least) => return Some(at),
             // A line has no line ends in it, so the column says how much was read.
             Some(error) => budget = budget.checked_sub(error.column())?,
         }

@@ -1,6 +1,6 @@
 //! One record against the law: each of its content strings stands in the tape, or a rule says why not.
 
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 
 use serde::de::IgnoredAny;
 
@@ -19,38 +19,44 @@ const MAX_EMBEDDED: usize = 4;
 /// Longer strings are content, whatever they hold.
 const WORD_BYTES: usize = 64;
 
-/// What is known of the record that a string lies in.
+/// A record, and what the tape has of it.
 pub(super) struct Record<'r> {
-    index: &'r TapeIndex<'r>,
-    descriptor: &'r AdapterDescriptor,
-    line: u64,
-    /// Its type.
-    pub kind: String,
-    /// The lines of the tape that it gave.
-    lines: Vec<&'r str>,
-    /// The strings in those lines, line ends normalised.
-    tape_strings: LazyCell<Vec<String>, Box<dyn FnOnce() -> Vec<String> + 'r>>,
-    /// The rule that omits it, if it gave no event.
-    omitted_by: Option<&'r OmissionRule>,
+    pub index: &'r TapeIndex<'r>,
+    pub descriptor: &'r AdapterDescriptor,
+    /// Its 1-based physical line; 0 in a document.
+    pub line: u64,
+    /// Its text, from which its type is read.
+    pub text: &'r str,
+    /// The lines of the tape where its text may stand.
+    pub lines: Vec<&'r str>,
+    /// Whether it gave an event. A rule for whole records does not excuse one that did.
+    pub gave_events: bool,
+    pub known: Known<'r>,
+}
+
+/// What is found out about a record when it is needed first.
+#[derive(Default)]
+pub(super) struct Known<'r> {
+    kind: OnceCell<String>,
+    tape_strings: OnceCell<Vec<String>>,
+    omitted_by: OnceCell<Option<&'r OmissionRule>>,
 }
 
 impl<'r> Record<'r> {
-    pub fn new(index: &'r TapeIndex<'r>, descriptor: &'r AdapterDescriptor, line: u64, text: &str, lines: Vec<&'r str>) -> Self {
-        let kind = record_type(descriptor, text);
-        let omitted_by = if lines.is_empty() { record_rules(descriptor, &kind).next() } else { None };
-        let of_tape = lines.clone();
-        let tape_strings = LazyCell::new(Box::new(move || decoded_strings(&of_tape)) as Box<dyn FnOnce() -> Vec<String> + 'r>);
-        Record { index, descriptor, line, kind, lines, tape_strings, omitted_by }
+    /// Its type.
+    pub fn kind(&self) -> &str {
+        self.known.kind.get_or_init(|| record_type(self.descriptor, self.text))
     }
 
-    /// True when it gave an event.
-    pub fn has_events(&self) -> bool {
-        !self.lines.is_empty()
+    /// The strings of its lines of the tape, decoded, line ends normalised.
+    fn tape_strings(&self) -> &[String] {
+        self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
     }
 
-    /// True when a rule omits records of its type.
-    pub fn is_omitted(&self) -> bool {
-        self.omitted_by.is_some()
+    /// The rule that omits it, if it gave no event.
+    pub fn omitted_by(&self) -> Option<&'r OmissionRule> {
+        let find = || record_rules(self.descriptor, self.kind()).next().filter(|_| !self.gave_events);
+        *self.known.omitted_by.get_or_init(find)
     }
 
     /// Judges one string. `levels` lead to it from the artifact's root, `own` from the record's.
@@ -63,7 +69,7 @@ impl<'r> Record<'r> {
         if self.index.has(text) {
             return report.in_tape.add(bytes);
         }
-        let rule = self.omitted_by.or_else(|| field_rule(self.descriptor, &self.kind, own)).or_else(|| {
+        let rule = self.omitted_by().or_else(|| field_rule(self.descriptor, self.kind(), own)).or_else(|| {
             let of_root = own.len() != levels.len();
             of_root.then(|| field_rule(self.descriptor, "", levels)).flatten()
         });
@@ -81,7 +87,7 @@ impl<'r> Record<'r> {
     pub fn leave(&self, text: &str, bytes: usize, pointer: String, report: &mut AuditReport) {
         report.left_over.add(bytes);
         if report.examples.len() < MAX_EXAMPLES {
-            let (record, excerpt) = (self.kind.clone(), excerpt(text));
+            let (record, excerpt) = (self.kind().to_owned(), excerpt(text));
             report.examples.push(LeftOver { line: self.line, record, pointer, bytes: bytes as u64, excerpt });
         }
     }
@@ -89,7 +95,7 @@ impl<'r> Record<'r> {
     /// True when the text is part of a text that this record gave, or JSON whose parts all are.
     fn stands(&self, text: Text<'_>, depth: usize) -> bool {
         let text = normalised(text);
-        self.tape_strings.iter().any(|string| string.contains(text.as_str())) || (depth < MAX_EMBEDDED && self.parts_stand(&text, depth))
+        self.tape_strings().iter().any(|string| string.contains(text.as_str())) || (depth < MAX_EMBEDDED && self.parts_stand(&text, depth))
     }
 
     fn parts_stand(&self, json: &str, depth: usize) -> bool {
@@ -100,17 +106,20 @@ impl<'r> Record<'r> {
         if push_json(&mut compact, json, usize::MAX).is_ok() && self.lines.iter().any(|line| line.contains(&compact)) {
             return true;
         }
-        let (mut walk, mut parts) = (Walk::of_json(json), 0);
+        let (mut walk, mut has_content, mut words) = (Walk::of_json(json), false, Vec::new());
         while let Some(token) = walk.next_string() {
             let text = Text::Token(&token);
-            if is_content(text) {
-                parts += 1;
-                if !self.index.has(text) && !self.stands(text, depth + 1) {
-                    return false;
-                }
+            if !is_content(text) {
+                words.push(normalised(text));
+                continue;
+            }
+            has_content = true;
+            if !self.index.has(text) && !self.stands(text, depth + 1) {
+                return false;
             }
         }
-        parts > 0
+        // JSON of nothing but words stands when its words do.
+        has_content || (!words.is_empty() && words.iter().all(|word| self.tape_strings().contains(word)))
     }
 }
 

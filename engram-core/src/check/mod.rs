@@ -1,6 +1,6 @@
 //! The checker: one tape against every rule of the spec that a tape alone can show.
 //!
-//! [`line`] looks at each line by itself, [`flow`] at what the lines say together. Memory grows with the number of tool calls only.
+//! `line` looks at each line by itself, `flow` at what the lines say together. Memory grows with the number of tool calls only.
 
 mod flow;
 mod line;

@@ -103,6 +103,14 @@ fn an_event_that_is_missing_leaves_its_text_over() {
 }
 
 #[test]
+fn json_of_nothing_but_words_stands_word_by_word() {
+    let source = "{\"type\":\"call\",\"out\":\"{\\\"out\\\": \\\"Done!\\\", \\\"n\\\": 1}\"}\n";
+    let ledger = r#"{"records":1,"omitted":[]}"#;
+    assert!(report(source, &tape(&[r#""stdout":"Done!","origin":{"line":1}"#], ledger), RULES).holds());
+    assert_eq!(left(&report(source, &tape(&[r#""stdout":"Done","origin":{"line":1}"#], ledger), RULES)), [(1, "call", "/out")]);
+}
+
+#[test]
 fn text_of_another_record_does_not_stand_in_part() {
     let elsewhere = [EVENTS[0], EVENTS[1], r#""stdout":"part one, part two","origin":{"line":1}"#];
     assert_eq!(left(&report(SOURCE, &tape(&elsewhere, LEDGER), RULES)), [(4, "call", "/out")]);

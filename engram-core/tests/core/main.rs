@@ -2,3 +2,8 @@
 
 mod audit;
 mod check;
+mod chunks;
+mod docs;
+mod everything;
+mod policy;
+mod toy;

@@ -101,9 +101,9 @@ impl<'t> de::Deserializer<'t> for &mut Reader<'t> {
             b'"' => self.string(visitor),
             b'{' => self.object(visitor),
             b'[' => self.array(visitor),
-            b't' => self.scanner.scalar().and_then(|()| visitor.visit_bool(true)),
-            b'f' => self.scanner.scalar().and_then(|()| visitor.visit_bool(false)),
-            b'n' => self.scanner.scalar().and_then(|()| visitor.visit_unit()),
+            b't' => self.scanner.scalar(b't').and_then(|()| visitor.visit_bool(true)),
+            b'f' => self.scanner.scalar(b'f').and_then(|()| visitor.visit_bool(false)),
+            b'n' => self.scanner.scalar(b'n').and_then(|()| visitor.visit_unit()),
             _ => self.number(visitor),
         }
     }
@@ -111,7 +111,7 @@ impl<'t> de::Deserializer<'t> for &mut Reader<'t> {
     #[inline(always)]
     fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Declined> {
         if self.scanner.peek()? == b'n' {
-            self.scanner.scalar()?;
+            self.scanner.scalar(b'n')?;
             return visitor.visit_none();
         }
         visitor.visit_some(self)

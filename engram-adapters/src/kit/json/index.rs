@@ -21,7 +21,7 @@ pub(in crate::kit) struct Node {
 #[derive(Debug, Default)]
 pub struct Index {
     nodes: Vec<Node>,
-    open: Vec<u32>,
+    open: Vec<Around>,
 }
 
 impl Index {
@@ -43,16 +43,19 @@ impl Index {
         }
     }
 
+    /// Notes one value after the other. Never recurses: what encloses the value at hand is kept in `open`.
     fn scan(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Declined> {
         scanner.fits_u32()?;
+        let mut around = Around { node: u32::MAX, close: 0 };
         loop {
             let byte = scanner.peek()?;
             let start = scanner.offset();
-            if matches!(byte, b'{' | b'[') {
-                self.open.push(self.nodes.len() as u32);
-                self.push(start, start)?;
-                scanner.take();
+            if byte == b'{' || byte == b'[' {
                 let close = if byte == b'{' { b'}' } else { b']' };
+                scanner.take();
+                self.push(start, start)?;
+                self.open.push(around);
+                around = Around { node: self.nodes.len() as u32 - 1, close };
                 if scanner.peek()? != close {
                     if byte == b'{' {
                         self.name(scanner)?;
@@ -60,48 +63,46 @@ impl Index {
                     continue;
                 }
             } else {
-                scanner.scalar()?;
+                scanner.scalar(byte)?;
                 self.push(start, scanner.offset())?;
             }
-            if !self.go_on(scanner)? {
-                return if scanner.at_end() { Ok(()) } else { Err(Declined) };
+            // After a value: another one, or the end of what is around it.
+            loop {
+                if around.close == 0 {
+                    return if scanner.at_end() { Ok(()) } else { Err(Declined) };
+                }
+                let byte = scanner.peek()?;
+                scanner.take();
+                if byte == b',' {
+                    if around.close == b'}' {
+                        self.name(scanner)?;
+                    }
+                    break;
+                }
+                if byte != around.close {
+                    return Err(Declined);
+                }
+                self.close(around.node, scanner.offset());
+                around = self.open.pop().ok_or(Declined)?;
             }
         }
     }
 
-    /// Closes what ends here. True when another value follows.
     #[inline(always)]
-    fn go_on(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Declined> {
+    fn close(&mut self, node: u32, end: u32) {
         let count = self.nodes.len() as u32;
-        while let Some(open) = self.open.last() {
-            let container = &mut self.nodes[*open as usize];
-            let close = scanner.closing(container.start);
-            match scanner.peek()? {
-                b',' => {
-                    scanner.take();
-                    if close == b'}' {
-                        self.name(scanner)?;
-                    }
-                    return Ok(true);
-                }
-                byte if byte == close => {
-                    scanner.take();
-                    container.end = scanner.offset();
-                    container.size = count - open;
-                    self.open.pop();
-                }
-                _ => return Err(Declined),
-            }
+        if let Some(container) = self.nodes.get_mut(node as usize) {
+            container.end = end;
+            container.size = count - node;
         }
-        Ok(false)
     }
 
     /// Takes a member's name and its colon.
     #[inline(always)]
     fn name(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Declined> {
-        scanner.peek()?;
-        let start = scanner.offset();
-        scanner.string()?;
+        scanner.expect(b'"')?;
+        let start = scanner.offset() - 1;
+        scanner.string_rest()?;
         self.push(start, scanner.offset())?;
         scanner.expect(b':')
     }
@@ -114,4 +115,11 @@ impl Index {
         self.nodes.push(Node { start, end, size: 1 });
         Ok(())
     }
+}
+
+/// The object or array around the value at hand; `close` is 0 around the whole.
+#[derive(Debug, Clone, Copy)]
+struct Around {
+    node: u32,
+    close: u8,
 }

@@ -57,12 +57,6 @@ impl<'t> Scanner<'t> {
         self.at as u32
     }
 
-    /// The bracket that closes the one at `start`.
-    #[inline(always)]
-    pub(super) fn closing(&self, start: u32) -> u8 {
-        if self.text.as_bytes()[start as usize] == b'{' { b'}' } else { b']' }
-    }
-
     /// Takes one byte that `peek` has shown.
     #[inline(always)]
     pub(super) fn take(&mut self) {
@@ -80,7 +74,7 @@ impl<'t> Scanner<'t> {
 
     /// Goes to the end of a string whose opening quote is taken.
     #[inline(always)]
-    fn string_rest(&mut self) -> Result<bool, Declined> {
+    pub(super) fn string_rest(&mut self) -> Result<bool, Declined> {
         let start = self.at;
         let mut has_escapes = false;
         loop {
@@ -96,14 +90,22 @@ impl<'t> Scanner<'t> {
         if self.has_controls && inner.iter().any(|byte| *byte < 0x20) { Err(Declined) } else { Ok(has_escapes) }
     }
 
+    #[inline(always)]
     fn escape(&mut self) -> Result<(), Declined> {
-        let rest = &self.text.as_bytes()[self.at + 1..];
-        self.at += match rest.first() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-            Some(b'u') if rest.get(1..5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) => 6,
-            _ => return Err(Declined),
-        };
-        Ok(())
+        let Some(byte) = self.text.as_bytes().get(self.at + 1) else { return Err(Declined) };
+        if matches!(byte, b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') {
+            self.at += 2;
+            return Ok(());
+        }
+        self.unicode_escape()
+    }
+
+    #[cold]
+    fn unicode_escape(&mut self) -> Result<(), Declined> {
+        let escape = self.text.as_bytes().get(self.at + 1..self.at + 6).ok_or(Declined)?;
+        let is_sound = escape[0] == b'u' && escape[1..].iter().all(u8::is_ascii_hexdigit);
+        self.at += 6;
+        if is_sound { Ok(()) } else { Err(Declined) }
     }
 
     /// Takes one value of any kind and gives its text. Never recurses.
@@ -132,7 +134,7 @@ impl<'t> Scanner<'t> {
                         continue;
                     }
                 }
-                _ => self.scalar()?,
+                byte => self.scalar(byte)?,
             }
             while let Some(in_object) = nest.top() {
                 match (self.peek()?, in_object) {
@@ -165,10 +167,10 @@ impl<'t> Scanner<'t> {
         self.expect(b':')
     }
 
-    /// Takes a value that is no object and no array.
+    /// Takes a value that is no object and no array. `byte` is its first, as `peek` has shown it.
     #[inline(always)]
-    pub(super) fn scalar(&mut self) -> Result<(), Declined> {
-        match self.peek()? {
+    pub(super) fn scalar(&mut self, byte: u8) -> Result<(), Declined> {
+        match byte {
             b'"' => {
                 self.take();
                 self.string_rest().map(drop)

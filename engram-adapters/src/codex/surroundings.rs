@@ -1,0 +1,91 @@
+//! What the files around a rollout say: the call of the parent's session that started this one.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use engram_core::adapter::Context;
+use engram_core::head::Head;
+use memchr::memmem;
+
+use crate::kit::json;
+
+use super::detect;
+use super::schema::Line;
+
+/// The most of a parent's rollout that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 30;
+/// The most files of a folder that are looked at.
+const MAX_FILES: usize = 10_000;
+
+/// The call that started the session, where the parent's rollout lies in the same folder and names it.
+///
+/// Rollouts lie in folders by day and carry the id of their thread in their names. Nothing is opened beside the parent's.
+pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
+    let known = || {
+        let (child, parent) = detect::lineage(head)?;
+        let rollout = rollout_of(path.parent()?, &parent)?;
+        spawning_call(&rollout, &child)
+    };
+    Context { parent_call_id: known(), ..Context::default() }
+}
+
+/// The rollout of that thread in a folder.
+fn rollout_of(folder: &Path, thread: &str) -> Option<PathBuf> {
+    let ending = format!("-{thread}.jsonl");
+    let entries = fs::read_dir(folder).ok()?.take(MAX_FILES).filter_map(Result::ok);
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.ends_with(&ending)));
+    named.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).min()
+}
+
+/// The first record that names the child as what a call started: its item (0.150 and later), or the call's output.
+fn spawning_call(rollout: &Path, child: &str) -> Option<String> {
+    let mut reader = BufReader::new(File::open(rollout).ok()?.take(MAX_BYTES));
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).ok()? > 0 {
+        if memmem::find(&line, child.as_bytes()).is_some()
+            && let Ok(text) = std::str::from_utf8(&line)
+            && let Some(call) = starts(text, child)
+        {
+            return Some(call);
+        }
+        line.clear();
+    }
+    None
+}
+
+/// The call by which this record says that the child was started.
+fn starts(line: &str, child: &str) -> Option<String> {
+    let line: Line<'_> = json::parse(line).ok()?;
+    let payload = line.payload?;
+    let is_child = |raw: json::Raw<'_>| json::text(raw).is_some_and(|id| id.is(child));
+    let call = match (payload.kind.as_ref(), &payload.item) {
+        ("function_call_output", _) => {
+            let output = json::text(payload.output)?.decode().ok()?;
+            output.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(payload.call_id)?
+        }
+        (_, Some(item)) if item.kind == "SubAgentActivity" => is_child(item.agent_thread_id).then_some(item.id)?,
+        (_, Some(item)) if item.kind == "CollabAgentToolCall" && json::text(item.tool).is_some_and(|tool| tool.is("spawn_agent")) => {
+            let receivers = item.receiver_thread_ids.as_deref().unwrap_or_default();
+            receivers.iter().any(|id| is_child(Some(id))).then_some(item.id)?
+        }
+        _ => None,
+    };
+    json::text(call).map(|call| call.decode_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_named_by_its_output_or_its_item() {
+        let output = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"{\"agent_id\":\"child\",\"nickname\":\"N\"}"}}"#;
+        let item = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"SubAgentActivity","id":"c2","kind":"started","agent_thread_id":"child"}}}"#;
+        let wait = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CollabAgentToolCall","id":"c3","tool":"wait","receiver_thread_ids":["child"]}}}"#;
+        assert_eq!(starts(output, "child").as_deref(), Some("c1"));
+        assert_eq!(starts(item, "child").as_deref(), Some("c2"));
+        assert_eq!(starts(wait, "child"), None);
+        assert_eq!(starts(item, "other"), None);
+    }
+}

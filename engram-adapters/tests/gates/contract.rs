@@ -1,0 +1,149 @@
+//! The contract as files: descriptors, claims, error codes, and the tables in the documents, all equal to the registry.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use engram_adapters::{REGISTRY, tables};
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::error::ErrorCode;
+use engram_core::event::Kind;
+
+use crate::bless;
+use crate::report;
+use crate::tree::root;
+
+/// Stands before a generated part of a document; the part's name and ` -->` follow.
+const BEGIN: &str = "<!-- generated: ";
+/// Stands after it.
+const END: &str = "<!-- end generated -->";
+
+fn kept(name: &str, text: &str) -> Vec<String> {
+    Vec::from_iter(bless::compare(&root().join("snapshots/_contract").join(name), text))
+}
+
+fn descriptors() -> Vec<AdapterDescriptor> {
+    REGISTRY.iter().map(|entry| *entry.adapter.describe()).collect()
+}
+
+/// A claim a line: adapter, schema, kind, grade, gaps.
+fn coverage_lines() -> String {
+    let mut text = String::new();
+    for descriptor in descriptors() {
+        for revision in descriptor.matrix.revisions {
+            for kind in Kind::ALL {
+                let grade = revision.coverage.grade(kind);
+                let gaps = grade.gaps().join(" ");
+                let _ = writeln!(
+                    text,
+                    "{}",
+                    format!("{} {} {} {} {gaps}", descriptor.adapter_id, revision.schema, kind.as_str(), grade.as_str()).trim_end()
+                );
+            }
+        }
+    }
+    text
+}
+
+fn error_lines() -> String {
+    ErrorCode::ALL.iter().fold(String::new(), |mut text, code| {
+        let _ = writeln!(text, "{}: {}", code.as_str(), code.explain());
+        text
+    })
+}
+
+/// The generated parts of a document, by name.
+fn generated(name: &str) -> Option<String> {
+    let entry = |id: &str| REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id);
+    match name.split_once(' ') {
+        None if name == "support" => Some(tables::support(REGISTRY).markdown()),
+        None if name == "adapters" => Some(tables::adapters(REGISTRY).markdown()),
+        Some(("support", id)) => Some(tables::support(std::slice::from_ref(entry(id)?)).markdown()),
+        Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
+        Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
+        Some(("tools", id)) => Some(tables::tools(entry(id)?).markdown()),
+        _ => None,
+    }
+}
+
+/// A document with its generated parts made anew, or what is wrong with its marks.
+fn regenerated(text: &str) -> Result<String, String> {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(BEGIN) {
+        let (before, from) = rest.split_at(at);
+        let (mark, after) = from.split_once("-->\n").ok_or("a mark does not end its line")?;
+        let (_, behind) = after.split_once(END).ok_or_else(|| format!("`{mark}` has no end"))?;
+        let name = mark[BEGIN.len()..].trim();
+        let part = generated(name).ok_or_else(|| format!("nothing generates `{name}`"))?;
+        let _ = write!(out, "{before}{mark}-->\n\n{part}\n{END}");
+        rest = behind;
+    }
+    Ok(out + rest)
+}
+
+/// What is wrong with a document that has to hold these generated parts.
+fn document(path: &Path, parts: &[String]) -> Vec<String> {
+    let Ok(text) = fs::read_to_string(path) else { return vec![format!("{} is missing", path.display())] };
+    let lacking = parts.iter().filter(|part| !text.contains(&format!("{BEGIN}{part} -->")));
+    let mut findings: Vec<String> = lacking.map(|part| format!("{} has no generated part `{part}`", path.display())).collect();
+    match regenerated(&text) {
+        Ok(expected) => findings.extend(bless::compare(path, &expected)),
+        Err(error) => findings.push(format!("{}: {error}", path.display())),
+    }
+    findings
+}
+
+#[test]
+fn the_contract_is_as_it_was() {
+    let json = serde_json::to_string_pretty(&descriptors()).expect("descriptors serialize") + "\n";
+    let mut findings = kept("descriptors.json", &json);
+    findings.extend(kept("coverage.txt", &coverage_lines()));
+    findings.extend(kept("errors.txt", &error_lines()));
+    report::none("contract", &findings);
+}
+
+#[test]
+fn documents_equal_the_registry() {
+    let mut findings = document(&root().join("README.md"), &["support".to_owned()]);
+    let ids: Vec<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().adapter_id).collect();
+    findings.extend(document(&root().join("docs/gaps.md"), &ids.iter().map(|id| format!("gaps {id}")).collect::<Vec<_>>()));
+    for id in ids {
+        let parts = ["support", "gaps", "tools", "omission-rules"].map(|part| format!("{part} {id}"));
+        findings.extend(document(&root().join(format!("docs/adapters/{id}.md")), &parts));
+    }
+    report::none("documents", &findings);
+}
+
+#[test]
+fn descriptors_have_the_field_names_of_the_contract() {
+    let names = [
+        "adapter_id",
+        "adapter_version",
+        "harness_family",
+        "supported_versions",
+        "schema_detection_strategy",
+        "coverage",
+        "unknown_version_policy",
+        "known_bad_versions",
+        "gaps",
+        "omission_rules",
+    ];
+    for descriptor in descriptors() {
+        let json = serde_json::to_value(descriptor).expect("descriptors serialize");
+        let missing: Vec<&str> = names.into_iter().filter(|name| json.get(name).is_none()).collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", descriptor.adapter_id);
+        let kinds: Vec<&String> = json["coverage"].as_object().into_iter().flat_map(|map| map.keys()).collect();
+        assert_eq!(kinds.len(), Kind::ALL.len(), "{}", descriptor.adapter_id);
+    }
+}
+
+#[test]
+fn a_stale_or_unknown_part_is_a_finding() {
+    let stale = format!("# Title\n\n{BEGIN}support -->\nold\n{END}\nend\n");
+    let fresh = regenerated(&stale).expect("the part is known");
+    assert!(fresh.starts_with("# Title\n") && fresh.ends_with("end\n") && !fresh.contains("old") && fresh.contains("| claude-code |"));
+    assert_eq!(regenerated(&fresh).as_deref(), Ok(fresh.as_str()));
+    assert!(regenerated(&format!("{BEGIN}nonsense -->\n{END}")).is_err());
+    assert!(regenerated(&format!("{BEGIN}support -->\n")).is_err());
+    assert!(document(Path::new("no/such/file.md"), &[])[0].contains("missing"));
+}

@@ -1,0 +1,140 @@
+//! Detection: every session is recognised by exactly one adapter, and what is no session by none.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use engram_adapters::{REGISTRY, detect};
+use engram_core::drive::Input;
+use engram_core::limits::Limits;
+
+use crate::bless;
+use crate::report::{self, Tally};
+use crate::tree::{Corpus, files, fixtures, is_no_session, read_session, recordings, root};
+
+/// The adapters that recognise some bytes, each with its marks.
+fn recognised(bytes: &[u8]) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut input = Input::new(bytes, Limits::default());
+    let head = input.head().expect("memory can be read");
+    REGISTRY.iter().filter_map(|entry| Some((entry.adapter.describe().adapter_id, entry.adapter.probe(&head)?.marks))).collect()
+}
+
+/// A row of the matrix.
+fn row(name: &str, bytes: &[u8]) -> String {
+    let found = recognised(bytes);
+    let adapters: Vec<String> = found.iter().map(|(id, marks)| format!("{id} ({})", marks.join(", "))).collect();
+    format!("{name}: {}", if adapters.is_empty() { "none".to_owned() } else { adapters.join(" and ") })
+}
+
+/// What of a corpus is not recognised by just the adapter of its harness.
+fn misjudged(corpus: &Corpus) -> Vec<String> {
+    let mut findings = corpus.findings.clone();
+    for artifact in corpus.artifacts() {
+        let found = recognised(&artifact.bytes);
+        if found.len() != 1 || artifact.entry.adapter.describe().harness_family != artifact.case.harness {
+            findings.push(row(&artifact.full_name(), &artifact.bytes));
+        }
+        if found.iter().any(|(_, marks)| marks.is_empty()) {
+            findings.push(format!("{}: recognised without a mark", artifact.full_name()));
+        }
+    }
+    findings
+}
+
+/// Files below a folder that are no session of any registered harness, but that an adapter takes for one.
+fn mistaken(folder: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<String>) {
+    let foreign: Vec<_> = files(folder).into_iter().filter(|path| is_foreign(path)).collect();
+    let taken = foreign.iter().map(|path| (path, read_session(path))).filter(|(_, bytes)| !recognised(bytes).is_empty());
+    (foreign.len() as u64, taken.map(|(path, bytes)| row(&path.display().to_string(), &bytes)).collect())
+}
+
+/// Marks that no fixture shows, and marks that are shown and not listed.
+fn idle_marks(id: &str, listed: &[&str], shown: &BTreeSet<&str>) -> Vec<String> {
+    let idle = listed.iter().filter(|mark| !shown.contains(**mark)).map(|mark| format!("{id}: no fixture shows the mark {mark}"));
+    let unlisted = shown.iter().filter(|mark| !listed.contains(mark)).map(|mark| format!("{id}: the mark {mark} is not listed"));
+    idle.chain(unlisted).collect()
+}
+
+#[test]
+fn every_mark_is_shown_by_a_fixture() {
+    let mut findings = Vec::new();
+    for entry in REGISTRY {
+        let id = entry.adapter.describe().adapter_id;
+        let of_adapter = |found: Vec<(&'static str, Vec<&'static str>)>| {
+            found.into_iter().filter(|(adapter, _)| *adapter == id).flat_map(|(_, marks)| marks).collect::<Vec<_>>()
+        };
+        let shown: BTreeSet<&str> = fixtures().artifacts().flat_map(|artifact| of_adapter(recognised(&artifact.bytes))).collect();
+        findings.extend(idle_marks(id, &entry.adapter.marks(), &shown));
+    }
+    report::none("detection", &findings);
+    assert_eq!(idle_marks("x", &["idle", "shown"], &BTreeSet::from(["shown", "unlisted"])).len(), 2);
+}
+
+#[test]
+fn every_session_has_one_adapter() {
+    let findings = report::run("detection", |corpus| {
+        let mut tally = Tally::default();
+        tally.count_many("sessions recognised", corpus.artifacts().count() as u64);
+        (tally, misjudged(corpus))
+    });
+    assert!(findings.of("sessions recognised") > 0);
+}
+
+#[test]
+fn what_is_no_session_has_no_adapter() {
+    let mut tally = Tally::default();
+    let (count, mut findings) = mistaken(&root().join("fixtures"), is_no_session);
+    tally.count_many("files of fixtures that are no sessions", count);
+    if let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS").filter(|_| !recordings().cases.is_empty()) {
+        let registered = |path: &Path| {
+            REGISTRY.iter().any(|entry| path.components().any(|part| part.as_os_str() == entry.adapter.describe().harness_family))
+        };
+        let is_foreign = |path: &Path| {
+            path.is_file() && (!registered(path) || is_no_session(path) || !path.components().any(|part| part.as_os_str() == "session"))
+        };
+        let (count, found) = mistaken(&root().join(folder), is_foreign);
+        tally.count_many("files of recordings that are no sessions", count);
+        findings.extend(found);
+    }
+    report::say("detection", tally);
+    report::none("detection", &findings);
+}
+
+#[test]
+fn the_matrix_is_as_it_was() {
+    let mut rows: BTreeSet<String> = fixtures().artifacts().map(|artifact| row(&artifact.full_name(), &artifact.bytes)).collect();
+    let hostile = root().join("fixtures/_hostile");
+    for path in files(&hostile).into_iter().filter(|path| !path.ends_with("expect.json")) {
+        let name = path.strip_prefix(root().join("fixtures")).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        rows.insert(row(&name, &read_session(&path)));
+    }
+    let mut text = String::new();
+    for row in rows {
+        let _ = writeln!(text, "{row}");
+    }
+    report::none("detection", &Vec::from_iter(bless::compare(&root().join("snapshots/_contract/detection-matrix.txt"), &text)));
+}
+
+#[test]
+fn a_file_of_two_harnesses_is_ambiguous_and_says_so() {
+    let shortest = |harness: &str| {
+        let lines = fixtures().artifacts().filter(|artifact| artifact.case.harness == harness && artifact.name.ends_with(".jsonl"));
+        lines.map(|artifact| artifact.bytes.as_slice()).min_by_key(|bytes| bytes.len()).expect("every harness has fixtures")
+    };
+    let mut pieces: Vec<&[u8]> = REGISTRY.iter().map(|entry| shortest(entry.adapter.describe().harness_family)).collect();
+    // A harness may tell its files by their first line, so that one order is not enough.
+    let ambiguous = (0..pieces.len()).filter_map(|_| {
+        pieces.rotate_left(1);
+        let glued = pieces.concat();
+        let mut input = Input::new(glued.as_slice(), Limits::default());
+        let found = recognised(&glued);
+        let error = detect(&input.head().expect("memory can be read")).err();
+        assert_eq!(found.len() != 1, error.is_some(), "one adapter or an error");
+        error.map(|error| (found, error.to_string()))
+    });
+    let ambiguous: Vec<_> = ambiguous.collect();
+    assert!(!ambiguous.is_empty(), "some order is recognised by several adapters");
+    for (found, said) in ambiguous {
+        assert!(found.iter().all(|(id, _)| said.contains(id)), "{said}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Bad input: every case below `fixtures/_hostile/` has the outcome that the policy table gives it, and none panics.
+
+use std::path::{Path, PathBuf};
+
+use engram_adapters::ingest;
+use engram_core::drive::{Input, Options};
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::checker::violations;
+use crate::report::{self, Tally};
+use crate::tape::parse;
+use crate::tree::{file_name, files, read_json, root};
+
+/// What has to come of a case.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    /// What is wrong with the input, for the reader.
+    why: String,
+    strict: Outcome,
+    permissive: Outcome,
+}
+
+/// An error, or a tape.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Outcome {
+    Error(Refusal),
+    Tape(Kept),
+}
+
+/// The error's code and line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Refusal {
+    code: String,
+    line: Option<u64>,
+}
+
+/// What the tape says of the damage.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    complete: bool,
+    unrecognized: u64,
+    malformed: u64,
+    /// Pieces of text that stand in the tape.
+    #[serde(default)]
+    holds: Vec<String>,
+}
+
+fn convert(bytes: &[u8], policy: Policy, limits: Limits) -> Result<String, AdapterError> {
+    let options = Options { policy, limits, ..Options::default() };
+    let mut tape = Vec::new();
+    ingest(Input::new(bytes, limits), &options, &mut tape)?;
+    Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
+}
+
+/// Where an outcome is not the expected one.
+fn differs(made: &Result<String, AdapterError>, expected: &Outcome) -> Option<String> {
+    match (made, expected) {
+        (Err(error), Outcome::Error(refusal)) => {
+            let right = error.code.as_str() == refusal.code && (refusal.line.is_none() || error.line == refusal.line);
+            (!right).then(|| format!("fails with `{error}`, not with {} in line {:?}", refusal.code, refusal.line))
+        }
+        (Err(error), Outcome::Tape(_)) => Some(format!("fails with `{error}`")),
+        (Ok(_), Outcome::Error(refusal)) => Some(format!("gives a tape, not {}", refusal.code)),
+        (Ok(tape), Outcome::Tape(kept)) => tape_differs(tape, kept),
+    }
+}
+
+fn tape_differs(tape: &str, kept: &Kept) -> Option<String> {
+    let stop = parse(tape.lines().last().unwrap_or_default()).unwrap_or_default();
+    let said = (stop["complete"].as_bool(), stop["ledger"]["unrecognized"].as_u64(), stop["ledger"]["malformed"].as_u64());
+    if said != (Some(kept.complete), Some(kept.unrecognized), Some(kept.malformed)) {
+        return Some(format!(
+            "complete, unrecognized, malformed are {said:?}, not {:?}",
+            (kept.complete, kept.unrecognized, kept.malformed)
+        ));
+    }
+    if let Some(missing) = kept.holds.iter().find(|piece| !tape.contains(piece.as_str())) {
+        return Some(format!("does not hold `{missing}`"));
+    }
+    violations("tape", tape).pop()
+}
+
+fn judge(name: &str, bytes: &[u8], expect: &Expect, limits: Limits) -> Vec<String> {
+    let outcomes = [(Policy::Strict, &expect.strict), (Policy::Permissive, &expect.permissive)];
+    let judged = outcomes.into_iter().filter_map(|(policy, expected)| {
+        let made = convert(bytes, policy, limits);
+        differs(&made, expected).map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
+    });
+    judged.collect()
+}
+
+fn case_folders() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        files(&root().join("fixtures/_hostile")).iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
+    folders.dedup();
+    assert!(folders.len() > 20, "hostile cases are there");
+    folders
+}
+
+#[test]
+fn bad_input_has_the_outcome_that_the_policy_gives() {
+    let (mut findings, mut tally) = (Vec::new(), Tally::default());
+    for folder in case_folders() {
+        let expect: Expect =
+            serde_json::from_value(read_json(&folder.join("expect.json"))).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let inputs: Vec<PathBuf> = files(&folder).into_iter().filter(|path| file_name(path) != "expect.json").collect();
+        assert!(!inputs.is_empty(), "{} has no input", folder.display());
+        tally.count("cases");
+        for path in inputs {
+            tally.count("inputs");
+            let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            findings.extend(judge(&format!("{}/{}", file_name(&folder), file_name(&path)), &bytes, &expect, Limits::default()));
+        }
+    }
+    report::say("hostile", tally);
+    report::none("hostile", &findings);
+}
+
+/// The inputs of an undamaged case: three records, the second of them the one that damage replaces in others.
+fn sound_inputs() -> Vec<(String, String)> {
+    let folder = root().join("fixtures/_hostile/no-final-line-end");
+    let inputs = files(&folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    inputs
+        .map(|path| {
+            (file_name(&path).to_owned(), std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+        })
+        .collect()
+}
+
+fn with_second_line(sound: &str, second: &str) -> String {
+    let lines: Vec<&str> = sound.lines().collect();
+    format!("{}\n{second}\n{}\n", lines[0], lines[2])
+}
+
+/// `{"type": ...` with one more field in front.
+fn with_field(line: &str, field: &str) -> String {
+    format!("{{{field},{}", &line[1..])
+}
+
+fn expect(why: &str, strict: Value, permissive: Value) -> Expect {
+    serde_json::from_value(serde_json::json!({"why": why, "strict": strict, "permissive": permissive})).expect("an expectation")
+}
+
+#[test]
+fn a_record_over_the_limit_is_refused_or_kept_as_its_hash() {
+    let limits = Limits { record_bytes: 64 << 10, ..Limits::default() };
+    let expect = expect(
+        "a line longer than the limit",
+        serde_json::json!({"code": "limit_exceeded", "line": 2}),
+        serde_json::json!({"complete": true, "unrecognized": 1, "malformed": 0, "holds": ["\"name\":\"limit_exceeded\",\"bytes\":"]}),
+    );
+    for (name, sound) in sound_inputs() {
+        let second = sound.lines().nth(1).expect("three lines");
+        let huge = with_field(second, &format!("\"padding\":\"{}\"", "x".repeat(100 << 10)));
+        report::none("hostile", &judge(&name, with_second_line(&sound, &huge).as_bytes(), &expect, limits));
+    }
+}
+
+#[test]
+fn nesting_without_end_is_no_danger_in_a_field_that_is_skipped() {
+    let fine = serde_json::json!({"complete": true, "unrecognized": 0, "malformed": 0});
+    let expect = expect("100,000 levels of nesting in a field that no adapter reads", fine.clone(), fine);
+    for (name, sound) in sound_inputs() {
+        let second = sound.lines().nth(1).expect("three lines");
+        let deep = with_field(second, &format!("\"unheardOf\":{}{}", "[".repeat(100_000), "]".repeat(100_000)));
+        report::none("hostile", &judge(&name, with_second_line(&sound, &deep).as_bytes(), &expect, Limits::default()));
+    }
+}
+
+#[test]
+fn nesting_without_end_is_no_danger_in_a_field_that_is_read() {
+    let calls = files(&root().join("fixtures/_hostile/huge-number"));
+    for path in calls.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
+        let sound = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let deep = sound.replace("1e999", &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
+        assert_ne!(deep, sound);
+        // Where arguments are JSON, the record is over a limit. Where they are text that holds JSON, they may stay text.
+        match convert(deep.as_bytes(), Policy::Strict, Limits::default()) {
+            Err(error) => assert_eq!((error.code.as_str(), error.line), ("limit_exceeded", Some(2)), "{}: {error}", path.display()),
+            Ok(tape) => assert_eq!(violations(file_name(path), &tape), Vec::<String>::new()),
+        }
+        let tape = convert(deep.as_bytes(), Policy::Permissive, Limits::default()).expect("permissive keeps the rest");
+        let readable = tape.lines().all(|line| parse(line).is_ok());
+        assert!(readable, "no line nests deeper than common readers go");
+        assert_eq!(violations(file_name(path), &tape), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_wrong_outcome_is_a_finding() {
+    let (_, sound) = sound_inputs().swap_remove(0);
+    let tape = convert(sound.as_bytes(), Policy::Strict, Limits::default());
+    let refused = convert(b"", Policy::Strict, Limits::default());
+    let error = |code: &str| serde_json::from_value::<Outcome>(serde_json::json!({"code": code})).expect("an outcome");
+    let kept = |malformed: u64, holds: &str| {
+        serde_json::from_value::<Outcome>(
+            serde_json::json!({"complete": true, "unrecognized": 0, "malformed": malformed, "holds": [holds]}),
+        )
+        .expect("an outcome")
+    };
+    assert_eq!(differs(&tape, &kept(0, "tape.start")), None);
+    assert_eq!(differs(&refused, &error("unknown_harness")), None);
+    for (made, expected) in
+        [(&tape, kept(1, "")), (&tape, kept(0, "no such text")), (&tape, error("io")), (&refused, error("io")), (&refused, kept(0, ""))]
+    {
+        assert!(differs(made, &expected).is_some(), "{expected:?}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Damage at random: any mutation of real lines gives a tape that keeps the rules, or an error, and never a panic.
+
+use std::cell::Cell;
+
+use engram_core::adapter::{Context, StreamAdapter};
+use engram_core::policy::Policy;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
+use crate::checker::violations;
+use crate::report::{self, Tally};
+use crate::tape::convert_bytes;
+use crate::tree::{Artifact, fixtures};
+
+/// Mutated pieces that are tried.
+const CASES: u32 = 1500;
+/// Lines of one piece.
+const LINES: usize = 6;
+/// Longer lines are left alone: what matters in them is in shorter ones too.
+const LINE_BYTES: usize = 16 << 10;
+
+/// JSON values of shapes that a field may not expect.
+const VALUES: &[&str] = &["null", "7", "\"x\"", "[]", "{}", "true", "-1e999", "\"\\ud800\"", "[{}]", "\"\"", "18446744073709551616"];
+
+/// One act of damage. Places are taken modulo what there is.
+#[derive(Debug, Clone)]
+enum Damage {
+    /// One byte becomes another.
+    Flip(usize, u8),
+    /// A run of bytes is lost.
+    Cut(usize, usize),
+    /// A run of bytes is copied to another place.
+    Splice(usize, usize, usize),
+    /// A run of bytes stands twice.
+    Repeat(usize, usize),
+    /// A JSON word takes the place of the value that follows a colon.
+    Value(usize, &'static str),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = any::<usize>;
+    prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Flip(at, byte)),
+        (at(), 1usize..200).prop_map(|(at, len)| Damage::Cut(at, len)),
+        (at(), at(), 1usize..200).prop_map(|(from, to, len)| Damage::Splice(from, to, len)),
+        (at(), 1usize..200).prop_map(|(at, len)| Damage::Repeat(at, len)),
+        // Wrong shapes go deepest into an adapter, so they come most often.
+        (at(), proptest::sample::select(VALUES)).prop_map(|(at, value)| Damage::Value(at, value)),
+        (at(), proptest::sample::select(VALUES)).prop_map(|(at, value)| Damage::Value(at, value)),
+    ]
+}
+
+fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
+    if bytes.is_empty() {
+        return;
+    }
+    let run = |at: usize, len: usize, bytes: &[u8]| (at % bytes.len())..(at % bytes.len()).saturating_add(len).min(bytes.len());
+    match *damage {
+        Damage::Flip(at, byte) => {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        Damage::Cut(at, len) => drop(bytes.drain(run(at, len, bytes))),
+        Damage::Splice(from, to, len) => {
+            let piece = bytes[run(from, len, bytes)].to_vec();
+            let to = to % bytes.len();
+            bytes.splice(to..to, piece);
+        }
+        Damage::Repeat(at, len) => {
+            let run = run(at, len, bytes);
+            let piece = bytes[run.clone()].to_vec();
+            bytes.splice(run.start..run.start, piece);
+        }
+        Damage::Value(at, value) => replace_value(bytes, at, value),
+    }
+}
+
+/// Puts a word in the place of one value, so that the line stays JSON.
+fn replace_value(bytes: &mut Vec<u8>, at: usize, value: &str) {
+    let colons: Vec<usize> = memchr::memmem::find_iter(bytes, b"\":").map(|found| found + 2).collect();
+    let Some(start) = colons.get(at % colons.len().max(1)) else { return };
+    let mut values = serde_json::Deserializer::from_slice(&bytes[*start..]).into_iter::<serde::de::IgnoredAny>();
+    if matches!(values.next(), Some(Ok(_))) {
+        let end = start + values.byte_offset();
+        bytes.splice(*start..end, value.bytes());
+    }
+}
+
+/// A few lines of an artifact, from the first or from anywhere.
+fn piece(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
+    let lines: Vec<&[u8]> =
+        artifact.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line.len() < LINE_BYTES).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    lines.iter().skip(from % lines.len()).take(LINES).map(|line| line.to_vec()).collect()
+}
+
+/// What an adapter makes of bytes: under neither policy a panic or a tape that breaks a rule.
+fn outcome(adapter: &dyn StreamAdapter, bytes: &[u8]) -> Result<u64, String> {
+    let mut tapes = 0;
+    for policy in [Policy::Strict, Policy::Permissive] {
+        if let Ok(tape) = convert_bytes(adapter, bytes, policy, Context::default()) {
+            tapes += 1;
+            let broken = violations(policy.as_str(), &tape.text);
+            if !broken.is_empty() {
+                return Err(broken.join("\n"));
+            }
+        }
+    }
+    Ok(tapes)
+}
+
+#[test]
+fn damage_gives_a_tape_or_an_error() {
+    let artifacts: Vec<&Artifact> = fixtures().artifacts().collect();
+    let (tapes, tried) = (Cell::new(0), Cell::new(0));
+    // The same damage in every run: a gate that fails at random is not believed.
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let acts = proptest::collection::vec((any::<usize>(), damage()), 1..4);
+    let result = runner.run(&(any::<usize>(), any::<usize>(), acts), |(artifact, from, acts)| {
+        let artifact = artifacts[artifact % artifacts.len()];
+        let mut lines = piece(artifact, from);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        for (line, act) in &acts {
+            let line = line % lines.len();
+            apply(&mut lines[line], act);
+        }
+        let made = outcome(artifact.entry.adapter, &lines.join(&b'\n'))
+            .map_err(|broken| TestCaseError::fail(format!("{}: {broken}", artifact.full_name())))?;
+        tapes.set(tapes.get() + made);
+        tried.set(tried.get() + 2);
+        Ok(())
+    });
+    let mut tally = Tally::default();
+    tally.count_many("conversions of damaged lines", tried.get());
+    tally.count_many("tapes of them", tapes.get());
+    report::say("mutation", &tally);
+    result.unwrap_or_else(|error| panic!("{error}"));
+    assert!(tapes.get() > u64::from(CASES) / 2 && tapes.get() < tried.get(), "some damage is survived, some is refused");
+}
+
+#[test]
+fn whole_documents_survive_damage_too() {
+    let documents: Vec<&Artifact> = fixtures().artifacts().filter(|artifact| artifact.name.ends_with(".json")).collect();
+    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let result = runner.run(&(any::<usize>(), damage(), damage()), |(artifact, first, second)| {
+        let Some(artifact) = documents.get(artifact % documents.len().max(1)) else { return Ok(()) };
+        let mut bytes = artifact.bytes.clone();
+        apply(&mut bytes, &first);
+        apply(&mut bytes, &second);
+        outcome(artifact.entry.adapter, &bytes).map(drop).map_err(TestCaseError::fail)
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn every_act_of_damage_does_some() {
+    let line = br#"{"a":"some text","b":[1,2,3]}"#.to_vec();
+    let acts = [Damage::Flip(3, b'x'), Damage::Cut(2, 4), Damage::Splice(1, 9, 3), Damage::Repeat(5, 2), Damage::Value(1, "null")];
+    for act in acts {
+        let mut damaged = line.clone();
+        apply(&mut damaged, &act);
+        assert_ne!(damaged, line, "{act:?}");
+    }
+    let mut damaged = line.clone();
+    apply(&mut damaged, &Damage::Value(1, "null"));
+    assert_eq!(damaged, br#"{"a":"some text","b":null}"#);
+}

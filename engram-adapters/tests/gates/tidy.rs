@@ -1,0 +1,188 @@
+//! How the project reads: rules for source files and the fixture tree that no compiler checks.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_adapters::REGISTRY;
+
+use crate::report::{self, Tally};
+use crate::tree::{Case, fixture_cases, fixtures, root};
+
+/// The most lines of code in a source file; blank lines and comments are free.
+const SOURCE_LINES: usize = 400;
+/// The most in a test file.
+const TEST_LINES: usize = 600;
+/// File names that say nothing.
+const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "manager", "common", "misc"];
+/// Marks of unfinished work.
+const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
+/// Folders that are not the project's source.
+const SKIPPED: &[&str] = &["target", ".git", "fixtures", "snapshots"];
+
+/// A source file.
+struct Source {
+    /// From the workspace root, with `/`.
+    path: String,
+    text: String,
+}
+
+/// Every Rust file of the workspace.
+fn sources() -> Vec<Source> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
+            let below = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            if path.is_dir() && !SKIPPED.contains(&below.as_str()) {
+                folders.push(path);
+            } else if below.ends_with(".rs") {
+                let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{below}: {error}"));
+                found.push(Source { path: below, text });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// The folders of the adapters: whatever in the adapters' source is a folder, and not shared.
+fn adapter_folders(sources: &[Source]) -> BTreeSet<&str> {
+    let below = sources.iter().filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
+    let folders = below.filter_map(|path| path.split_once('/').map(|(folder, _)| folder));
+    folders.filter(|folder| !matches!(*folder, "kit" | "open")).collect()
+}
+
+/// The names of harnesses, as code may spell them.
+fn harness_names() -> BTreeSet<String> {
+    let known = ["claude", "codex", "opencode", "gemini"].map(str::to_owned);
+    let registered = REGISTRY.iter().map(|entry| entry.adapter.describe().harness_family.to_owned());
+    known.into_iter().chain(registered).collect()
+}
+
+/// Everything that one file breaks.
+fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<String>) -> Vec<String> {
+    let (path, text) = (source.path.as_str(), source.text.as_str());
+    let mut broken = Vec::new();
+    if !text.starts_with("//!") {
+        broken.push("does not begin with `//!` and what lives there".to_owned());
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+    let is_test = path.contains("/tests/") || path.ends_with("tests.rs") || path.contains("/benches/");
+    let most = if is_test { TEST_LINES } else { SOURCE_LINES };
+    if lines > most {
+        broken.push(format!("has {lines} lines of code, more than {most}"));
+    }
+    if EMPTY_NAMES.contains(&path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs")) {
+        broken.push("has a name that says nothing".to_owned());
+    }
+    if !path.ends_with("gates/tidy.rs") {
+        let unfinished = UNFINISHED.iter().filter(|mark| text.contains(**mark));
+        broken.extend(unfinished.map(|mark| format!("is unfinished: {mark}")));
+    }
+    let names_no_harness = path.starts_with("engram-core/src/") || path.starts_with("engram-adapters/src/kit/");
+    if names_no_harness && let Some(name) = harnesses.iter().find(|name| text.to_lowercase().contains(*name)) {
+        broken.push(format!("names the harness {name}"));
+    }
+    if let Some(own) = adapters.iter().find(|adapter| path.starts_with(&format!("engram-adapters/src/{adapter}/"))) {
+        let others = adapters.iter().filter(|other| *other != own && text.contains(&format!("{other}::")));
+        broken.extend(others.map(|other| format!("reaches into the adapter {other}")));
+        if text.contains("semver") && !path.ends_with("/revisions.rs") {
+            broken.push("compares versions: revisions.rs does that".to_owned());
+        }
+    }
+    broken.into_iter().map(|what| format!("{path} {what}")).collect()
+}
+
+/// Everything wrong with the cases of the fixture tree, apart from what their tapes say.
+fn broken_cases(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<String> {
+    let mut broken = Vec::new();
+    for case in cases {
+        let files = files(case);
+        for needed in ["truth.json", "recording.json"] {
+            if !files.iter().any(|file| file == needed) {
+                broken.push(format!("{} has no {needed}", case.name()));
+            }
+        }
+        for file in files.iter().filter(|file| !file.starts_with("session/") && !["truth.json", "recording.json"].contains(&file.as_str()))
+        {
+            broken.push(format!("{}: no gate reads {file}", case.name()));
+        }
+        if !REGISTRY.iter().any(|entry| entry.adapter.describe().harness_family == case.harness) {
+            broken.push(format!("{}: no adapter for {}", case.name(), case.harness));
+        }
+    }
+    broken
+}
+
+fn files_of(case: &Case) -> Vec<String> {
+    let below = |path: PathBuf| path.strip_prefix(&case.folder).map(|path| path.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+    crate::tree::files(&case.folder).into_iter().map(below).collect()
+}
+
+/// Files in the fixture tree that lie in no case.
+fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
+    let in_case = |path: &Path| cases.iter().any(|case| path.starts_with(&case.folder)) || path.starts_with(tree.join("_hostile"));
+    crate::tree::files(tree).into_iter().filter(|path| !in_case(path)).map(|path| format!("{} is in no case", path.display())).collect()
+}
+
+#[test]
+fn source_files_keep_the_rules() {
+    let (sources, harnesses) = (sources(), harness_names());
+    let adapters = adapter_folders(&sources);
+    assert!(sources.len() > 20 && !adapters.is_empty(), "the walk finds the workspace");
+    let broken: Vec<String> = sources.iter().flat_map(|source| broken_by(source, &adapters, &harnesses)).collect();
+    let mut tally = Tally::default();
+    tally.count_many("source files", sources.len() as u64);
+    report::say("tidy", &tally);
+    report::none("tidy", &broken);
+}
+
+#[test]
+fn the_fixture_tree_keeps_the_rules() {
+    let cases = fixture_cases();
+    let mut broken = broken_cases(&cases, files_of);
+    broken.extend(stray_files(&root().join("fixtures"), &cases));
+    let read =
+        fixtures().cases.iter().filter(|(_, artifacts)| artifacts.is_empty()).map(|(case, _)| format!("{} has no session", case.name()));
+    broken.extend(read);
+    report::none("tidy", &broken);
+}
+
+#[test]
+fn the_project_has_its_papers() {
+    let papers =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "deny.toml", "clippy.toml", ".gitattributes"];
+    let missing: Vec<&str> = papers.into_iter().filter(|name| !root().join(name).is_file()).collect();
+    assert!(missing.is_empty(), "missing: {missing:?}");
+}
+
+#[test]
+fn each_rule_catches_what_it_is_for() {
+    let (adapters, harnesses) = (BTreeSet::from(["one", "two"]), harness_names());
+    let found =
+        |path: &str, text: &str| broken_by(&Source { path: path.to_owned(), text: text.to_owned() }, &adapters, &harnesses).join("; ");
+    assert_eq!(found("engram-core/src/good.rs", "//! Good.\n"), "");
+    let long = format!("//! Long.\n{}", "fn f() {}\n".repeat(401));
+    let cases = [
+        ("engram-core/src/bare.rs", "fn f() {}\n", "does not begin"),
+        ("engram-core/src/long.rs", long.as_str(), "401 lines"),
+        ("engram-core/src/utils.rs", "//! Things.\n", "says nothing"),
+        ("engram-core/src/half.rs", "//! Half.\nfn f() { todo!() }\n", "unfinished"),
+        ("engram-adapters/src/kit/x.rs", "//! For Claude.\n", "names the harness"),
+        ("engram-adapters/src/one/x.rs", "//! X.\nuse crate::two::Y;\n", "reaches into the adapter two"),
+        ("engram-adapters/src/one/x.rs", "//! X.\nuse semver::Version;\n", "compares versions"),
+    ];
+    for (path, text, what) in cases {
+        assert!(found(path, text).contains(what), "{path}: {}", found(path, text));
+    }
+    assert_eq!(found("engram-core/tests/core/long.rs", &long), "");
+}
+
+#[test]
+fn an_odd_case_is_a_finding() {
+    let case = Case { harness: "unheard-of".into(), version: "1.0.0".into(), scenario: "x".into(), folder: PathBuf::from("x") };
+    let found = broken_cases(std::slice::from_ref(&case), |_| vec!["truth.json".into(), "notes.txt".into(), "session/a.jsonl".into()]);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(!stray_files(&root().join("engram-adapters/tests"), &[]).is_empty());
+}

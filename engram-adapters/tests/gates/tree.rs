@@ -1,0 +1,239 @@
+//! What the gates run over: the fixture tree, the recordings beside it where there are any, and the sessions in them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use engram_adapters::{Entry, REGISTRY, detect};
+use engram_core::drive::Input;
+use engram_core::limits::Limits;
+use rayon::prelude::*;
+
+/// Files beside sessions that no adapter reads as one, by the end of their path: prompt histories, indexes, side files, stores.
+const NO_SESSIONS: &[&str] = &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt"];
+
+/// One scenario of one harness version: session files, what really happened, and how it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// The harness, as its folder is called.
+    pub harness: String,
+    /// The harness version.
+    pub version: String,
+    /// The scenario.
+    pub scenario: String,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+impl Case {
+    /// `<harness>/<version>/<scenario>`.
+    pub fn name(&self) -> String {
+        format!("{}/{}/{}", self.harness, self.version, self.scenario)
+    }
+
+    /// True for a case of the fixture tree.
+    pub fn is_fixture(&self) -> bool {
+        self.folder.starts_with(root().join("fixtures"))
+    }
+
+    /// `truth.json`.
+    pub fn truth(&self) -> serde_json::Value {
+        read_json(&self.folder.join("truth.json"))
+    }
+}
+
+/// One session file of a case.
+pub struct Artifact {
+    /// The case that it belongs to.
+    pub case: Case,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its path below the folder that all sessions of the case share.
+    pub name: String,
+    /// Its text, decompressed.
+    pub bytes: Vec<u8>,
+    /// The adapter that recognises it.
+    pub entry: &'static Entry,
+}
+
+impl Artifact {
+    /// `<harness>/<version>/<scenario>/<name>`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.case.name(), self.name)
+    }
+}
+
+/// The workspace root.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in a workspace")
+}
+
+/// A JSON file of the tree.
+pub fn read_json(path: &Path) -> serde_json::Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The folders in a folder, sorted, those left out whose name begins with `_`.
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(path) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
+    found.retain(|path| !file_name(path).starts_with('_'));
+    found.sort();
+    found
+}
+
+/// Every file below a folder, sorted by path.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// The last component of a path.
+pub fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// The cases below a folder that is laid out as `<harness>/<version>/<scenario>`.
+pub fn cases(tree: &Path) -> Vec<Case> {
+    let mut found = Vec::new();
+    for harness in folders(tree) {
+        for version in folders(&harness) {
+            for scenario in folders(&version) {
+                found.push(Case {
+                    harness: file_name(&harness).to_owned(),
+                    version: file_name(&version).to_owned(),
+                    scenario: file_name(&scenario).to_owned(),
+                    folder: scenario.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// True when an adapter is registered for the harness.
+fn is_registered(harness: &str) -> bool {
+    REGISTRY.iter().any(|entry| entry.adapter.describe().harness_family == harness)
+}
+
+/// The cases of the fixture tree. There must be some for every registered harness, or a gate over them would prove nothing.
+pub fn fixture_cases() -> Vec<Case> {
+    let found = cases(&root().join("fixtures"));
+    for entry in REGISTRY {
+        let harness = entry.adapter.describe().harness_family;
+        assert!(found.iter().any(|case| case.harness == harness), "no fixtures for {harness}");
+    }
+    found
+}
+
+/// The cases of the recordings that `ENGRAM_RECORDINGS` names (from the workspace root), of registered harnesses. None where it is not set.
+pub fn recording_cases() -> Vec<Case> {
+    let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return Vec::new() };
+    let folder = root().join(folder);
+    let found: Vec<Case> = cases(&folder).into_iter().filter(|case| is_registered(&case.harness)).collect();
+    assert!(!found.is_empty(), "ENGRAM_RECORDINGS is set, but {} holds no recordings", folder.display());
+    found
+}
+
+/// The text of a session file.
+pub fn read_session(path: &Path) -> Vec<u8> {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if path.extension() != Some(OsStr::new("zst")) {
+        return bytes;
+    }
+    let mut text = Vec::new();
+    zstd::Decoder::new(bytes.as_slice())
+        .and_then(|mut decoder| decoder.read_to_end(&mut text))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text
+}
+
+/// True for a file that by its place is no session, or that the harness left empty.
+pub fn is_no_session(path: &Path) -> bool {
+    let spelled = path.to_string_lossy();
+    NO_SESSIONS.iter().any(|end| spelled.ends_with(end)) || fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
+}
+
+/// The session files of a case, and what is wrong with the others.
+pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
+    let folder = case.folder.join("session");
+    let paths: Vec<PathBuf> = files(&folder).into_iter().filter(|path| !is_no_session(path)).collect();
+    let shared = shared_folder(&paths).unwrap_or(folder);
+    let (mut found, mut findings) = (Vec::new(), Vec::new());
+    for path in paths {
+        let bytes = read_session(&path);
+        let name = path.strip_prefix(&shared).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        let head = Input::new(bytes.as_slice(), Limits::default());
+        match recognise(head) {
+            Ok(entry) => found.push(Artifact { case: case.clone(), path, name, bytes, entry }),
+            Err(error) => findings.push(format!("{}/{name}: {error}", case.name())),
+        }
+    }
+    (found, findings)
+}
+
+fn recognise(mut input: Input<&[u8]>) -> Result<&'static Entry, String> {
+    let head = input.head().map_err(|error| error.to_string())?;
+    detect(&head).map(|(entry, _)| entry).map_err(|error| error.to_string())
+}
+
+fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
+    let mut shared = paths.first()?.parent()?.to_owned();
+    for path in paths {
+        while !path.starts_with(&shared) {
+            shared.pop();
+        }
+    }
+    Some(shared)
+}
+
+/// All sessions of some cases.
+pub struct Corpus {
+    /// The cases, each with its sessions.
+    pub cases: Vec<(Case, Vec<Artifact>)>,
+    /// Files that no adapter, or more than one, recognises.
+    pub findings: Vec<String>,
+}
+
+impl Corpus {
+    fn read(cases: Vec<Case>) -> Corpus {
+        let read: Vec<(Case, (Vec<Artifact>, Vec<String>))> = cases
+            .into_par_iter()
+            .map(|case| {
+                let found = artifacts(&case);
+                (case, found)
+            })
+            .collect();
+        let mut corpus = Corpus { cases: Vec::new(), findings: Vec::new() };
+        for (case, (artifacts, findings)) in read {
+            corpus.cases.push((case, artifacts));
+            corpus.findings.extend(findings);
+        }
+        corpus
+    }
+
+    /// Every session.
+    pub fn artifacts(&self) -> impl Iterator<Item = &Artifact> {
+        self.cases.iter().flat_map(|(_, artifacts)| artifacts)
+    }
+}
+
+/// The fixtures.
+pub fn fixtures() -> &'static Corpus {
+    static FIXTURES: OnceLock<Corpus> = OnceLock::new();
+    FIXTURES.get_or_init(|| Corpus::read(fixture_cases()))
+}
+
+/// The recordings beside the workspace, where the environment names them.
+pub fn recordings() -> &'static Corpus {
+    static RECORDINGS: OnceLock<Corpus> = OnceLock::new();
+    RECORDINGS.get_or_init(|| Corpus::read(recording_cases()))
+}

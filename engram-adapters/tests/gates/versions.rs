@@ -1,0 +1,156 @@
+//! Versions outside the matrix, removed, or known to be bad: refused when strict, degraded and said so when permissive.
+
+use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::drive::Input;
+use engram_core::error::ErrorCode;
+use engram_core::head::Head;
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use engram_core::version::{KnownBad, VersionMatrix};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::report::{self, Tally};
+use crate::tape::{convert_bytes, events};
+use crate::tree::{Artifact, fixtures};
+
+/// A version that no harness has.
+const UNHEARD_OF: &str = "999.0.0";
+
+/// The version that an artifact records in its head.
+fn recorded(artifact: &Artifact) -> Option<String> {
+    let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
+    artifact.entry.adapter.identify(&input.head().ok()?).version
+}
+
+/// The artifact with its version strings replaced.
+fn with_version(artifact: &Artifact, version: &str) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&artifact.bytes).into_owned();
+    text.replace(&format!("ersion\":\"{version}\""), &format!("ersion\":\"{UNHEARD_OF}\"")).into_bytes()
+}
+
+/// The artifact without its version fields.
+fn without_version(artifact: &Artifact, version: &str) -> Vec<u8> {
+    let mut text = String::from_utf8_lossy(&artifact.bytes).into_owned();
+    for key in ["version", "cli_version"] {
+        let field = format!("\"{key}\":\"{version}\"");
+        text = text.replace(&format!("{field},"), "").replace(&format!(",{field}"), "");
+    }
+    text.into_bytes()
+}
+
+/// What is wrong with how an adapter meets bytes of a version that it cannot trust.
+fn met(adapter: &dyn StreamAdapter, bytes: &[u8], code: ErrorCode, support: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    match convert_bytes(adapter, bytes, Policy::Strict, Context::default()) {
+        Err(error) if error.code == code && error.adapter.is_some() && error.harness.is_some() => {}
+        Err(error) => findings.push(format!("strict fails with `{error}`, not with {code} and its adapter and harness")),
+        Ok(_) => findings.push(format!("strict gives a tape, not {code}")),
+    }
+    match convert_bytes(adapter, bytes, Policy::Permissive, Context::default()) {
+        Err(error) => findings.push(format!("permissive fails: {error}")),
+        Ok(tape) => findings.extend(degraded(&events(&tape.text)[0].0, code, support)),
+    }
+    findings
+}
+
+/// What the first event of a degraded tape has to say, and does not.
+fn degraded(start: &Value, code: ErrorCode, support: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    if start["support"] != support {
+        findings.push(format!("support is {}, not {support}", start["support"]));
+    }
+    if start["degraded"] != Value::from_iter([code.as_str()]) {
+        findings.push(format!("degraded is {}, not [{code}]", start["degraded"]));
+    }
+    let full: Vec<&str> =
+        start["coverage"].as_object().into_iter().flatten().filter(|(_, grade)| *grade == "full").map(|(kind, _)| kind.as_str()).collect();
+    if !full.is_empty() || start["coverage"].is_null() {
+        findings.push(format!("coverage claims full for {full:?}"));
+    }
+    findings
+}
+
+fn each(findings: impl Fn(&Artifact, &str) -> Vec<String> + Sync) -> (Tally, Vec<String>) {
+    let versioned: Vec<(&Artifact, String)> = fixtures().artifacts().filter_map(|artifact| Some((artifact, recorded(artifact)?))).collect();
+    let mut tally = Tally::default();
+    tally.count_many("sessions that record a version", versioned.len() as u64);
+    assert!(!versioned.is_empty(), "some harness records its version");
+    let found = versioned
+        .par_iter()
+        .flat_map_iter(|(artifact, version)| {
+            findings(artifact, version).into_iter().map(|finding| format!("{}: {finding}", artifact.full_name()))
+        })
+        .collect();
+    (tally, found)
+}
+
+#[test]
+fn an_unheard_of_version_is_refused_or_degraded() {
+    let (tally, findings) = each(|artifact, version| {
+        met(artifact.entry.adapter, &with_version(artifact, version), ErrorCode::UnknownHarnessVersion, "unknown")
+    });
+    report::say("unknown versions", tally);
+    report::none("unknown versions", &findings);
+}
+
+#[test]
+fn a_removed_version_is_not_guessed() {
+    let (tally, findings) = each(|artifact, version| {
+        met(artifact.entry.adapter, &without_version(artifact, version), ErrorCode::UnknownHarnessVersion, "unknown")
+    });
+    report::say("removed versions", tally);
+    report::none("removed versions", &findings);
+}
+
+/// An adapter with a known-bad list of its own.
+struct Distrusting {
+    inner: &'static dyn StreamAdapter,
+    descriptor: &'static AdapterDescriptor,
+}
+
+impl Distrusting {
+    /// The adapter that distrusts one version. A test makes few of these, so that it may leak them.
+    fn new(inner: &'static dyn StreamAdapter, version: &str) -> Self {
+        let versions: &'static str = Box::leak(format!("={version}").into_boxed_str());
+        let known_bad: &'static [KnownBad] = Box::leak(Box::new([KnownBad { versions, reason: "for the test" }]));
+        let matrix = VersionMatrix { known_bad, ..inner.describe().matrix };
+        Distrusting { inner, descriptor: Box::leak(Box::new(AdapterDescriptor { matrix, ..*inner.describe() })) }
+    }
+}
+
+impl StreamAdapter for Distrusting {
+    fn describe(&self) -> &'static AdapterDescriptor {
+        self.descriptor
+    }
+
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        self.inner.probe(head)
+    }
+
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        self.inner.identify(head)
+    }
+
+    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
+        self.inner.session(opening)
+    }
+}
+
+#[test]
+fn a_known_bad_version_is_refused_or_degraded() {
+    let (tally, findings) = each(|artifact, version| {
+        let adapter = Distrusting::new(artifact.entry.adapter, version);
+        met(&adapter, &artifact.bytes, ErrorCode::KnownBadVersion, "known_bad")
+    });
+    report::say("known-bad versions", tally);
+    report::none("known-bad versions", &findings);
+}
+
+#[test]
+fn a_supported_version_is_not_degraded() {
+    let (_, findings) = each(|artifact, _| met(artifact.entry.adapter, &artifact.bytes, ErrorCode::UnknownHarnessVersion, "unknown"));
+    assert!(findings.iter().any(|finding| finding.contains("strict gives a tape")), "the gate tells a good version from a bad one");
+    assert!(findings.iter().any(|finding| finding.contains("degraded is []")));
+}

@@ -1,0 +1,74 @@
+//! The JSON Schema of the events, made from the table of shapes.
+
+use serde_json::{Map, Value, json};
+
+use crate::shape::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventShape, Field, Need, Shape};
+
+/// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. What concerns more than one line, the
+/// order of keys and the spelling of strings are for [`crate::check`].
+pub fn json_schema() -> String {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "One event of an Engram tape, version 1",
+        "oneOf": EVENTS.iter().map(event).collect::<Vec<_>>(),
+    });
+    format!("{schema:#}\n")
+}
+
+fn event(event: &EventShape) -> Value {
+    let fields = ENVELOPE_HEAD.iter().chain(event.fields).chain(ENVELOPE_TAIL);
+    let mut schema = object(fields);
+    // Kind and label are what tells the events apart.
+    schema["properties"]["k"] = json!({ "const": event.kind.as_str() });
+    if let Some(label) = event.label {
+        schema["properties"]["label"] = json!({ "const": label });
+    }
+    schema["title"] = json!(event.label.unwrap_or(event.kind.as_str()));
+    schema["description"] = json!(event.meaning);
+    schema
+}
+
+fn object<'f>(fields: impl Iterator<Item = &'f Field> + Clone) -> Value {
+    let required: Vec<&str> = fields.clone().filter(|field| field.need == Need::Always).map(|field| field.key).collect();
+    let properties: Map<String, Value> = fields.map(|field| (field.key.to_owned(), value(&field.shape))).collect();
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn value(shape: &Shape) -> Value {
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Name => json!({ "type": "string", "minLength": 1 }),
+        Shape::Word(words) => json!({ "enum": words }),
+        Shape::Count => json!({ "type": "integer", "minimum": 0 }),
+        Shape::Integer => json!({ "type": "integer" }),
+        Shape::Number => json!({ "type": "number" }),
+        Shape::Bool => json!({ "type": "boolean" }),
+        Shape::Only(only) => json!({ "const": only }),
+        Shape::Time => json!({ "type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$" }),
+        Shape::Hash => json!({ "type": "string", "pattern": "^blake3:[0-9a-f]{64}$" }),
+        Shape::Range => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 }),
+        Shape::Anchors => {
+            json!({ "type": "array", "items": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "minItems": 1, "uniqueItems": true })
+        }
+        Shape::Pointer => json!({ "type": "string", "pattern": "^(/([^~/]|~[01])*)+$" }),
+        Shape::Json => json!(true),
+        Shape::Object(fields) => object(fields.iter()),
+        Shape::List(of, empty) => json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::LeftOut) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_is_in_the_schema() {
+        let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+        let titles: Vec<&str> = schema["oneOf"].as_array().unwrap().iter().map(|event| event["title"].as_str().unwrap()).collect();
+        let expected: Vec<&str> = EVENTS.iter().map(|event| event.label.unwrap_or(event.kind.as_str())).collect();
+        assert_eq!(titles, expected);
+        let read = &schema["oneOf"][titles.iter().position(|title| *title == "code.read").unwrap()];
+        assert_eq!(read["required"], json!(["seq", "t", "k", "source", "file"]));
+        assert_eq!(read["properties"]["k"], json!({ "const": "code.read" }));
+    }
+}

@@ -1,0 +1,150 @@
+//! The same bytes give the same tape, however they arrive; no bytes give a panic or a tape that breaks a rule.
+
+use std::io::Read;
+
+use engram_core::adapter::StreamAdapter;
+use engram_core::adapter::convert_str;
+use engram_core::audit::audit;
+use engram_core::check::check;
+use engram_core::drive::{Input, Options, convert};
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use proptest::prelude::*;
+
+use crate::toy::{HEADER, Toy};
+
+/// Gives at most `step` bytes at a time.
+struct Chunks<'b> {
+    bytes: &'b [u8],
+    step: usize,
+}
+
+impl Read for Chunks<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let step = self.step.min(buffer.len()).min(self.bytes.len());
+        let (now, later) = self.bytes.split_at(step);
+        buffer[..step].copy_from_slice(now);
+        self.bytes = later;
+        Ok(step)
+    }
+}
+
+/// Converts bytes that arrive `step` at a time.
+pub fn tape(bytes: &[u8], step: usize, options: &Options) -> Result<String, AdapterError> {
+    let mut tape = Vec::new();
+    convert(&Toy, Input::new(Chunks { bytes, step }, options.limits), options, &mut tape)?;
+    Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
+}
+
+fn options(policy: Policy, record_bytes: u64) -> Options {
+    Options { policy, limits: Limits { record_bytes, ..Limits::default() }, ..Options::default() }
+}
+
+/// Damage may make a field unknown to the toy: only undamaged records must be accounted for.
+fn holds(bytes: &[u8], is_damaged: bool) -> Result<(), TestCaseError> {
+    for policy in [Policy::Strict, Policy::Permissive] {
+        for limit in [64, 1 << 20] {
+            let options = options(policy, limit);
+            let whole = tape(bytes, usize::MAX, &options);
+            for step in [1, 7, 4096] {
+                prop_assert_eq!(&tape(bytes, step, &options), &whole, "{} bytes at a time", step);
+            }
+            if let Ok(text) = str::from_utf8(bytes) {
+                prop_assert_eq!(&convert_str(&Toy, text, &options), &whole);
+            }
+            if let Ok(tape) = &whole {
+                prop_assert_eq!(check(tape), vec![]);
+                let report = audit(bytes, tape, Toy.describe()).unwrap();
+                prop_assert!(is_damaged || report.holds(), "{:?} of {}", report, tape);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lines that a log of the toy may hold, and lines that it may not.
+const LINES: &[&str] = &[
+    HEADER,
+    r#"{"type":"say","text":"hello \"you\" \u00e9 \ud83d\ude00","t":"2026-01-02T03:04:06Z","id":"a"}"#,
+    r#"{"type":"say","text":"a lone \ud800 half","id":"\udc00"}"#,
+    r#"{ "type" : "call", "id":"c1", "args": {"a" : [1e999, "x y", null], "a":"\/ twice"} }"#,
+    r#"{"type":"result","id":"c1","text":"done at last\r\n"}"#,
+    r#"{"type":"state","text":"nobody reads this"}"#,
+    r#"{"type":"echo","text":"said before"}"#,
+    r#"{"type":"blocks","blocks":["one of two",{"kind":"odd","text":"two of two"}]}"#,
+    r#"{"type":"toy","version":"1.9.0"}"#,
+    r#"{"type":"mystery","text":"who knows what"}"#,
+    r#"{"type":"say","text":{"is":"no string at all"}}"#,
+    r#"{"type":"say","text":"one of two values"}{"type":"say","text":"two of two values"}"#,
+    r#"{"type":"say","text":"said","type":"say","more":"than one type"}"#,
+    r#"{"type":"say","te{"type":"say","text":"glued to a cut one"}"#,
+    "[\"an array\"]",
+    "\u{2028}",
+    "\u{feff}{\"type\":\"state\"}",
+    "\0\0\0\0",
+    "no json at all",
+    "",
+    "  \t",
+];
+
+fn soup() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        8 => proptest::sample::select(LINES).prop_map(|line| line.as_bytes().to_vec()),
+        1 => proptest::collection::vec(any::<u8>(), 0..40),
+    ];
+    let end = proptest::sample::select(&["\n", "\n", "\r\n", " "]);
+    (proptest::collection::vec((line, end), 0..8), 0..20usize).prop_map(|(lines, cut)| {
+        let mut bytes: Vec<u8> = lines.into_iter().flat_map(|(line, end)| [&line, end.as_bytes()].concat()).collect();
+        bytes.truncate(bytes.len() - cut.min(bytes.len()));
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_soup_of_lines(bytes in soup()) {
+        // Where a cut record ends only the adapter knows, once more than one thing follows it on its line.
+        let has_cut = String::from_utf8_lossy(&bytes).contains("\"te{");
+        holds(&bytes, has_cut)?;
+    }
+
+    #[test]
+    fn any_damage(
+        lines in proptest::collection::vec(proptest::sample::select(LINES), 1..4),
+        flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let mut bytes = lines.join("\n").into_bytes();
+        bytes.truncate(cut.index(bytes.len() + 1));
+        for (at, byte) in flips {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+        }
+        holds(&bytes, true)?;
+    }
+
+    #[test]
+    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        holds(&bytes, true)?;
+    }
+}
+
+#[test]
+fn every_line_alone() {
+    for line in LINES {
+        holds(format!("{HEADER}\n{line}\n").as_bytes(), false).unwrap();
+        holds(format!("{HEADER}\r\n{line}").as_bytes(), false).unwrap();
+    }
+}
+
+#[test]
+fn one_huge_line_that_trickles_in_is_read_in_linear_time() {
+    let log = format!("{HEADER}\n{{\"type\":\"say\",\"text\":\"{}\"}}\n", "x".repeat(4 << 20));
+    let trickle = tape(log.as_bytes(), 61, &Options::default()).unwrap();
+    assert_eq!(trickle, tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap());
+}

@@ -1,0 +1,133 @@
+//! The documents say what the code does: tables are made from it, test vectors are run through it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use engram_core::anchor::{SCHEME, anchors};
+use engram_core::check::Rule;
+use engram_core::error::ErrorCode;
+use engram_core::event::Kind;
+use engram_core::shape::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Field, Need, Shape};
+
+/// Stands before a generated part of a document; the part's name and ` -->` follow.
+const BEGIN: &str = "<!-- generated: ";
+/// Stands after it.
+const END: &str = "<!-- end generated -->";
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(path(name)).unwrap().replace("\r\n", "\n")
+}
+
+/// Compares a document with itself, its generated parts made anew. `ENGRAM_BLESS=1` rewrites it.
+fn compare(name: &str) {
+    let text = read(name);
+    let mut expected = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, from)) = rest.split_once(BEGIN) {
+        let (part, after) = from.split_once(" -->").unwrap();
+        let (_, behind) = after.split_once(END).unwrap();
+        let _ = write!(expected, "{before}{BEGIN}{part} -->\n\n{}\n{END}", generated(part));
+        rest = behind;
+    }
+    expected += rest;
+    if std::env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
+        fs::write(path(name), expected).unwrap();
+    } else {
+        assert!(text == expected, "docs/{name} is stale: ENGRAM_BLESS=1 rewrites it");
+    }
+}
+
+fn generated(part: &str) -> String {
+    match part {
+        "envelope" => table(["key", "value"], ENVELOPE_HEAD.iter().chain(ENVELOPE_TAIL).map(|field| [name(field), says(&field.shape)])),
+        "events" => table(
+            ["event", "what it says", "its own fields"],
+            EVENTS.iter().map(|event| {
+                let kind = event.label.map_or_else(|| format!("`{}`", event.kind.as_str()), |label| format!("`meta` `{label}`"));
+                let own = event.fields.iter().filter(|field| field.key != "label");
+                let fields: Vec<String> = own.map(|field| format!("{}: {}", name(field), says(&field.shape))).collect();
+                [kind, event.meaning.to_owned(), fields.join("<br>")]
+            }),
+        ),
+        "rules" => table(["rule", "what it says"], Rule::ALL.iter().map(|rule| [format!("`{rule}`"), rule.says().to_owned()])),
+        "errors" => table(
+            ["code", "what happened, and what to do"],
+            ErrorCode::ALL.iter().map(|code| [format!("`{code}`"), code.explain().to_owned()]),
+        ),
+        other => panic!("nothing generates `{other}`"),
+    }
+}
+
+fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let mut out = format!("| {} |\n|{}\n", head.join(" | "), "---|".repeat(N));
+    for row in rows {
+        let _ = writeln!(out, "| {} |", row.join(" | "));
+    }
+    out
+}
+
+fn name(field: &Field) -> String {
+    format!("`{}`{}", field.key, if field.need == Need::Stated { "?" } else { "" })
+}
+
+fn says(shape: &Shape) -> String {
+    match shape {
+        Shape::Text => "text".to_owned(),
+        Shape::Name => "name".to_owned(),
+        Shape::Word(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join("/"),
+        Shape::Count => "count".to_owned(),
+        Shape::Integer => "integer".to_owned(),
+        Shape::Number => "number".to_owned(),
+        Shape::Bool => "`true`/`false`".to_owned(),
+        Shape::Only(only) => format!("`{only}`"),
+        Shape::Time => "time (RFC 3339, UTC, `Z`)".to_owned(),
+        Shape::Hash => "hash".to_owned(),
+        Shape::Range => "range".to_owned(),
+        Shape::Anchors => "list of anchors".to_owned(),
+        Shape::Pointer => "JSON pointer".to_owned(),
+        Shape::Json => "any JSON of the source".to_owned(),
+        Shape::Object([meta, rest @ ..]) if meta.key == Kind::Meta.as_str() && rest.len() + 1 == Kind::ALL.len() => {
+            format!("{{each kind: {}}}", says(&meta.shape))
+        }
+        Shape::Object(fields) => {
+            format!("{{{}}}", fields.iter().map(|field| format!("{}: {}", name(field), says(&field.shape))).collect::<Vec<_>>().join(", "))
+        }
+        Shape::List(of, _) => format!("list of {}", says(of)),
+    }
+}
+
+#[test]
+fn tape_format() {
+    compare("tape-format.md");
+}
+
+#[test]
+fn errors() {
+    compare("errors.md");
+    let example = r#"{"code":"malformed_record","adapter":"toy","harness":"toy","version":"1.0.0","line":2,"pointer":"/text","expected":"a string","found":"7"}"#;
+    let log = format!("{}\n{{\"type\":\"say\",\"text\":7}}\n", crate::toy::HEADER);
+    let options = engram_core::drive::Options { policy: engram_core::policy::Policy::Strict, ..Default::default() };
+    let error = crate::chunks::tape(log.as_bytes(), 7, &options).unwrap_err();
+    assert_eq!(serde_json::to_string(&error).unwrap(), example);
+    assert!(read("errors.md").contains(example));
+}
+
+#[test]
+fn anchors_test_vectors() {
+    let document = read("anchors.md");
+    assert!(document.contains(SCHEME));
+    let vectors: Vec<(&str, &str)> =
+        document.lines().filter(|line| line.starts_with('"')).filter_map(|line| line.rsplit_once(" -> ")).collect();
+    assert_eq!(vectors.len(), 11);
+    for (text, expected) in vectors {
+        let text: String = serde_json::from_str(text).unwrap();
+        let found: Vec<String> = anchors(&text).iter().map(|anchor| format!("{anchor:016x}")).collect();
+        let found = if found.is_empty() { "none".to_owned() } else { found.join(" ") };
+        assert_eq!(found, expected, "{text:?}");
+    }
+}

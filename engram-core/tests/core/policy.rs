@@ -1,0 +1,272 @@
+//! The policy table of the spec (section 8), row by row, and the bounds on what an input may ask for.
+
+use engram_core::check::check;
+use engram_core::drive::Options;
+use engram_core::error::{AdapterError, EXCERPT_CHARS, ErrorCode};
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use engram_core::tape::{TapeEvent, events};
+
+use crate::chunks::tape;
+use crate::toy::HEADER;
+
+const SAY: &str = r#"{"type":"say","text":"hello you"}"#;
+
+fn options(policy: Policy) -> Options {
+    Options { policy, limits: Limits { record_bytes: 4096, ..Limits::default() }, ..Options::default() }
+}
+
+fn strict(log: &[u8]) -> Result<String, AdapterError> {
+    tape(log, usize::MAX, &options(Policy::Strict))
+}
+
+fn permissive(log: &[u8]) -> String {
+    let tape = tape(log, usize::MAX, &options(Policy::Permissive)).unwrap();
+    assert_eq!(check(&tape), []);
+    tape
+}
+
+/// What strict policy says of a log: the error's code, its line and its pointer.
+fn refused(log: &[u8]) -> (ErrorCode, Option<u64>, Option<String>) {
+    let error = strict(log).unwrap_err();
+    assert_eq!((error.adapter, error.harness), (Some("toy"), Some("toy")), "{error}");
+    (error.code, error.line, error.pointer)
+}
+
+/// A log of a header, this line, and a last record.
+fn log(line: &[u8]) -> Vec<u8> {
+    [HEADER.as_bytes(), b"\n", line, b"\n", SAY.as_bytes(), b"\n"].concat()
+}
+
+/// The `unrecognized` events of a tape.
+fn unrecognized(tape: &str) -> Vec<TapeEvent<'_>> {
+    events(tape).map(Result::unwrap).filter(|event| event.label() == Some("unrecognized")).collect()
+}
+
+/// One number of the ledger.
+fn ledger(tape: &str, key: &str) -> u64 {
+    let stop = events(tape).last().unwrap().unwrap();
+    stop.fields.object("ledger").unwrap().count(key).unwrap()
+}
+
+fn is_complete(tape: &str) -> bool {
+    tape.ends_with("\"complete\":true,\"t_basis\":\"inherited\"}\n")
+}
+
+/// Permissive policy keeps the record as `meta unrecognized` with this `raw`, and goes on.
+fn kept(line: &[u8], counted: &str, raw: &str) {
+    let tape = permissive(&log(line));
+    let kept = unrecognized(&tape);
+    assert_eq!(kept.len(), 1, "{tape}");
+    assert_eq!(kept[0].fields.get("raw").map(|raw| raw.get()), Some(raw));
+    assert_eq!(kept[0].origin.and_then(|origin| origin.line), Some(2));
+    assert_eq!((ledger(&tape, counted), ledger(&tape, "mapped"), ledger(&tape, "records")), (1, 2, 3), "{tape}");
+    assert!(is_complete(&tape));
+}
+
+#[test]
+fn versions() {
+    let with = |version: &str| HEADER.replace("1.0.0", version) + "\n" + SAY + "\n";
+    assert!(strict(with("1.9.0").as_bytes()).unwrap().contains(r#""support":"tested""#));
+    assert!(strict(with("1.2.0").as_bytes()).unwrap().contains(r#""support":"untested""#));
+    for (version, code) in
+        [("2.0.0", ErrorCode::UnknownHarnessVersion), ("1.5.0", ErrorCode::KnownBadVersion), ("?", ErrorCode::UnknownHarnessVersion)]
+    {
+        assert_eq!(refused(with(version).as_bytes()), (code, None, None));
+        let tape = permissive(with(version).as_bytes());
+        assert!(!tape.contains(r#":"full""#) && tape.contains(&format!(r#""degraded":["{code}"]"#)), "{tape}");
+    }
+    assert_eq!(refused(SAY.as_bytes()).0, ErrorCode::UnknownHarnessVersion);
+}
+
+#[test]
+fn a_version_that_changes_in_the_middle() {
+    assert!(strict(&log(br#"{"type":"toy","version":"1.9.0"}"#)).unwrap().contains(r#""label":"revision""#));
+    let unknown = log(br#"{"type":"toy","version":"3.0.0"}"#);
+    assert_eq!(refused(&unknown), (ErrorCode::UnknownHarnessVersion, None, None));
+    assert!(permissive(&unknown).contains(r#""degraded":["unknown_harness_version"]"#));
+}
+
+#[test]
+fn a_record_of_unknown_type() {
+    let line = br#"{"type": "mystery", "n": 1.0}"#;
+    assert_eq!(refused(&log(line)), (ErrorCode::UnrecognizedRecord, Some(2), None));
+    kept(line, "unrecognized", r#"{"type":"mystery","n":1.0}"#);
+}
+
+#[test]
+fn a_block_of_unknown_type() {
+    let line = br#"{"type":"blocks","blocks":["known",{"kind":"odd"}]}"#;
+    assert_eq!(refused(&log(line)), (ErrorCode::UnrecognizedRecord, Some(2), None));
+    kept(line, "unrecognized", r#"{"kind":"odd"}"#);
+    assert!(permissive(&log(line)).contains(r#""text":"known""#));
+}
+
+#[test]
+fn a_field_of_the_wrong_shape() {
+    assert_eq!(refused(&log(br#"{"type":"say","text":7}"#)), (ErrorCode::MalformedRecord, Some(2), Some("/text".to_owned())));
+    kept(br#"{"type":"say","text":7}"#, "malformed", r#"{"type":"say","text":7}"#);
+    kept(br#"{"type":"say","version":7}"#, "malformed", r#"{"type":"say","version":7}"#);
+    kept(br#"{"type":"say","type":"say"}"#, "malformed", r#"{"type":"say","type":"say"}"#);
+    kept(b"7", "malformed", "7");
+}
+
+#[test]
+fn a_line_that_is_no_json() {
+    for (line, raw) in [
+        (&b"no \"json\""[..], r#""no \"json\"""#),
+        (b"\0\x01", r#""\u0000\u0001""#),
+        (br#"{"type":"say","text":"cut"#, r#""{\"type\":\"say\",\"text\":\"cut""#),
+        ("\u{2028}".as_bytes(), "\"\u{2028}\""),
+    ] {
+        assert_eq!(refused(&log(line)), (ErrorCode::MalformedRecord, Some(2), None));
+        kept(line, "malformed", raw);
+    }
+}
+
+#[test]
+fn a_line_that_is_no_utf8() {
+    let line = b"{\"type\":\"say\",\"text\":\"caf\xe9\"}";
+    assert_eq!(refused(&log(line)), (ErrorCode::MalformedRecord, Some(2), None));
+    kept(line, "malformed", r#""{\"type\":\"say\",\"text\":\"caf�\"}""#);
+    assert!(permissive(&log(line)).contains(r#""lossy":true"#));
+}
+
+#[test]
+fn a_last_line_that_is_cut() {
+    for cut in
+        [&b"{\"type\":\"say\",\"text\":\"cut"[..], b"{", b"{\"type\":\"say\",\"text\":\"caf\xc3", b"{\"type\":\"say\",\"text\":\"\\ud8"]
+    {
+        let log = [HEADER.as_bytes(), b"\n", SAY.as_bytes(), b"\n", cut].concat();
+        assert_eq!(refused(&log), (ErrorCode::TruncatedInput, Some(3), None));
+        let tape = permissive(&log);
+        assert!(!is_complete(&tape) && unrecognized(&tape).is_empty(), "{tape}");
+        assert_eq!((ledger(&tape, "records"), ledger(&tape, "mapped")), (2, 2));
+    }
+}
+
+#[test]
+fn a_whole_record_before_a_cut_one_is_kept() {
+    for cut in [&b"{\"type\":\"sa"[..], b"\xc3"] {
+        let log = [HEADER.as_bytes(), b"\n", SAY.as_bytes(), cut].concat();
+        assert_eq!(refused(&log).0, ErrorCode::TruncatedInput);
+        let tape = permissive(&log);
+        assert!(!is_complete(&tape) && tape.contains("hello you"), "{tape}");
+    }
+}
+
+#[test]
+fn a_last_line_without_a_line_end_is_whole() {
+    let tape = strict(format!("{HEADER}\n{SAY}").as_bytes()).unwrap();
+    assert!(is_complete(&tape) && tape.contains("hello you"));
+}
+
+#[test]
+fn a_record_over_the_size_limit() {
+    let line = format!(r#"{{"type":"say","text":"{}"}}"#, "x".repeat(4096));
+    assert_eq!(refused(&log(line.as_bytes())), (ErrorCode::LimitExceeded, Some(2), None));
+    let tape = permissive(&log(line.as_bytes()));
+    let kept = unrecognized(&tape);
+    assert_eq!((kept.len(), kept[0].fields.count("bytes"), kept[0].fields.get("raw").is_none()), (1, Some(line.len() as u64), true));
+    let hash = engram_core::hash::Hash::of_bytes(line.as_bytes()).to_string();
+    assert_eq!(kept[0].fields.word("hash"), Some(hash.as_str()));
+    assert_eq!((ledger(&tape, "unrecognized"), ledger(&tape, "mapped")), (1, 2));
+}
+
+#[test]
+fn nesting_that_is_skipped_is_no_matter() {
+    let options = Options::default();
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let skipped = format!(r#"{{"type":"say","text":"hello you","skipped":{deep}}}"#);
+    let tape = tape(&log(skipped.as_bytes()), usize::MAX, &options).unwrap();
+    assert!(unrecognized(&tape).is_empty());
+}
+
+#[test]
+fn nesting_that_is_copied_has_a_limit() {
+    let call = |depth: usize| format!(r#"{{"type":"call","id":"c","args":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    for depth in [97, 100_000] {
+        let options = |policy| Options { policy, ..Options::default() };
+        let error = tape(&log(call(depth).as_bytes()), usize::MAX, &options(Policy::Strict)).unwrap_err();
+        assert_eq!((error.code, error.line), (ErrorCode::LimitExceeded, Some(2)));
+        let tape = tape(&log(call(depth).as_bytes()), usize::MAX, &options(Policy::Permissive)).unwrap();
+        assert_eq!(check(&tape), []);
+        assert_eq!(unrecognized(&tape)[0].fields.count("bytes"), Some(call(depth).len() as u64));
+    }
+    assert!(strict(&log(call(96).as_bytes())).is_ok());
+}
+
+#[test]
+fn several_values_on_a_line_are_several_records() {
+    let tape = strict(&log(format!("{SAY}{SAY} {SAY}").as_bytes())).unwrap();
+    let parts: Vec<u64> = events(&tape)
+        .flatten()
+        .filter_map(|event| event.origin)
+        .filter(|origin| origin.line == Some(2))
+        .map(|origin| origin.part)
+        .collect();
+    assert_eq!((parts, ledger(&tape, "records")), (vec![0, 1, 2], 5));
+}
+
+#[test]
+fn one_bad_value_on_a_line_leaves_the_others() {
+    let line = format!(r#"{{"type":"say","text":7}}{SAY}"#);
+    let tape = permissive(&log(line.as_bytes()));
+    assert_eq!((ledger(&tape, "malformed"), ledger(&tape, "mapped")), (1, 3));
+}
+
+#[test]
+fn marks_and_line_ends_of_other_systems_do_not_matter() {
+    let unix = strict(&log(SAY.as_bytes())).unwrap();
+    let windows =
+        strict(&[b"\xef\xbb\xbf", &log(SAY.as_bytes())[..]].concat().split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]))
+            .unwrap();
+    let events_of = |tape: &str| tape.lines().filter(|line| !line.contains("tape.stop")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(events_of(&unix), events_of(&windows));
+}
+
+#[test]
+fn text_of_other_programs_survives() {
+    let tape = strict(&log(br#"{"type":"say","text":"\ud800 \u0000 \u001F \/","more":1e999}"#)).unwrap();
+    assert!(tape.contains(r#""text":"\ud800 \u0000 \u001f /""#), "{tape}");
+    let tape = strict(&log(br#"{"type":"call","id":"c","args":{"a":1e999,"a":-0.0,"b":123456789012345678901234567890}}"#)).unwrap();
+    assert!(tape.contains(r#""args":{"a":1e999,"a":-0.0,"b":123456789012345678901234567890}"#), "{tape}");
+}
+
+#[test]
+fn an_empty_log_is_an_unknown_version() {
+    assert_eq!(refused(b"").0, ErrorCode::UnknownHarnessVersion);
+    assert_eq!(ledger(&permissive(b""), "records"), 0);
+}
+
+#[test]
+fn an_adapter_that_maps_to_nothing_breaks_its_contract() {
+    let error = tape(&log(br#"{"type":"nothing"}"#), usize::MAX, &options(Policy::Permissive)).unwrap_err();
+    assert_eq!((error.code, error.line), (ErrorCode::AdapterDefect, Some(2)));
+}
+
+#[test]
+fn documents() {
+    let document = format!(r#"{{"document": [{HEADER}, {SAY}, {{"type":"mystery"}}]}}"#);
+    assert_eq!(refused(document.as_bytes()).0, ErrorCode::UnrecognizedRecord);
+    let tape = permissive(document.as_bytes());
+    assert_eq!((ledger(&tape, "unrecognized"), ledger(&tape, "mapped")), (1, 2));
+    for policy in [Policy::Strict, Policy::Permissive] {
+        let fails = |bytes: &[u8]| crate::chunks::tape(bytes, 7, &options(policy)).unwrap_err().code;
+        assert_eq!(fails(&document.as_bytes()[..document.len() - 3]), ErrorCode::TruncatedInput);
+        let with = |rest: &[u8]| [b"{\"document\": [", HEADER.as_bytes(), rest].concat();
+        assert_eq!(fails(&with(b",\"\xff\"]}")), ErrorCode::MalformedRecord);
+        assert_eq!(fails(&with(b"} ")), ErrorCode::MalformedRecord);
+        assert_eq!(fails(&with(",1".repeat(4096).as_bytes())), ErrorCode::LimitExceeded);
+    }
+}
+
+#[test]
+fn errors_quote_little() {
+    let secret = format!("{{\"type\":\"say\",\"text\":[\"{}\"]}}", "s3cret ".repeat(500));
+    let error = strict(&log(secret.as_bytes())).unwrap_err();
+    assert!(error.found.as_deref().is_some_and(|found| found.chars().count() <= 2 * EXCERPT_CHARS));
+    assert!(error.to_string().len() < 600);
+    let json = serde_json::to_string(&error).unwrap();
+    assert!(json.starts_with(r#"{"code":"malformed_record","adapter":"toy","harness":"toy","version":"1.0.0","line":2,"pointer":"/text","expected":"a string","found":"["#), "{json}");
+}
