@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, Attachment, Status, ToolCall, ToolResult};
-use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
@@ -15,8 +14,8 @@ use super::messages::Turn;
 use super::parts::notice;
 use super::schema::{File, Metadata, Part, Time};
 use super::tools::TOOLS;
-use crate::kit::json::{Raw, boolean, filled_text, integer, text};
-use crate::kit::media::base64_hash;
+use crate::kit::json::{self, Raw, boolean, filled_text, integer, text};
+use crate::kit::media::data_url;
 
 /// A call and its result, in the words of one form. 0.1.174 had others.
 pub(super) struct Call<'a> {
@@ -57,9 +56,8 @@ impl Converter {
             };
         }
         turn.stamp(call.time.end.or(call.time.start), part.id, out);
-        let attachments: Vec<_> = call.attachments.iter().map(attachment).collect();
         let mut result = outcome(&call);
-        result.attachments = attachments.iter().map(Attached::borrow).collect();
+        result.attachments = call.attachments.iter().map(attachment).collect();
         let succeeded = result.status == Some(Status::Ok);
         out.emit(result, place)?;
         if succeeded {
@@ -110,7 +108,7 @@ fn first_call<'a>(part: &'a Part<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault
         ("result", Some(_)) => End::Completed(result),
         (other, _) => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
     };
-    let time = metadata.and_then(|metadata| metadata.time).and_then(|time| serde_json::from_str(time.get()).ok());
+    let time = metadata.and_then(|metadata| metadata.time).and_then(|time| json::parse(time.get()).ok());
     Ok(Call {
         tool: name.decode_lossy(),
         name,
@@ -201,28 +199,12 @@ fn duration(time: Time) -> Option<u64> {
     time.end.zip(time.start).and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
 }
 
-/// An attachment, with what had to be decoded of it.
-pub(super) struct Attached<'a> {
-    media_type: Option<Text<'a>>,
-    name: Option<Text<'a>>,
-    content: Option<(Hash, u64)>,
-}
-
-impl<'a> Attached<'a> {
-    pub fn borrow(&self) -> Attachment<'a> {
-        let (hash, bytes) = self.content.unzip();
-        Attachment { media_type: self.media_type, hash, bytes, name: self.name }
-    }
-}
-
 /// A file by its name, or by its URL where that leads elsewhere than to the content itself.
-pub(super) fn attachment<'a>(file: &File<'a>) -> Attached<'a> {
-    let url = filled_text(file.url);
-    let content = url.and_then(|url| {
-        let url = url.decode_lossy();
-        let (_, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-        Some(base64_hash(data))
-    });
-    let name = if content.is_some() { filled_text(file.filename) } else { url.or(filled_text(file.filename)) };
-    Attached { media_type: filled_text(file.mime), name, content }
+pub(super) fn attachment<'a>(file: &File<'a>) -> Attachment<'a> {
+    let held = file.url.and_then(data_url);
+    let content = held.as_ref().and_then(|held| held.hash).is_some();
+    let name = held.as_ref().and_then(|held| held.name).filter(|_| !content);
+    let none = Attachment { media_type: None, hash: None, bytes: None, name: None };
+    let held = held.unwrap_or(none);
+    Attachment { media_type: filled_text(file.mime).or(held.media_type), name: name.or(filled_text(file.filename)), ..held }
 }

@@ -14,7 +14,7 @@ use super::messages::Turn;
 use super::revisions::{Dialect, dialect};
 use super::schema::{Document, Envelope, Info, Part, RawDocument, RawMessage};
 use crate::kit::correlate::Said;
-use crate::kit::json::{Raw, filled_text, text};
+use crate::kit::json::{self, Raw, filled_text, text};
 use crate::kit::time::from_millis;
 
 /// What is remembered from record to record.
@@ -51,7 +51,7 @@ impl Converter {
     /// A converter that has seen nothing yet.
     pub fn open(opening: &Opening<'_>) -> Self {
         Converter {
-            dialect: dialect(opening.identity.version.as_deref()),
+            dialect: dialect(opening.identity),
             context: opening.context.clone(),
             created: None,
             compaction_trigger: None,
@@ -113,7 +113,7 @@ impl Session for Converter {
     }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        match serde_json::from_str::<Document<'_>>(source) {
+        match json::parse::<Document<'_>>(source) {
             Ok(document) => self.read_document(&document, source, out),
             Err(error) if error.is_data() => self.odd_document(source, out),
             Err(error) => Err(error.into()),
@@ -149,13 +149,13 @@ impl Converter {
     /// Converts a document in which something has another shape, each record by itself.
     fn odd_document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
         let document: RawDocument<'_> =
-            serde_json::from_str(source).map_err(|error| Fault::malformed("", "a session with messages", &error.to_string()))?;
+            json::parse(source).map_err(|error| Fault::malformed("", "a session with messages", &error.to_string()))?;
         out.begin();
         let settled = read::<Info<'_>>(document.info).and_then(|info| self.info(&info, out));
         settle(settled, out, || Ok(document.info.get()))?;
         let mut place = String::new();
         for (m, raw) in document.messages.iter().enumerate() {
-            let Ok(message) = serde_json::from_str::<RawMessage<'_>>(raw.get()) else {
+            let Ok(message) = json::parse::<RawMessage<'_>>(raw.get()) else {
                 out.begin();
                 out.settle_fault(Fault::malformed(format!("/messages/{m}"), "a message with parts", raw.get()), raw.get())?;
                 continue;
@@ -194,7 +194,7 @@ fn settle<'s>(settled: Result<Outcome, Fault>, out: &mut Emitter, raw: impl FnOn
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Fault> {
-    serde_json::from_str(raw.get()).map_err(|error| Fault::malformed("", "fields of the known types", &error.to_string()))
+    json::parse(raw.get()).map_err(|error| Fault::malformed("", "fields of the known types", &error.to_string()))
 }
 
 fn at_message(place: &mut String, message: usize) {
@@ -214,14 +214,14 @@ struct RawParts<'s> {
 impl<'s> RawParts<'s> {
     fn document(&mut self) -> Result<&RawDocument<'s>, Fault> {
         if self.document.is_none() {
-            self.document = Some(serde_json::from_str(self.source)?);
+            self.document = Some(json::parse(self.source)?);
         }
         self.document.as_ref().ok_or_else(lost)
     }
 
     fn message(&mut self, message: usize) -> Result<RawMessage<'s>, Fault> {
         let raw = *self.document()?.messages.get(message).ok_or_else(lost)?;
-        Ok(serde_json::from_str(raw.get())?)
+        Ok(json::parse(raw.get())?)
     }
 
     fn envelope(&mut self, message: usize) -> Result<&'s str, Fault> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::revisions::STREAM;
 use super::schema::Time;
-use crate::kit::json::{Raw, is_object, text};
+use crate::kit::json::{self, Raw, is_object, text};
 use crate::kit::time::from_millis;
 
 /// An export: a session's own record, then its messages.
@@ -87,7 +87,7 @@ fn after<'t>(source: &'t str, token: &str) -> Option<&'t str> {
 }
 
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = Line<'h>> + use<'h> {
-    head.lines().filter_map(|line| serde_json::from_str(line).ok())
+    head.lines().filter_map(|line| json::parse(line).ok())
 }
 
 /// Yes when the head is that of an export, or a line is one of a stream.

@@ -11,6 +11,7 @@ mod convert;
 mod database;
 mod descriptor;
 mod detect;
+mod diffs;
 mod edits;
 mod export;
 mod files;
@@ -22,6 +23,8 @@ mod schema;
 pub(crate) mod store;
 mod stream;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 /// The registry's row.

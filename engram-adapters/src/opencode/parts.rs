@@ -108,10 +108,9 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
     match turn.speaker {
         Speaker::User => {
             let synthetic = boolean(part.synthetic) == Some(true);
-            out.emit(MsgIn { role: Role::User, text: None, synthetic, attachments: vec![attached.borrow()] }, place)?;
+            out.emit(MsgIn { role: Role::User, text: None, synthetic, attachments: vec![attached] }, place)?;
         }
         Speaker::Assistant => {
-            let attached = attached.borrow();
             let context =
                 Context { name: Text::Plain("file"), file: attached.name, hash: attached.hash, bytes: attached.bytes, text: None };
             out.emit(Meta::Context(context), place)?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::calls::{Call, End};
 use super::convert::Converter;
 use super::revisions::Dialect;
-use crate::kit::json::{Raw, filled_text};
+use crate::kit::json::{self, Raw, filled_text};
 
 /// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
 const LONGEST_LINE: usize = 2000;
@@ -29,7 +29,7 @@ impl Converter {
     /// States what a read returned. Images and directories have no lines.
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (End::Completed(Some(said)), "read", Some(input)) = (call.end, &*call.tool, call.input) else { return Ok(()) };
-        let input: Option<Input<'_>> = serde_json::from_str(input.get()).ok();
+        let input: Option<Input<'_>> = json::parse(input.get()).ok();
         let Some(file) = input.and_then(|input| filled_text(input.file_path)) else { return Ok(()) };
         let said = said.decode_lossy();
         if said.contains("</path>\n<type>directory</type>") {
@@ -129,8 +129,8 @@ fn is_cut(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: true };
-    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: false };
+    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: true, moves_are_links: true };
+    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: false, moves_are_links: true };
 
     fn lines(said: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
         let lines = Lines::of(said, dialect).unwrap();

@@ -1,5 +1,6 @@
 //! The version matrix of OpenCode's sessions. The only place where versions are compared.
 
+use engram_core::adapter::Identity;
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 use semver::Version;
@@ -9,24 +10,23 @@ use semver::Version;
 pub(super) struct Dialect {
     /// `read` counts what follows the last line end as one more, empty line.
     pub final_line_end_is_a_line: bool,
+    /// Moves by `apply_patch` are proven to be logged as such.
+    pub moves_are_links: bool,
 }
 
-/// Schema names, oldest first.
+/// Schema names, oldest first: parts inside of messages, parts as records of their own, `read` counting lines as lines.
 const MESSAGE_PARTS: &str = "message-parts";
-const PART_FILES: &str = "part-files";
-const GLOBAL_STORAGE: &str = "global-storage";
-const DATABASE: &str = "database";
+const PART_RECORDS: &str = "part-records";
 const COUNTED_LINES: &str = "counted-lines";
-const PATCH_DIFFS: &str = "patch-diffs";
 /// The schema of `run --format json`, which records no version.
 pub(super) const STREAM: &str = "run-stream";
 
-/// The dialect of the version that created a session. For a version outside the matrix it is the one that claims less.
-pub(super) fn dialect(version: Option<&str>) -> Dialect {
-    let parsed = version.and_then(|version| Version::parse(version).ok());
+/// The dialect of the version that created a session, or of a stream. Outside the matrix it is the one that claims less.
+pub(super) fn dialect(identity: &Identity) -> Dialect {
+    let parsed = identity.version.as_deref().and_then(|version| Version::parse(version).ok());
     let known = parsed.and_then(|version| MATRIX.revisions.iter().find(|revision| revision.covers(&version)));
-    let counts_lines = matches!(known.map(|revision| revision.schema), Some(COUNTED_LINES | PATCH_DIFFS));
-    Dialect { final_line_end_is_a_line: !counts_lines }
+    let counts_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
+    Dialect { final_line_end_is_a_line: !counts_lines, moves_are_links: counts_lines || identity.schema == Some(STREAM) }
 }
 
 const fn coverage(msg_in: Grade, msg_out: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
@@ -42,14 +42,22 @@ const fn coverage(msg_in: Grade, msg_out: Grade, code_edit: Grade, span_link: Gr
     }
 }
 
-/// The edits of versions that store a diff without the files.
-const EDITS_FROM_DIFFS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash"]);
+/// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
+const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.after_error"]);
 
-/// The edits of versions that store the file before and after.
-const EDITS_FROM_FILES: Grade = Grade::Partial(&["edit.shell", "edit.formatter"]);
+/// Edits with the file before and after.
+const EDITS_OF_FILES: Grade = Grade::Partial(&["edit.shell", "edit.formatter"]);
+
+/// Edits with a diff alone, in the newer versions among these.
+const EDITS_OF_DIFFS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
 
 /// The claim that holds for every revision.
-pub(super) const WEAKEST: Coverage = coverage(Grade::Full, Grade::Full, EDITS_FROM_DIFFS, Grade::None);
+pub(super) const WEAKEST: Coverage = coverage(
+    Grade::None,
+    Grade::Partial(&["stream.no_reasoning"]),
+    Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
+    Grade::None,
+);
 
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -58,43 +66,25 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: MESSAGE_PARTS,
             versions: Some(">=0.1.174, <=0.1.174"),
             tested: &["0.1.174"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_FROM_DIFFS, Grade::None),
+            coverage: coverage(Grade::Full, Grade::Full, FIRST_EDITS, Grade::None),
         },
         Revision {
-            schema: PART_FILES,
-            versions: Some(">=0.5.29, <=0.5.29"),
-            tested: &["0.5.29"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_FROM_DIFFS, Grade::None),
-        },
-        Revision {
-            schema: GLOBAL_STORAGE,
-            versions: Some(">=1.0.0, <=1.1.65"),
-            tested: &["1.0.0", "1.0.98", "1.1.65"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_FROM_FILES, Grade::None),
-        },
-        Revision {
-            schema: DATABASE,
-            versions: Some(">=1.2.1, <=1.2.27"),
-            tested: &["1.2.1", "1.2.27"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_FROM_FILES, Grade::None),
+            schema: PART_RECORDS,
+            versions: Some(">=0.5.29, <=1.2.27"),
+            tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
+            coverage: coverage(Grade::Full, Grade::Full, EDITS_OF_FILES, Grade::None),
         },
         Revision {
             schema: COUNTED_LINES,
-            versions: Some(">=1.3.2, <=1.3.2"),
-            tested: &["1.3.2"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_FROM_FILES, Grade::None),
-        },
-        Revision {
-            schema: PATCH_DIFFS,
-            versions: Some(">=1.14.34, <=1.18.34"),
-            tested: &["1.14.34", "1.15.3", "1.18.3", "1.18.34"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_FROM_DIFFS, Grade::Full),
+            versions: Some(">=1.3.2, <=1.18.34"),
+            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
+            coverage: coverage(Grade::Full, Grade::Full, EDITS_OF_DIFFS, Grade::Full),
         },
         Revision {
             schema: STREAM,
             versions: None,
             tested: &[],
-            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), EDITS_FROM_DIFFS, Grade::None),
+            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), EDITS_OF_DIFFS, Grade::Full),
         },
     ],
     known_bad: &[],

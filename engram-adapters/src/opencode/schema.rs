@@ -368,8 +368,6 @@ pub(super) struct Metadata<'a> {
     pub filediff: Raw<'a>,
     #[serde(borrow)]
     pub files: Raw<'a>,
-    #[serde(borrow)]
-    pub session_id: Raw<'a>,
     /// 0.1.174: the call failed.
     #[serde(borrow)]
     pub error: Raw<'a>,

@@ -9,12 +9,13 @@ use super::convert::Converter;
 use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
 use super::schema::StreamLine;
+use crate::kit::json;
 use crate::kit::json::text;
 
 impl Converter {
     /// Converts one line of a stream.
     pub fn stream_line(&mut self, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: StreamLine<'_> = serde_json::from_str(line)?;
+        let line: StreamLine<'_> = json::parse(line)?;
         let session = text(line.session_id).map(|id| id.decode_lossy());
         if session.is_some() {
             out.source(session.as_deref(), None);
@@ -24,7 +25,7 @@ impl Converter {
         let turn = Turn { speaker: Speaker::Assistant, created: line.timestamp, message_id, has_steps: true, ..Turn::default() };
         match (&*line.kind, part, &line.error) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(part), _) => {
-                self.part(part, &turn, Pointer::At("/part"), out)
+                self.part(part, &turn, Pointer::At("/part"), out).map(as_line)
             }
             ("error", _, Some(error)) => {
                 turn.stamp(None, None, out);
@@ -44,5 +45,15 @@ impl Converter {
         let words = words.trim_ascii();
         let is_prose = words.starts_with(|first: char| first.is_alphabetic());
         is_prose.then(|| notice("stdout", Some(Text::Plain(words)), Pointer::Root, out))
+    }
+}
+
+/// A line's type in the ledger is its own, not its part's.
+fn as_line(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Bookkeeping { record: "part/step-start", rule } => Outcome::Bookkeeping { record: "step_start", rule },
+        Outcome::Bookkeeping { record: "part/reasoning", rule } => Outcome::Bookkeeping { record: "reasoning", rule },
+        Outcome::Bookkeeping { record: "part/text", rule } => Outcome::Bookkeeping { record: "text", rule },
+        other => other,
     }
 }

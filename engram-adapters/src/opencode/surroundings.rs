@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::detect;
 use super::schema::{RawDocument, RawMessage};
+use crate::kit::json;
 
 /// The largest export of a parent that is looked into.
 const LARGEST_PARENT: u64 = 64 << 20;
@@ -27,8 +28,8 @@ fn parent_call(path: &Path, head: &Head<'_>) -> Option<String> {
         return None;
     }
     let text = fs::read_to_string(export).ok()?;
-    let document: RawDocument<'_> = serde_json::from_str(&text).ok()?;
-    let messages = document.messages.iter().filter_map(|message| serde_json::from_str::<RawMessage<'_>>(message.get()).ok());
+    let document: RawDocument<'_> = json::parse(&text).ok()?;
+    let messages = document.messages.iter().filter_map(|message| json::parse::<RawMessage<'_>>(message.get()).ok());
     messages.flat_map(|message| message.parts).find_map(|part| starts(part.get(), &id))
 }
 
@@ -54,6 +55,6 @@ pub(super) fn starts(part: &str, session_id: &str) -> Option<String> {
     if !part.contains(session_id) {
         return None;
     }
-    let part: Part<'_> = serde_json::from_str(part).ok()?;
+    let part: Part<'_> = json::parse(part).ok()?;
     (part.state.metadata.session_id == session_id).then(|| part.call_id.into_owned())
 }
