@@ -203,13 +203,6 @@ const RULES: &[OmissionRule] = &[
         reason: "The bytes of an image: their hash is in the tape.",
     },
     OmissionRule {
-        rule: "file_bytes",
-        omission: Omission::Opaque,
-        record: "*/message",
-        pointer: Some("/message/content/*/data/**"),
-        reason: "The bytes of a file, or an opaque thought: their hash or a mark is in the tape.",
-    },
-    OmissionRule {
         rule: "signature",
         omission: Omission::Opaque,
         record: "*/message",

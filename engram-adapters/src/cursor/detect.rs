@@ -1,5 +1,7 @@
 //! Which of Cursor's artifacts the beginning of a file belongs to, by its content alone.
 
+use std::borrow::Cow;
+
 use engram_core::adapter::{Framing, Identity};
 use engram_core::head::Head;
 use engram_core::text::Text;
@@ -217,20 +219,20 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
         Form::Chat => {
             let meta = || lines().find_map(|line| line.meta);
-            identity.session_id = meta().and_then(|meta| Some(decoded(meta.agent_id)?.into_owned()));
+            identity.session_id = meta().and_then(|meta| name(meta.agent_id));
             identity.start = meta().and_then(|meta| millis(meta.created_at));
         }
         Form::Rows | Form::Inline => {
             let composer = || lines().find_map(|line| line.composer);
-            identity.session_id = lines().find_map(|line| Some(decoded(line.id)?.into_owned()));
+            identity.session_id = lines().find_map(|line| name(line.id));
             identity.start = composer().and_then(|composer| millis(composer.created_at.or(composer.last_send_time)));
         }
         Form::Hooks => {
-            identity.session_id = lines().find_map(|line| Some(decoded(line.conversation_id)?.into_owned()));
-            identity.version = lines().find_map(|line| Some(decoded(line.cursor_version)?.into_owned()));
+            identity.session_id = lines().find_map(|line| name(line.conversation_id));
+            identity.version = lines().find_map(|line| name(line.cursor_version));
         }
         Form::Stream => {
-            identity.session_id = lines().find_map(|line| Some(decoded(line.session_id)?.into_owned()));
+            identity.session_id = lines().find_map(|line| name(line.session_id));
             identity.start = lines().find_map(|line| time::from_millis(unsigned(line.timestamp_ms)?.try_into().ok()?));
         }
     }
@@ -261,4 +263,9 @@ fn transcript_time(line: &str) -> Option<String> {
 fn json_transcript_time(text: &str) -> Option<String> {
     let at = text.find("\"<timestamp>")?;
     clock::prompt_time(text.get(at + 1..)?)
+}
+
+/// A name that is not empty.
+fn name(raw: Raw<'_>) -> Option<String> {
+    decoded(raw).filter(|name| !name.is_empty()).map(Cow::into_owned)
 }

@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kit::json::{Raw, text};
+use crate::kit::json::{Raw, filled_text, text};
 use crate::kit::spans::ChangedSpan;
 
 /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
@@ -36,7 +36,7 @@ pub(super) fn requested(tool: &str, args: &RawValue, call: u64, out: &mut Emitte
         _ => return Ok(()),
     };
     let Ok(args) = serde_json::from_str::<Args<'_>>(args.get()) else { return Ok(()) };
-    let Some(file) = text(args.path) else { return Ok(()) };
+    let Some(file) = filled_text(args.path) else { return Ok(()) };
     let mut edit = CodeEdit::new(op, file);
     edit.unconfirmed = true;
     (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string));

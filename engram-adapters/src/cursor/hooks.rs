@@ -128,10 +128,10 @@ impl Session for Converter {
         if let Some(version) = decoded(payload.cursor_version) {
             out.version(&version)?;
         }
-        let session = decoded(payload.conversation_id);
-        let agent = decoded(payload.subagent_id);
+        let session = decoded(payload.conversation_id).filter(|id| !id.is_empty());
+        let agent = decoded(payload.subagent_id).filter(|id| !id.is_empty());
         out.source(session.as_deref(), agent.as_deref());
-        out.stamp(Stamp { id: text(payload.generation_id), ..Stamp::default() });
+        out.stamp(Stamp { id: filled_text(payload.generation_id), ..Stamp::default() });
         let name = word(payload.hook_event_name);
         if !is_known(name) {
             return Err(Fault::unrecognized(name));
@@ -220,12 +220,12 @@ impl<'a> Payload<'a> {
         match step {
             "beforeSubmitPrompt" => self.prompt(out)?,
             "afterAgentResponse" => {
-                out.emit(MsgOut { text: text(self.text), ..MsgOut::default() }, Pointer::At("/text"))?;
+                out.emit(MsgOut { text: self.said()?, ..MsgOut::default() }, Pointer::At("/text"))?;
                 self.usage(out)?;
             }
             "afterAgentThought" => {
                 let channel = Some(engram_core::event::Channel::Reasoning);
-                out.emit(MsgOut { text: text(self.text), channel, ..MsgOut::default() }, Pointer::At("/text"))?;
+                out.emit(MsgOut { text: self.said()?, channel, ..MsgOut::default() }, Pointer::At("/text"))?;
             }
             "preToolUse" => self.call(out)?,
             "postToolUse" => self.result(Some(Status::Ok), self.tool_output, None, out)?,
@@ -258,29 +258,35 @@ impl<'a> Payload<'a> {
         Ok(true)
     }
 
+    fn said(&self) -> Result<Option<Text<'a>>, Fault> {
+        text(self.text).map(Some).ok_or_else(|| Fault::malformed("/text", "a string", "none"))
+    }
+
     fn prompt(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let file = |attached: &Attached<'a>| Attachment { media_type: None, hash: None, bytes: None, name: text(attached.file_path) };
+        let file =
+            |attached: &Attached<'a>| Attachment { media_type: None, hash: None, bytes: None, name: filled_text(attached.file_path) };
         let attachments = self.attachments.iter().map(file).collect();
-        out.emit(MsgIn { role: Role::User, text: text(self.prompt), synthetic: false, attachments }, Pointer::At("/prompt"))?;
+        let prompt = text(self.prompt).ok_or_else(|| Fault::malformed("/prompt", "a string", "none"))?;
+        out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments }, Pointer::At("/prompt"))?;
         Ok(())
     }
 
     fn call(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let tool = text(self.tool_name).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
+        let tool = filled_text(self.tool_name).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
-        let call = ToolCall { tool, kind, call_id: text(self.tool_use_id), args: self.tool_input.map(RawValue::get) };
+        let call = ToolCall { tool, kind, call_id: filled_text(self.tool_use_id), args: self.tool_input.map(RawValue::get) };
         out.emit(call, Pointer::At("/tool_input"))?;
         Ok(())
     }
 
     /// A result, after its call where no earlier payload gave the call.
     fn result(&self, status: Option<Status>, output: Raw<'a>, error: Option<Text<'a>>, out: &mut Emitter) -> Result<(), Fault> {
-        let call_id = text(self.tool_use_id);
+        let call_id = filled_text(self.tool_use_id);
         if call_id.is_none_or(|id| out.call(id).is_none()) {
             self.call(out)?;
         }
         let duration_ms = self.duration.and_then(|raw| raw.get().split('.').next()?.parse().ok());
-        let (tool, stdout) = (text(self.tool_name), text_or_json(output).filter(|text| !text.is_empty()));
+        let (tool, stdout) = (filled_text(self.tool_name), text_or_json(output).filter(|text| !text.is_empty()));
         let result = ToolResult { tool, call_id, status, stdout, stderr: error, duration_ms, ..ToolResult::default() };
         out.emit(result, Pointer::Root)?;
         Ok(())

@@ -13,6 +13,8 @@ mod stream_calls;
 mod stream_pieces;
 mod stream_queries;
 mod stream_results;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod transcript;
 mod transcript_json;

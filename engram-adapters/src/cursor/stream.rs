@@ -99,7 +99,7 @@ impl Session for Converter {
         }
         let record: Record<'_> = json::parse(text)?;
         let time = unsigned(record.timestamp_ms).and_then(|millis| time::from_millis(millis.try_into().ok()?));
-        if let Some(session_id) = decoded(record.session_id) {
+        if let Some(session_id) = decoded(record.session_id).filter(|id| !id.is_empty()) {
             out.source(Some(&session_id), None);
         }
         let stamp = Stamp { t: time.as_deref(), ..Stamp::default() };
@@ -145,7 +145,7 @@ impl Session for Converter {
 
 impl<'a> Record<'a> {
     fn called(&'a self) -> Result<Called<'a>, Fault> {
-        let call_id = text(self.call_id).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
+        let call_id = filled_text(self.call_id).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
         let body = self.tool_call.as_ref().ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
         Ok(Called { call_id, body, name: None, told: None, failed: false, pointer: Pointer::At("/tool_call") })
     }
@@ -189,7 +189,8 @@ impl Converter {
         let mut outcome = Outcome::Duplicate { record: "result/success", rule: "result_text" };
         if failed {
             let text = text_or_json(record.error).or(said);
-            out.emit(Meta::Error { code: Some(Text::Plain(subtype)), text }, Pointer::Root)?;
+            let code = Some(Text::Plain(subtype)).filter(|subtype| !subtype.is_empty());
+            out.emit(Meta::Error { code, text }, Pointer::Root)?;
             outcome = Outcome::Mapped;
         } else if let Some(text) = said
             && !self.pieces.repeats_all(&text.decode_lossy())
@@ -246,6 +247,7 @@ fn user(record: &Record<'_>, raw: &str, out: &mut Emitter) -> Result<Outcome, Fa
     for (index, part) in parts(record)?.iter().enumerate() {
         let pointer = Pointer::Item("/message/content", index);
         match (word(part.kind), text(part.text)) {
+            ("text", None) => return Err(Fault::malformed("/message/content", "a text", "none")),
             ("text", text) => out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer).map(|_| ())?,
             (kind, _) => out.unrecognized_block(kind, raw, pointer)?,
         }

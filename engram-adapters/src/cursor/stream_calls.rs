@@ -85,7 +85,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ToolCallBody<'a> {
                 while let Some(key) = map.next_key::<Key<'de>>()? {
                     match key.0.as_ref() {
                         "hookAdditionalContexts" => body.hook_contexts = map.next_value()?,
-                        "toolCallId" => body.call_id = map.next_value::<Raw<'de>>()?.and_then(Text::of),
+                        "toolCallId" => body.call_id = filled_text(map.next_value()?),
                         "startedAtMs" => body.started_at = map.next_value()?,
                         "completedAtMs" => body.completed_at = map.next_value()?,
                         "function" => {
@@ -183,7 +183,9 @@ impl Calls {
     }
 
     fn call(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(tool) = &called.body.tool else { return Err(Fault::malformed("/tool_call", "a tool's name", "none")) };
+        let Some(tool) = called.body.tool.as_deref().filter(|tool| !tool.is_empty()) else {
+            return Err(Fault::malformed("/tool_call", "a tool's name", "none"));
+        };
         let inner = &called.body.inner;
         let call = ToolCall {
             tool: Text::Plain(tool),

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::members::Members;
-use crate::kit::json::{self, Raw, filled_text, text, unsigned};
+use crate::kit::json::{self, Raw, filled_text, unsigned};
 
 /// The most questions that are held until their call comes.
 const MAX_OPEN: usize = 256;
@@ -87,12 +87,14 @@ impl Queries {
         let named = Named::of(query, "/query")?;
         let asked: Asked<'_> = json::read(named.value, "/query", "an object")?;
         let inner = asked.args.and_then(|args| serde_json::from_str::<AskedArgs<'_>>(args.get()).ok());
-        let call_id = text(asked.tool_call_id).or(inner.and_then(|args| text(args.tool_call_id)));
-        let permission = Permission { decision: Decision::Ask, tool: Some(Text::Plain(name)), call_id, text: None };
+        let call_id = filled_text(asked.tool_call_id).or(inner.and_then(|args| filled_text(args.tool_call_id)));
+        let permission =
+            Permission { decision: Decision::Ask, tool: Some(Text::Plain(name)).filter(|name| !name.is_empty()), call_id, text: None };
         out.emit(Meta::Permission(permission), Pointer::At("/query"))?;
         let call_id = call_id.map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
         let known = !call_id.is_empty() && out.call(Text::Plain(&call_id)).is_some();
         if let Some(args) = asked.args.filter(|_| !known && self.open.len() < MAX_OPEN) {
+            let name = if name.is_empty() { "query" } else { name };
             let (name, args) = (name.to_owned(), args.get().to_owned());
             self.open.push(Open { line: out.line(), call_id: call_id.clone(), name, args });
         }
@@ -106,7 +108,7 @@ impl Queries {
         let (decision, text) = decision(named.value)?;
         let asked = self.last.as_ref().filter(|(id, call_id)| Some(*id) == named.id && !call_id.is_empty());
         let call_id = asked.map(|(_, call_id)| Text::Plain(call_id));
-        let permission = Permission { decision, tool: Some(Text::Plain(&named.name)), call_id, text };
+        let permission = Permission { decision, tool: Some(Text::Plain(&named.name)).filter(|name| !name.is_empty()), call_id, text };
         out.emit(Meta::Permission(permission), Pointer::At("/response"))?;
         Ok(Outcome::Mapped)
     }

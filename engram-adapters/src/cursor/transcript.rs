@@ -163,7 +163,7 @@ pub(super) fn reasoning(thought: Text<'_>, pointer: Pointer<'_>, out: &mut Emitt
 
 /// Writes a call, with the edit that it asks for, and gives the call's `seq`.
 pub(super) fn call(name: Raw<'_>, input: Raw<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<u64, Fault> {
-    let Some(name) = text(name) else { return Err(Fault::malformed("/message/content", "the name of a tool", "none")) };
+    let Some(name) = filled_text(name) else { return Err(Fault::malformed("/message/content", "the name of a tool", "none")) };
     let tool = name.decode_lossy();
     let call = ToolCall { tool: name, kind: tools::TOOLS.kind(&tool), call_id: None, args: input.map(RawValue::get) };
     let seq = out.emit(call, pointer)?;
@@ -178,7 +178,10 @@ pub(super) fn turn_ended(status: &str, error: Raw<'_>, pointer: Pointer<'_>, out
     match status {
         "success" => return Ok(Outcome::Bookkeeping { record: "turn_ended", rule: "turn_end" }),
         "aborted" => out.emit(Meta::Interrupt { text: text_or_json(error) }, pointer)?,
-        status => out.emit(Meta::Error { code: Some(Text::Plain(status)), text: text_or_json(error) }, pointer)?,
+        status => out.emit(
+            Meta::Error { code: Some(Text::Plain(status)).filter(|status| !status.is_empty()), text: text_or_json(error) },
+            pointer,
+        )?,
     };
     Ok(Outcome::Mapped)
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
 use super::word;
-use crate::kit::json::{self, Raw, text};
+use crate::kit::json::{self, Raw, filled_text, text};
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -73,7 +73,7 @@ impl Converter {
             "user" => said(prompt(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)?),
             "assistant" => self.assistant(index, &message, out),
             "tool" => {
-                let tool = message.tool_result.as_ref().and_then(|result| text(result.tool_name));
+                let tool = message.tool_result.as_ref().and_then(|result| filled_text(result.tool_name));
                 let result = ToolResult { tool, ..ToolResult::default() };
                 out.parent_of_next(tool.and_then(|tool| self.waiting.answer(&tool.decode_lossy())));
                 out.emit(result, Pointer::Field("/messages", index, "/toolResult"))?;

@@ -2,7 +2,7 @@
 
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault, Stamp};
-use engram_core::event::{Attachment, Context, Meta, MsgIn, MsgOut, Role, SessionFacts, ToolCall};
+use engram_core::event::{Attachment, Meta, MsgIn, Role, SessionFacts, ToolCall};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
@@ -10,10 +10,11 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::words::{CursorOptions, agent_text, system_prompt, user_text};
 use crate::cursor::members::Members;
 use crate::cursor::stream_calls::{Called, Calls, ToolCallBody};
 use crate::cursor::transcript::{answer, prompt, reasoning, said};
-use crate::cursor::{decoded, text_or_json, tools, word};
+use crate::cursor::{text_or_json, tools, word};
 use crate::kit::json::{self, Raw, boolean, filled_text, is_object, text};
 use crate::kit::time;
 
@@ -100,15 +101,6 @@ struct ProviderOptions<'a> {
     cursor: Option<CursorOptions<'a>>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CursorOptions<'a> {
-    #[serde(borrow)]
-    model_name: Raw<'a>,
-    #[serde(borrow)]
-    is_summary: Raw<'a>,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
@@ -162,32 +154,13 @@ struct Said<'a> {
     started_at_ms: Raw<'a>,
 }
 
-/// Sections that the harness puts into the user's place, by the tag that they begin with (SDK 1.0.32).
-const CONTEXT_SECTIONS: &[&str] = &[
-    "user_info",
-    "project_layout",
-    "rules",
-    "always_applied_workspace_rules",
-    "agent_requestable_workspace_rules",
-    "user_rules",
-    "agent_skills",
-    "available_skills",
-    "cloud_instructions",
-    "open_and_recently_viewed_files",
-    "system_reminder",
-    "system-reminder",
-    "instructions_update",
-    "mcp_instructions",
-    "mcp_file_system",
-    "git_status",
-    "agent_transcripts",
-    "cursor_rules_context",
-    "attached_files",
-    "system_notification",
-    "task_notification",
-    "agent_notification",
-    "dynamic_tool_catalog",
-];
+/// Where a part of a message stands, and what its message says of it.
+struct Place<'a> {
+    role: &'a str,
+    id: Option<Text<'a>>,
+    options: Option<CursorOptions<'a>>,
+    pointer: Pointer<'a>,
+}
 
 /// Converts one opened chat.
 #[derive(Default)]
@@ -203,7 +176,7 @@ pub(in crate::cursor) fn millis(raw: Raw<'_>) -> Option<String> {
 impl Session for Converter {
     fn record(&mut self, record: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line: Line<'_> = json::parse(record)?;
-        out.stamp(Stamp { id: text(line.blob), ..Stamp::default() });
+        out.stamp(Stamp { id: filled_text(line.blob), ..Stamp::default() });
         match word(line.store) {
             "chat" => line.meta.map_or_else(|| Err(Fault::malformed("/meta", "an object", "nothing")), |meta| meta.convert(out)),
             "root" => line.root.map_or_else(|| Err(Fault::malformed("/root", "an object", "nothing")), |root| root.convert(out)),
@@ -216,7 +189,7 @@ impl Session for Converter {
             "user_message" => {
                 let step = line.read_step()?;
                 self.stamp(&line, step.started_at_ms, out);
-                said(prompt(text(step.text), text(line.blob), Pointer::At("/step/text"), out)?)
+                said(prompt(text(step.text), filled_text(line.blob), Pointer::At("/step/text"), out)?)
             }
             "step" => self.step(&line, out),
             name @ ("shell_command" | "shell_output") => {
@@ -275,7 +248,7 @@ impl Root<'_> {
 impl Converter {
     fn stamp(&self, line: &Line<'_>, at: Raw<'_>, out: &mut Emitter) {
         let time = millis(at);
-        out.stamp(Stamp { t: time.as_deref(), id: text(line.blob), replay: false });
+        out.stamp(Stamp { t: time.as_deref(), id: filled_text(line.blob), replay: false });
     }
 
     fn message(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
@@ -286,16 +259,7 @@ impl Converter {
         let options = message.provider_options.as_ref().and_then(|options| options.cursor);
         let role = word(message.role);
         if role == "system" {
-            let content = message.content.get();
-            let context = Context {
-                name: Text::Plain("system_prompt"),
-                file: None,
-                hash: Some(Hash::of_bytes(content.as_bytes())),
-                bytes: Some(content.len() as u64),
-                text: None,
-            };
-            out.emit(Meta::Context(context), Pointer::At("/message/content"))?;
-            return Ok(Outcome::Mapped);
+            return system_prompt(message.content.get(), out);
         }
         let steps: Option<Members<'_>> = line.steps.and_then(|steps| serde_json::from_str(steps.get()).ok());
         let mut events = 0;
@@ -313,26 +277,19 @@ impl Converter {
             let at = at.or(step.tool_call.as_ref().and_then(|call| call.completed_at));
             let at = at.or(step.thinking_message.as_ref().and_then(|said| said.started_at_ms));
             self.stamp(line, at, out);
+            let place = Place { role, id: filled_text(line.blob), options, pointer };
             events += match (Text::of(piece), role) {
-                (Some(said), "user") => user_text(said, text(line.blob), options, pointer, out)?,
+                (Some(words), "user") => user_text(words, place.id, options, pointer, out)?,
                 (Some(words), "assistant") => agent_text(words, options, pointer, out)?,
-                _ => self.part(piece, role, text(line.blob), options, &step, pointer, out)?,
+                _ => self.part(piece, &place, &step, out)?,
             };
         }
         said(events)
     }
 
-    fn part(
-        &mut self,
-        piece: &RawValue,
-        role: &str,
-        id: Option<Text<'_>>,
-        options: Option<CursorOptions<'_>>,
-        step: &Step<'_>,
-        pointer: Pointer<'_>,
-        out: &mut Emitter,
-    ) -> Result<usize, Fault> {
+    fn part(&mut self, piece: &RawValue, place: &Place<'_>, step: &Step<'_>, out: &mut Emitter) -> Result<usize, Fault> {
         let part: Part<'_> = json::read(piece, "/message/content", "a part of a message")?;
+        let Place { role, id, options, pointer } = *place;
         match (word(part.kind), role) {
             ("text", "user") => text(part.text).map_or(Ok(0), |text| user_text(text, id, options, pointer, out)),
             ("text", "assistant") => text(part.text).map_or(Ok(0), |text| agent_text(text, options, pointer, out)),
@@ -340,9 +297,9 @@ impl Converter {
             ("redacted-reasoning", "assistant") => reasoning(Text::Plain(""), pointer, out),
             ("image" | "file", _) => part.attachment(role, pointer, out),
             ("tool-call", "assistant") => {
-                let tool = text(part.tool_name).ok_or_else(|| Fault::malformed("/message/content", "the name of a tool", "none"))?;
+                let tool = filled_text(part.tool_name).ok_or_else(|| Fault::malformed("/message/content", "the name of a tool", "none"))?;
                 let kind = tools::TOOLS.kind(&tool.decode_lossy());
-                let call = ToolCall { tool, kind, call_id: text(part.tool_call_id), args: part.args.map(RawValue::get) };
+                let call = ToolCall { tool, kind, call_id: filled_text(part.tool_call_id), args: part.args.map(RawValue::get) };
                 out.emit(call, pointer)?;
                 Ok(1)
             }
@@ -356,12 +313,12 @@ impl Converter {
 
     /// A result: how the call ended is the turn graph's to say; without it, only what the model was told is known.
     fn result(&mut self, part: &Part<'_>, step: &Step<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-        let call_id = text(part.tool_call_id).ok_or_else(|| Fault::malformed("/message/content", "the id of a call", "none"))?;
+        let call_id = filled_text(part.tool_call_id).ok_or_else(|| Fault::malformed("/message/content", "the id of a call", "none"))?;
         let nothing = ToolCallBody::default();
         let body = step.tool_call.as_ref().unwrap_or(&nothing);
         let told = text_or_json(part.result).filter(|text| !text.is_empty());
         let failed = boolean(part.is_error) == Some(true);
-        self.calls.result(&Called { call_id, body, name: text(part.tool_name), told, failed, pointer }, out)?;
+        self.calls.result(&Called { call_id, body, name: filled_text(part.tool_name), told, failed, pointer }, out)?;
         Ok(1)
     }
 
@@ -391,37 +348,6 @@ impl Converter {
     }
 }
 
-/// A text in the user's place: a prompt, a summary, or what the harness says beside the conversation.
-fn user_text(
-    text: Text<'_>,
-    id: Option<Text<'_>>,
-    options: Option<CursorOptions<'_>>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter,
-) -> Result<usize, Fault> {
-    if options.and_then(|options| boolean(options.is_summary)) == Some(true) {
-        out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
-        return Ok(1);
-    }
-    let decoded = text.decode_lossy();
-    let tag = decoded.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| tag);
-    let section = tag.filter(|tag| CONTEXT_SECTIONS.contains(tag)).filter(|_| !decoded.contains("<user_query>"));
-    let Some(section) = section else { return prompt(Some(text), id, pointer, out) };
-    let context = Context { name: Text::Plain(section), file: None, hash: None, bytes: None, text: Some(text) };
-    out.emit(Meta::Context(context), pointer)?;
-    Ok(1)
-}
-
-fn agent_text(text: Text<'_>, options: Option<CursorOptions<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    if options.and_then(|options| boolean(options.is_summary)) == Some(true) {
-        out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
-        return Ok(1);
-    }
-    let model = options.and_then(|options| filled_text(options.model_name));
-    out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;
-    Ok(1)
-}
-
 impl Part<'_> {
     /// An image or a file beside a message: hashed by what the store holds of it.
     fn attachment(&self, role: &str, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
@@ -435,8 +361,7 @@ impl Part<'_> {
         if role == "user" {
             out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments: vec![attachment] }, pointer)?;
         } else {
-            let name = decoded(self.kind).unwrap_or_default();
-            out.emit(Meta::System { name: Text::Plain(&name), text: attachment.name }, pointer)?;
+            out.emit(Meta::System { name: Text::Plain(word(self.kind)), text: attachment.name }, pointer)?;
         }
         Ok(1)
     }

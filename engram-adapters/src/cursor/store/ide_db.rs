@@ -1,6 +1,7 @@
 //! `state.vscdb` of the editor: conversations as rows of 2026 (`cursorDiskKV`), or inline in one value of 2024 (`ItemTable`).
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -110,10 +111,11 @@ impl Editor {
         if has("ItemTable") {
             for (key, list, shape, id_member) in INLINE {
                 for (id, json) in inline(&store, key, list, id_member)? {
-                    if sources.contains_key(&id) {
-                        left_aside.push(LeftAside { session: at(&id), reason: "an older copy of a conversation that has rows" });
-                    } else {
-                        sources.insert(id, Source::Inline { shape, json });
+                    match sources.entry(id) {
+                        Entry::Occupied(newer) => {
+                            left_aside.push(LeftAside { session: at(newer.key()), reason: "an older copy of a conversation that has rows" })
+                        }
+                        Entry::Vacant(vacant) => drop(vacant.insert(Source::Inline { shape, json })),
                     }
                 }
             }

@@ -9,6 +9,7 @@ mod lines;
 mod text;
 mod turns;
 mod wire;
+mod words;
 
 use std::fs::File;
 use std::io::Read;
