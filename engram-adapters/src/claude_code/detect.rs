@@ -13,7 +13,7 @@ struct Mark {
     shows: fn(&Probe<'_>) -> bool,
 }
 
-/// Every mark. A line shows the first that holds.
+/// Every mark, that of the conversation first. A line shows the first that holds.
 const MARKS: &[Mark] = &[
     // What every line of a conversation has, in every version.
     Mark {
@@ -67,7 +67,7 @@ impl Probe<'_> {
     }
 }
 
-/// Lines that detection looks at: an artifact shows its marks early, and its head may be long.
+/// The most lines that detection looks at. A line of the conversation comes early, and ends the search.
 const LOOKED_AT: usize = 64;
 
 /// The names of all marks.
@@ -80,12 +80,11 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(head.lines().take(LOOKED_AT), |line| {
         let line = Probe::of(line);
-        if let Some(mark) = MARKS.iter().find(|mark| (mark.shows)(&line))
-            && !marks.contains(&mark.name)
-        {
-            marks.push(mark.name);
+        let mark = MARKS.iter().find(|mark| (mark.shows)(&line))?.name;
+        if !marks.contains(&mark) {
+            marks.push(mark);
         }
-        None::<()>
+        (mark == MARKS[0].name).then_some(())
     });
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
 }

@@ -8,6 +8,7 @@ use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use memchr::memmem;
 
 use super::convert::Converter;
 use super::patches;
@@ -164,7 +165,7 @@ fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_
         }
         if with_line_ends && new.is_empty() && !old.ends_with('\n') {
             let with_end = format!("{old}\n");
-            if rewrite.after().contains(&with_end) {
+            if memmem::find(rewrite.after().as_bytes(), with_end.as_bytes()).is_some() {
                 old = with_end.into();
             }
         }

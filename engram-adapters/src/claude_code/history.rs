@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use engram_core::head::Head;
 use engram_core::text::Text;
+use memchr::memmem;
 
 use super::convert::{Record, SYNTHETIC};
 use super::revisions::Dialect;
@@ -217,8 +218,10 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
 
 /// The last record of the head whose answer another session asked for.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
+    let field = memmem::Finder::new("\"requestSessionId\"");
+    field.find(head.text().as_bytes())?;
     let mut last = None;
-    find_line(head.lines().filter(|line| line.contains("\"requestSessionId\"")), |line| {
+    find_line(head.lines().filter(|line| field.find(line.as_bytes()).is_some()), |line| {
         let line = Line::of(line);
         let (asked_by, session) = (text(line.request_session_id)?, text(line.session_id)?);
         if line.message.is_some() && !asked_by.is(&session.decode_lossy()) {

@@ -22,6 +22,16 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             reason: "up to 0.125 only the patch text is recorded: snippets without line numbers",
             fixture: "0.125.0/main",
         },
+        Gap {
+            code: "edit.add_over_file",
+            reason: "`Add File` over a file that is there replaces it, and is logged as an addition: the edit is a `create` without what was before",
+            fixture: "0.169.0/main",
+        },
+        Gap {
+            code: "call.nested_parent",
+            reason: "of several scripts of code mode that run at once, no record says which made a call: the call has no parent",
+            fixture: "0.169.0/main-codemode",
+        },
         Gap { code: "link.no_range", reason: "a move names its files and no lines", fixture: "0.169.0/main" },
     ],
     omission_rules: RULES,

@@ -5,6 +5,7 @@ use std::ops::Range as Bytes;
 use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, Range};
 use engram_core::hash::{Hash, is_pinned};
+use memchr::memmem;
 
 /// A file's text while replacements are applied to it, and where it differs from what it was.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl<'b> Rewrite<'b> {
         if old.is_empty() {
             return false;
         }
-        let found: Vec<usize> = self.after.match_indices(old).map(|(at, _)| at).take(if all { usize::MAX } else { 1 }).collect();
+        let found: Vec<usize> = memmem::find_iter(self.after.as_bytes(), old.as_bytes()).take(if all { usize::MAX } else { 1 }).collect();
         // From the end, so that earlier places stay where they were found.
         for at in found.iter().rev() {
             self.record(*at..*at + old.len(), new.len());

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use engram_adapters::{REGISTRY, detect};
 use engram_core::drive::Input;
+use engram_core::head::HEAD_BYTES;
 use engram_core::limits::Limits;
+use rayon::prelude::*;
 
 use crate::bless;
 use crate::report::{self, Tally};
@@ -44,8 +48,19 @@ fn misjudged(corpus: &Corpus) -> Vec<String> {
 /// Files below a folder that are no session of any registered harness, but that an adapter takes for one.
 fn mistaken(folder: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<String>) {
     let foreign: Vec<_> = files(folder).into_iter().filter(|path| is_foreign(path)).collect();
-    let taken = foreign.iter().map(|path| (path, read_session(path))).filter(|(_, bytes)| !recognised(bytes).is_empty());
+    let taken = foreign.par_iter().map(|path| (path, head_of(path))).filter(|(_, bytes)| !recognised(bytes).is_empty());
     (foreign.len() as u64, taken.map(|(path, bytes)| row(&path.display().to_string(), &bytes)).collect())
+}
+
+/// As much of a file as detection looks at.
+fn head_of(path: &Path) -> Vec<u8> {
+    if path.extension().is_some_and(|end| end == "zst") {
+        return read_session(path);
+    }
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut bytes));
+    read.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    bytes
 }
 
 /// Marks that no fixture shows, and marks that are shown and not listed.

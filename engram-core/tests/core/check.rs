@@ -2,8 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use engram_core::adapter::StreamAdapter;
+use engram_core::audit::audit;
 use engram_core::check::{Rule, check, check_stream};
 use engram_core::tape::events;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::toy::Toy;
 
 /// A tape with every kind of event, every label and every field.
 pub const GOOD: &str = include_str!("good.tape.jsonl");
@@ -165,4 +171,26 @@ fn a_good_tape_is_written_as_it_was_read() {
         event.unwrap().write(&mut written);
     }
     assert_eq!(written, GOOD);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Damaged tapes are answered with violations or events that can be written, never with a panic.
+    #[test]
+    fn any_damage(flips in proptest::collection::vec((any::<Index>(), any::<u8>()), 1..5), cut in any::<Index>()) {
+        let mut damaged = GOOD.as_bytes().to_vec();
+        for (at, byte) in flips {
+            let at = at.index(damaged.len());
+            damaged[at] = byte;
+        }
+        damaged.truncate(damaged.len() - cut.index(200));
+        let caught = rules(&damaged);
+        if let Ok(tape) = str::from_utf8(&damaged) {
+            let mut written = String::new();
+            events(tape).flatten().for_each(|event| event.write(&mut written));
+            prop_assert!(!caught.is_empty() || written == tape, "a tape without violations is written otherwise");
+            let _ = audit(tape.as_bytes(), tape, Toy.describe());
+        }
+    }
 }
