@@ -96,10 +96,8 @@ impl Flow {
             Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(Rule::TimeBasis, "an absent time", t.unwrap_or("absent"))),
             Some("absent") if self.timed => found.push(Finding::new(Rule::TimeBasis, "absent, though an earlier event has a time")),
             Some("absent") => {}
-            Some(_) if !self.timed && event.label != Some("tape.start") => {
-                found.push(Finding::new(Rule::TimeBasis, "inherited, though no earlier event has a time"))
-            }
             None if is_own(event) => found.push(Finding::new(Rule::TimeBasis, "an event that comes from no record has a time of its own")),
+            // What is inherited may be the time of a record that gave no event.
             _ => self.timed = true,
         }
     }
