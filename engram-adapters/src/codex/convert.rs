@@ -78,11 +78,16 @@ impl Converter {
             self.history.copied.meta(payload.id, payload.subagent_history_start_ordinal);
         }
         let replay = self.history.copied.covers(line.ordinal, payload.turn_id);
+        self.history.replay = replay;
         let id = if line.kind == "response_item" { payload.id } else { payload.item.as_ref().and_then(|item| item.id) };
         out.stamp(Stamp { t: t.as_deref(), id: id.and_then(Text::of), replay });
+        self.history.t = None;
         match line.kind.as_ref() {
             "response_item" => self.item(payload, text, out),
-            "event_msg" => self.event(payload, text, out),
+            "event_msg" => {
+                self.history.t = t.map(Cow::into_owned);
+                self.event(payload, text, out)
+            }
             "turn_context" => self.turn_context(payload, out),
             "token_usage_record" => self.usage_record(payload, out),
             "session_meta" => self.session_meta(payload, out),
@@ -177,6 +182,13 @@ impl Session for Converter {
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
         self.convert_document(text, out)
+    }
+
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        for (call_id, held) in self.history.waiting.drain() {
+            self.result_without_output(&call_id, &held, out)?;
+        }
+        Ok(())
     }
 
     fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {

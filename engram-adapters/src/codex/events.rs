@@ -11,8 +11,8 @@ use crate::kit::json::{filled_text, text};
 use crate::kit::media;
 
 use super::convert::Converter;
+use super::ends::{Done, Form};
 use super::history::{Fact, Side};
-use super::results::{Done, Form};
 use super::rules;
 use super::schema::{Item, Payload};
 use super::settings;
@@ -129,7 +129,7 @@ impl Converter {
             _ => ("event_msg/agent_reasoning_raw_content", rules::REASONING_TWIN),
         };
         let Some(said) = said else {
-            return Ok(rules::bookkeeping(record, if fact == Fact::Answer { rules::NO_MESSAGE } else { rules::NO_REASONING }));
+            return Err(Fault::malformed("/payload", "a text", "nothing"));
         };
         let is_new = if fact == Fact::Answer {
             self.answer(Side::Screen, said, None, event.phase, Pointer::At("/payload/message"), out)?
@@ -175,23 +175,17 @@ impl Converter {
                 }
             }
         }
-        Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::ITEM_MESSAGE_TWIN) })
+        Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::MESSAGE_TWIN) })
     }
 
     fn item_reasoning(&mut self, item: &Item<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let record = "event_msg/item_completed/Reasoning";
-        let (mut said, mut mapped) = (false, false);
+        let mut mapped = false;
         for (path, parts) in [("/payload/item/summary_text", &item.summary_text), ("/payload/item/raw_content", &item.raw_content)] {
             for (index, part) in parts.as_deref().unwrap_or_default().iter().enumerate() {
-                said = true;
                 mapped |= self.thought(Side::Screen, part, item.id, Pointer::Item(path, index), out)?;
             }
         }
-        Ok(match (said, mapped) {
-            (_, true) => Outcome::Mapped,
-            (true, false) => rules::duplicate(record, rules::ITEM_REASONING_TWIN),
-            (false, false) => rules::bookkeeping(record, rules::NO_REASONING),
-        })
+        Ok(if mapped { Outcome::Mapped } else { rules::duplicate("event_msg/item_completed/Reasoning", rules::REASONING_TWIN) })
     }
 
     fn turn_end(&mut self, event: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {

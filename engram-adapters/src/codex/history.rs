@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::kit::correlate::{OpenCalls, Said, key};
 use crate::kit::json::{Raw, unsigned};
 
+use super::held::Waiting;
 use super::outputs::Ending;
 
 /// Which of the two records that state a fact.
@@ -58,8 +59,8 @@ pub(super) struct Call {
     pub tool: String,
     /// The patch that it asks for, until its output says whether it was applied.
     pub patch: Option<String>,
-    /// The text of the item that said how it ended, as a JSON token, until the output for the model comes.
-    pub told: Option<String>,
+    /// What its output said, as a [`said_key`].
+    pub said: Option<u64>,
     /// How the output for the model says that it ended.
     pub ending: Option<Ending>,
     /// The harness has listed the changes that it made.
@@ -112,6 +113,11 @@ impl Copied {
     }
 }
 
+/// A text (a JSON token) as eight bytes, to tell whether it is said again.
+pub(super) fn said_key(token: &str) -> u64 {
+    key(token)
+}
+
 /// The milliseconds since the epoch that a UUIDv7 token begins with.
 fn uuid_millis(token: &str) -> Option<u64> {
     let id = token.trim_matches('"');
@@ -128,6 +134,14 @@ pub(super) struct History {
     pub calls: OpenCalls<Call>,
     /// Facts that need no second record: answers, instructions, files.
     pub said: Said,
+    /// Ends of calls that wait for their outputs.
+    pub waiting: Waiting,
+    /// The artifact states ends of calls apart from their outputs.
+    pub has_ends: bool,
+    /// The time of the present record, in the tape's form.
+    pub t: Option<String>,
+    /// The present record is part of a copy.
+    pub replay: bool,
     /// Compactions that no marker has followed yet.
     pub unmarked_compactions: u64,
     /// Images that `view_image` attached and that no message has brought yet (up to 0.98).

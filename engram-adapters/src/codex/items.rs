@@ -93,7 +93,7 @@ impl Converter {
         let parts = item.content.as_deref().unwrap_or_default();
         let record = self.ledger_name("response_item/message");
         if parts.is_empty() {
-            return Ok(rules::bookkeeping(record, rules::NO_MESSAGE));
+            return self.silent_message(role, item.id, out);
         }
         let mut attachments = self.images(parts);
         let mut mapped = false;
@@ -123,6 +123,16 @@ impl Converter {
             mapped = true;
         }
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::MESSAGE_TWIN) })
+    }
+
+    /// A message without parts was said all the same.
+    fn silent_message(&self, role: Option<Role>, id: Raw<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let root = self.root();
+        match role {
+            None => out.emit(MsgOut { message_id: text(id), ..MsgOut::default() }, root.pointer())?,
+            Some(role) => out.emit(MsgIn { role, text: None, synthetic: role != Role::User, attachments: Vec::new() }, root.pointer())?,
+        };
+        Ok(Outcome::Mapped)
     }
 
     /// The images of a message that have not been shown yet.
@@ -202,10 +212,8 @@ impl Converter {
         if said || mapped {
             return Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::REASONING_TWIN) });
         }
-        if item.encrypted_content.is_none() {
-            return Ok(rules::bookkeeping(record, rules::NO_REASONING));
-        }
-        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id), redacted: true, ..MsgOut::default() };
+        let redacted = item.encrypted_content.is_some();
+        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id), redacted, ..MsgOut::default() };
         out.emit(hidden, Pointer::At(&self.at("/payload/encrypted_content")))?;
         Ok(Outcome::Mapped)
     }

@@ -1,14 +1,12 @@
 //! The TypeScript document (0.1): one JSON object, rewritten whole on each item, and the tail that a longer version of it left behind.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::ledger::Outcome;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::kit::json::Raw;
 
 use super::convert::{Container, Converter};
-use super::rules;
 use super::schema::Payload;
 
 /// `session` of the document.
@@ -82,12 +80,11 @@ impl Converter {
             rest = rest.get(end..).unwrap_or_default().trim_ascii();
             rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii();
         }
-        let closing = rest.bytes().all(|byte| matches!(byte, b']' | b'}') || byte.is_ascii_whitespace());
-        if closing {
+        let is_closing = rest.bytes().all(|byte| matches!(byte, b']' | b'}') || byte.is_ascii_whitespace());
+        if is_closing {
             return Ok(());
         }
         out.begin();
-        out.settle(Outcome::Duplicate { record: "tail", rule: rules::TAIL });
-        Ok(())
+        out.settle_fault(Fault::malformed("", "items behind the document", rest), rest)
     }
 }

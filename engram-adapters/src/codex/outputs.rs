@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::event::Status;
+use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
 use memchr::memmem;
 use serde::Deserialize;
@@ -93,6 +93,17 @@ impl Ending {
             ending.patched = inner.patched;
         }
         ending.settle()
+    }
+
+    /// The facts of a result.
+    pub fn facts(self) -> ToolResult<'static> {
+        ToolResult {
+            status: self.status,
+            exit: self.exit,
+            duration_ms: self.duration_ms,
+            truncated: self.truncated,
+            ..ToolResult::default()
+        }
     }
 
     /// Reads the lines of framing and gives what follows `Output:`, or all of it where there is no framing.
@@ -210,17 +221,13 @@ fn millis(seconds: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(digits.parse().ok()?)
 }
 
-/// True when the output for the model (a token) says nothing that the item's text (a token) does not say: it ends with that text
-/// behind its framing, or it is a cut rendering of it.
-pub(super) fn repeats(output: &str, told: &str) -> bool {
-    let (output, told) = (unquote(output), unquote(told));
-    let mut framing = Ending::default();
-    let body = framing.read_framing(output);
-    body == told || (!told.is_empty() && is_cut_rendering(body, told))
+/// What follows the framing of an output, given without its quotes.
+pub(super) fn body(text: &str) -> &str {
+    Ending::default().read_framing(text)
 }
 
 /// True when `body` is the head and the tail of `told` around the mark of a cut.
-fn is_cut_rendering(body: &str, told: &str) -> bool {
+pub(super) fn is_cut_rendering(body: &str, told: &str) -> bool {
     let body = match body.strip_prefix("Warning: truncated output") {
         Some(rest) => rest.split_once("\\n").map_or(rest, |(_, rest)| rest),
         None => body,
@@ -288,13 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn an_output_repeats_its_item_whole_or_cut() {
-        let framed = |body: &str| format!("\"Chunk ID: a\\nProcess exited with code 0\\nOutput:\\n{body}\"");
-        assert!(repeats(&framed("ok\\n"), "\"ok\\n\""));
-        assert!(repeats(&framed(""), "\"\""));
-        assert!(!repeats(&framed("ok"), "\"\""));
-        assert!(!repeats(&framed("not ok"), "\"ok\""));
-        assert!(repeats(&framed("Warning: truncated output (x)\\nTotal output lines: 3\\n\\nab…7 tokens truncated…yz"), "\"abcdefxyz\""));
-        assert!(!repeats(&framed("ab…7 tokens truncated…yz"), "\"acdefxyz\""));
+    fn a_cut_output_has_the_head_and_the_tail_of_the_whole() {
+        let cut = "Warning: truncated output (x)\\nTotal output lines: 3\\n\\nab…7 tokens truncated…yz";
+        assert!(is_cut_rendering(cut, "abcdefxyz"));
+        assert!(!is_cut_rendering(cut, "acdefxyz"));
+        assert!(!is_cut_rendering(cut, "abz"));
+        assert!(!is_cut_rendering("ab…yz", "abxyz"));
+        assert_eq!(body("Chunk ID: a\\nProcess exited with code 0\\nOutput:\\nok\\n"), "ok\\n");
+        assert_eq!(body("no framing"), "no framing");
     }
 }

@@ -16,20 +16,27 @@ const SNIPPETS: Coverage = Coverage {
     tool_call: Grade::Full,
     tool_result: Grade::Full,
     code_read: Grade::None,
-    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text", "edit.add_over_file"]),
     span_link: Grade::Partial(&["link.no_range"]),
 };
 
+/// As [`SNIPPETS`]. The one recorded session ends before an answer, so nothing is claimed of answers; a patch in it adds over no file.
+const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Partial(&["edit.patch_text"]), ..SNIPPETS };
+
 /// What holds where the harness lists the changes that it made.
-const CHANGES: Coverage = Coverage { code_edit: Grade::Partial(&["edit.shell"]), ..SNIPPETS };
+const CHANGES: Coverage = Coverage {
+    tool_call: Grade::Partial(&["call.nested_parent"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file"]),
+    ..SNIPPETS
+};
 
 /// The claim that holds for every revision.
-pub(super) const COVERAGE: Coverage = SNIPPETS;
+pub(super) const COVERAGE: Coverage = Coverage { tool_call: CHANGES.tool_call, msg_out: DOCUMENT.msg_out, ..SNIPPETS };
 
 /// Every revision, oldest first.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
-        Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: SNIPPETS },
+        Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: DOCUMENT },
         Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
         Revision {
             schema: "envelope",
@@ -40,7 +47,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: "envelope-changes",
             versions: Some(">=0.135.0, <=0.169.0"),
-            tested: &["0.135.0", "0.150.0", "0.169.0"],
+            tested: &["0.135.0", "0.150.0", "0.166.0", "0.169.0"],
             coverage: CHANGES,
         },
     ],

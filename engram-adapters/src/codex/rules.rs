@@ -44,38 +44,26 @@ rules! {
         "model, directory and instructions are those of the last turn";
     SETTINGS_EVENT = "settings.applied", Duplicate, "event_msg/thread_settings_applied", None,
         "model, provider and directory are those that session_meta or turn_context state";
-    MESSAGE_TWIN = "message.twin", Duplicate, "*message*", None,
-        "the same message as response_item and as event_msg/user_message, event_msg/agent_message or event_msg/item_completed: the first to come is mapped";
-    ITEM_MESSAGE_TWIN = "message.item", Duplicate, "event_msg/item_completed/*Message", None,
-        "the same message as response_item/message: the first to come is mapped";
-    REASONING_TWIN = "reasoning.twin", Duplicate, "*reasoning*", None,
-        "the same reasoning as response_item/reasoning and as an event: the first to come is mapped";
-    ITEM_REASONING_TWIN = "reasoning.item", Duplicate, "event_msg/item_completed/Reasoning", None,
-        "the same reasoning as response_item/reasoning: the first to come is mapped";
-    NO_REASONING = "reasoning.none", Bookkeeping, "*reasoning*", None,
-        "a reasoning without summary, text or encrypted form";
-    NO_MESSAGE = "message.none", Bookkeeping, "*message*", None,
-        "a message without parts";
+    MESSAGE_TWIN = "message.twin", Duplicate, "*essage", None,
+        "the same message as response_item and as event_msg/user_message, event_msg/agent_message or an item: the first to come is mapped";
+    REASONING_TWIN = "reasoning.twin", Duplicate, "*easoning*", None,
+        "the same reasoning as response_item/reasoning and as an event or item: the first to come is mapped; an item without text adds nothing to it";
     LAST_MESSAGE = "turn.last_message", Duplicate, "event_msg/task_complete", None,
         "last_agent_message is the last answer of the turn, which has its own record";
-    SAME_COUNTS = "tokens.same", Duplicate, "event_msg/token_count", None,
-        "the counts of the last token_count (0.44 to 0.125 write each twice) or token_usage_record (0.160 and later)";
-    SAME_USAGE = "usage.same", Duplicate, "token_usage_record", None,
-        "the counts of the last token_count";
+    SAME_COUNTS = "tokens.same", Duplicate, "*token_*", None,
+        "the counts of the record of counts before it: 0.44 to 0.125 write each token_count twice, 0.160 and later each beside a token_usage_record";
     COMPACTED = "compaction.mark", Duplicate, "event_msg/context_compacted", None,
         "marks the compaction whose record is `compacted`";
     ITEM_COMPACTED = "compaction.item", Duplicate, "event_msg/item_completed/ContextCompaction", None,
         "marks the compaction whose record is `compacted`";
-    OUTPUT_TWIN = "output.twin", Duplicate, "response_item/*_output", None,
-        "the output for the model repeats the text of the item or event that ended the call, framed or cut";
+    OUTPUT_CUT = "output.cut", Duplicate, "response_item/*_output", None,
+        "the output for the model is a cut rendering of the text of the item or event that ended the call";
     ITEM_OUTPUT_TWIN = "output.item", Duplicate, "event_msg/item_completed/*", None,
-        "the item repeats what the call's output said before it";
+        "the call's output says what the item says; exit code, status and duration stand in its result";
     EVENT_OUTPUT_TWIN = "output.event", Duplicate, "event_msg/*_end", None,
-        "the event repeats what the call's output said before it";
+        "the call's output says what the event says; exit code, status and duration stand in its result";
     IMAGE_VIEW = "image.view", Duplicate, "event_msg/item_completed/ImageView", None,
         "the path is an argument of the view_image call that it belongs to";
-    TAIL = "document.tail", Duplicate, "tail", None,
-        "bytes that a longer version of the document left behind its end, and that hold no whole item";
 
     "prompt.system", Field, "session_meta", Some("/payload/base_instructions/**"),
         "the harness's own system prompt is kept as its hash";
@@ -87,57 +75,35 @@ rules! {
         "the harness's own state behind its messages is kept as its hash; instruction files keep their text";
     "compaction.history", Field, "compacted", Some("/payload/replacement_history/**"),
         "the history that the model sees from here on: the summary and earlier messages, which have their own records";
-    "compaction.retained", Field, "compacted", Some("/payload/retained_context/**"),
-        "earlier messages, which have their own records";
-    "compaction.resume", Field, "compacted", Some("/payload/resume_metadata/**"),
-        "settings that the next turn begins with, which have their own records";
     "edit.changes", Field, "event_msg/item_completed/FileChange", Some("/payload/item/changes/**"),
         "applied changes are code.edit events with hashes; the text stands in the call's patch";
     "edit.patch_end", Field, "event_msg/patch_apply_end", Some("/payload/changes/**"),
         "applied changes are code.edit events with hashes; the text stands in the call's patch";
+    "edit.item_stdout", Field, "event_msg/item_completed/FileChange", Some("/payload/item/stdout"),
+        "what `apply_patch` said, which the call's output says";
+    "edit.event_stdout", Field, "event_msg/patch_apply_end", Some("/payload/stdout"),
+        "what `apply_patch` said, which the call's output says";
     "command.item", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/command/**"),
         "the command of the call, as it was handed to the shell";
     "command.parsed", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/parsed_cmd/**"),
         "the harness's guess at what the command does, for the screen";
-    "command.stdout", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/stdout"),
-        "part of aggregated_output";
-    "command.stderr", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/stderr"),
-        "part of aggregated_output";
     "command.formatted", Field, "event_msg/item_completed/CommandExecution", Some("/payload/item/formatted_output"),
         "aggregated_output as it is cut for the model";
     "command.event", Field, "event_msg/exec_command_end", Some("/payload/command/**"),
         "the command of the call, as it was handed to the shell";
     "command.event_parsed", Field, "event_msg/exec_command_end", Some("/payload/parsed_cmd/**"),
         "the harness's guess at what the command does, for the screen";
-    "command.event_stdout", Field, "event_msg/exec_command_end", Some("/payload/stdout"),
-        "part of aggregated_output";
-    "command.event_stderr", Field, "event_msg/exec_command_end", Some("/payload/stderr"),
-        "part of aggregated_output";
-    "command.event_formatted", Field, "event_msg/exec_command_end", Some("/payload/formatted_output"),
-        "aggregated_output as it is cut for the model";
-    "mcp.structured", Field, "event_msg/item_completed/McpToolCall", Some("/payload/item/result/structuredContent/**"),
-        "the answer in another form: the call's output for the model holds it";
-    "mcp.event_structured", Field, "event_msg/mcp_tool_call_end", Some("/payload/result/Ok/structuredContent/**"),
-        "the answer in another form: the call's output for the model holds it";
     "agents.states", Field, "event_msg/item_completed/CollabAgentToolCall", Some("/payload/item/agents_states/**"),
         "the state of the agents, which the call's output says";
-    "agents.prompt", Field, "event_msg/item_completed/CollabAgentToolCall", Some("/payload/item/prompt"),
-        "an argument of the call";
-    "item.metadata", Field, "response_item/*", Some("/payload/internal_chat_message_metadata_passthrough/**"),
-        "ids and kinds for the provider's interface";
     "attachment.image", Opaque, "*", Some("/payload/content/*/image_url"),
         "an image, kept as its hash";
     "attachment.bare_image", Opaque, "*", Some("/content/*/image_url"),
         "an image, kept as its hash";
     "attachment.output", Opaque, "response_item/*_output", Some("/payload/output/*/image_url"),
         "an image, kept as its hash";
-    "attachment.event", Opaque, "event_msg/user_message", Some("/payload/images/*"),
-        "an image, kept as its hash";
     "reasoning.encrypted", Opaque, "*reasoning", Some("/payload/encrypted_content"),
         "only the provider can read it";
     "reasoning.bare_encrypted", Opaque, "reasoning", Some("/encrypted_content"),
-        "only the provider can read it";
-    "agents.encrypted", Opaque, "response_item/agent_message", Some("/payload/content/*/encrypted_content"),
         "only the provider can read it";
 }
 

@@ -148,7 +148,7 @@ impl Converter {
             return Err(Fault::malformed("/payload/usage", "token counts", "nothing"));
         };
         if !self.counts_are_new(usage, record.thread_token_usage) {
-            return Ok(rules::duplicate("token_usage_record", rules::SAME_USAGE));
+            return Ok(rules::duplicate("token_usage_record", rules::SAME_COUNTS));
         }
         out.emit(Meta::Usage(Usage { tokens: tokens(usage), ..Usage::default() }), Pointer::At("/payload/usage"))?;
         Ok(Outcome::Mapped)
