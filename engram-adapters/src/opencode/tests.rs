@@ -93,7 +93,8 @@ fn a_child_session_names_the_call_that_started_it() {
         let tapes: Vec<Vec<Value>> =
             store.sessions().iter().map(|session| tape_of(store.as_ref(), &session.id, Policy::Strict).unwrap()).collect();
         let calls: Vec<&Value> = tapes.iter().flatten().filter(|event| event["tool"] == "task" && event["k"] == "tool.call").collect();
-        let children: Vec<&Value> = tapes.iter().map(|tape| &tape[1]).filter(|session| session.get("parent_session_id").is_some()).collect();
+        let children: Vec<&Value> =
+            tapes.iter().map(|tape| &tape[1]).filter(|session| session.get("parent_session_id").is_some()).collect();
         assert!(!children.is_empty());
         for child in children {
             assert!(calls.iter().any(|call| call["call_id"] == child["parent_call_id"]), "{version}: {child}");
