@@ -19,6 +19,11 @@ const STREAM_PART: &str = "run.sessionID=ses_+part.messageID=msg_";
 /// A line of `run --format json` that carries an error.
 const STREAM_ERROR: &str = "run.sessionID=ses_+error.name";
 
+/// The names of all marks.
+pub(super) fn marks() -> Vec<&'static str> {
+    vec![EXPORT, STREAM_PART, STREAM_ERROR]
+}
+
 /// What detection looks at in an export.
 #[derive(Deserialize)]
 struct Info<'a> {

@@ -96,9 +96,9 @@ impl<'e> Edits<'e> {
     fn edit(self, call: &Call<'e>, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(input.file_path) else { return Ok(()) };
         let (old, new) = (text(input.old_string).and_then(lines_of), text(input.new_string).and_then(lines_of));
-        // An empty old text means: the whole file is the new text. The result then shows an empty file before, whatever it held.
+        // An empty old text asks for a new file. The result shows an empty file before, whatever there was.
         if old.as_deref() == Some("") {
-            return self.emit(snippet(EditOp::Overwrite, file, None, new), out);
+            return self.emit(snippet(EditOp::Create, file, None, new), out);
         }
         let metadata = call.metadata;
         let filediff: Option<FileDiff<'_>> = metadata.and_then(|metadata| metadata.filediff).and_then(|diff| json::parse(diff.get()).ok());

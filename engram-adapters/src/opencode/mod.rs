@@ -41,6 +41,10 @@ impl StreamAdapter for OpenCode {
         detect::probe(head)
     }
 
+    fn marks(&self) -> Vec<&'static str> {
+        detect::marks()
+    }
+
     fn identify(&self, head: &Head<'_>) -> Identity {
         detect::identify(head)
     }

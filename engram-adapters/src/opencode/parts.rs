@@ -25,7 +25,7 @@ impl Converter {
             "step-start" => Ok(bookkeeping("part/step-start", rule::STEP_START)),
             "step-finish" => step_finish(part, turn, place, out),
             "patch" => patch(part, place, out),
-            "snapshot" => Ok(bookkeeping("part/snapshot", rule::SNAPSHOT)),
+            "snapshot" => notice("snapshot", filled_text(part.snapshot), place, out),
             "file" => file(part, turn, place, out),
             "compaction" => {
                 // 1.0.98 does not say.
@@ -49,7 +49,7 @@ impl Converter {
             return Err(Fault::malformed("/text", "a string", part.text.map_or("nothing", RawValue::get)));
         };
         if said.is_empty() {
-            return Ok(bookkeeping("part/text", rule::EMPTY));
+            return notice("empty_text", None, place, out);
         }
         match turn.speaker {
             Speaker::User => {
@@ -79,7 +79,7 @@ fn nobody() -> Fault {
 fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let said = filled_text(part.text);
     if said.is_none() && part.metadata.is_none() {
-        return Ok(bookkeeping("part/reasoning", rule::EMPTY));
+        return notice("empty_reasoning", None, place, out);
     }
     let message =
         MsgOut { text: said, channel: Some(Channel::Reasoning), model: turn.model, message_id: turn.message_id, redacted: said.is_none() };

@@ -29,18 +29,18 @@ pub(super) fn dialect(identity: &Identity) -> Dialect {
     Dialect { final_line_end_is_a_line: !counts_lines, moves_are_links: counts_lines || identity.schema == Some(STREAM) }
 }
 
-const fn coverage(msg_in: Grade, msg_out: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
-    Coverage {
-        meta: Grade::Full,
-        msg_in,
-        msg_out,
-        tool_call: Grade::Full,
-        tool_result: Grade::Full,
-        code_read: Grade::Full,
-        code_edit,
-        span_link,
-    }
+const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
+    Coverage { meta: Grade::Full, msg_in, msg_out, tool_call: Grade::Full, tool_result: Grade::Full, code_read, code_edit, span_link }
 }
+
+/// Reads of 0.1.174, which returns no images.
+const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total"]);
+
+/// Reads.
+const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total"]);
+
+/// Moves by `apply_patch`.
+const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
 /// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
 const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.after_error"]);
@@ -55,6 +55,7 @@ const EDITS_OF_DIFFS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "
 pub(super) const WEAKEST: Coverage = coverage(
     Grade::None,
     Grade::Partial(&["stream.no_reasoning"]),
+    READS,
     Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
     Grade::None,
 );
@@ -66,25 +67,25 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: MESSAGE_PARTS,
             versions: Some(">=0.1.174, <=0.1.174"),
             tested: &["0.1.174"],
-            coverage: coverage(Grade::Full, Grade::Full, FIRST_EDITS, Grade::None),
+            coverage: coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
         },
         Revision {
             schema: PART_RECORDS,
             versions: Some(">=0.5.29, <=1.2.27"),
             tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_OF_FILES, Grade::None),
+            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS_OF_FILES, Grade::None),
         },
         Revision {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.2, <=1.18.34"),
             tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
-            coverage: coverage(Grade::Full, Grade::Full, EDITS_OF_DIFFS, Grade::Full),
+            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS_OF_DIFFS, MOVES),
         },
         Revision {
             schema: STREAM,
             versions: None,
             tested: &[],
-            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), EDITS_OF_DIFFS, Grade::Full),
+            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS_OF_DIFFS, MOVES),
         },
     ],
     known_bad: &[],

@@ -286,6 +286,8 @@ pub(super) struct Part<'a> {
     #[serde(borrow)]
     pub tokens: Option<Tokens<'a>>,
     #[serde(borrow)]
+    pub snapshot: Raw<'a>,
+    #[serde(borrow)]
     pub files: Raw<'a>,
     #[serde(borrow)]
     pub mime: Raw<'a>,

@@ -52,8 +52,6 @@ impl Converter {
 fn as_line(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Bookkeeping { record: "part/step-start", rule } => Outcome::Bookkeeping { record: "step_start", rule },
-        Outcome::Bookkeeping { record: "part/reasoning", rule } => Outcome::Bookkeeping { record: "reasoning", rule },
-        Outcome::Bookkeeping { record: "part/text", rule } => Outcome::Bookkeeping { record: "text", rule },
         other => other,
     }
 }
