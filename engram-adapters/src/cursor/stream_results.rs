@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::edits::{snippet, whole_file_edit};
+use super::edits::{snippet, whole_file_edits};
 use super::members::Members;
 use super::stream_calls::Called;
 use crate::kit::json::{self, Raw, boolean, filled_text, integer, text, unsigned};
@@ -83,6 +83,8 @@ struct Ending<'a> {
     read_range: Option<ReadRange<'a>>,
     #[serde(borrow)]
     lines_removed: Raw<'a>,
+    #[serde(borrow)]
+    diff_string: Raw<'a>,
     #[serde(borrow)]
     before_full_file_content: Raw<'a>,
     #[serde(borrow)]
@@ -265,11 +267,11 @@ impl<'a> Ending<'a> {
         let is_new = before.is_none() && unsigned(self.lines_removed).unwrap_or_default() == 0;
         let op = if is_new { EditOp::Create } else { EditOp::Update };
         let edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(op, file) };
-        let edit = match text(self.after_full_file_content) {
-            Some(after) => whole_file_edit(edit, before, after),
-            None => Some(edit),
+        let edits = match text(self.after_full_file_content) {
+            Some(after) => whole_file_edits(edit, before, after, text(self.diff_string)),
+            None => vec![edit],
         };
-        if let Some(edit) = edit {
+        for edit in edits {
             out.emit(edit, called.pointer)?;
         }
         Ok(())

@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::chat::millis;
-use crate::cursor::edits::whole_file_edit;
+use crate::cursor::edits::whole_file_edits;
 use crate::cursor::transcript::reasoning;
 use crate::cursor::{decoded, text_or_json, tools, word};
 use crate::kit::json::{self, Raw, boolean, filled_text, integer, is_array, is_object, text};
@@ -304,7 +304,7 @@ impl ToolFormerData<'_> {
             if let (Some(file), Some(after)) = (file, text(line.after)) {
                 let op = if line.before.is_some() { EditOp::Update } else { EditOp::Create };
                 let edit = CodeEdit { call_id, ..CodeEdit::new(op, file) };
-                if let Some(edit) = whole_file_edit(edit, text(line.before), after) {
+                for edit in whole_file_edits(edit, text(line.before), after, None) {
                     out.parent_of_next(Some(call));
                     out.emit(edit, pointer)?;
                 }
