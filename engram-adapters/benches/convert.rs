@@ -12,7 +12,6 @@ use serde::de::IgnoredAny;
 mod corpus;
 
 const HARNESSES: [&str; 2] = ["claude-code", "codex"];
-const ARTIFACT_BYTES: usize = 8 << 20;
 
 fn main() {
     divan::main();
@@ -20,7 +19,7 @@ fn main() {
 
 fn artifacts(harness: &str) -> Vec<String> {
     let mib = std::env::var("ENGRAM_BENCH_MIB").ok().and_then(|mib| mib.parse().ok()).unwrap_or(256);
-    corpus::artifacts(harness, ARTIFACT_BYTES, mib << 20)
+    corpus::artifacts(harness, mib << 20)
 }
 
 fn over_corpus(bencher: Bencher<'_, '_>, harness: &str, work: impl Fn(&str) + Sync) {

@@ -1,5 +1,8 @@
 //! Large artifacts for measurements: the repository's own fixtures, repeated with fresh ids.
 
+// The benchmark and the example each use a part.
+#![allow(dead_code)]
+
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -31,20 +34,17 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// Artifacts of about `each` bytes, one a fixture in turn, until they hold `total` bytes together.
-pub fn artifacts(harness: &str, each: usize, total: usize) -> Vec<String> {
+/// One artifact a fixture, each repeated to the same size, `total` bytes together.
+pub fn artifacts(harness: &str, total: usize) -> Vec<String> {
     let fixtures = fixtures(harness);
     assert!(!fixtures.is_empty(), "fixtures/{harness} holds no artifact");
-    let (mut artifacts, mut bytes) = (Vec::new(), 0);
-    for fixture in fixtures.iter().cycle() {
-        let artifact = repeat(fixture, each.min(total - bytes), artifacts.len());
-        bytes += artifact.len();
-        artifacts.push(artifact);
-        if bytes >= total {
-            break;
-        }
-    }
-    artifacts
+    let each = total / fixtures.len();
+    fixtures.iter().enumerate().map(|(salt, fixture)| repeat(fixture, each, salt)).collect()
+}
+
+/// The largest fixture of one harness, repeated to `bytes`.
+pub fn one_artifact(harness: &str, bytes: usize) -> Option<String> {
+    fixtures(harness).first().map(|fixture| repeat(fixture, bytes, 0))
 }
 
 /// One artifact, repeated with fresh ids until it holds `bytes`. Its first line (a header in some formats) stands once.

@@ -112,7 +112,10 @@ impl Converter {
         if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
         }
-        if !said.news || !images.is_empty() {
+        if !said.news && images.is_empty() {
+            return empty_message("user", out);
+        }
+        if !images.is_empty() {
             out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
         }
         Ok(Outcome::Mapped)
@@ -182,7 +185,7 @@ impl Converter {
             return Ok(Omitted { record: "assistant", rule: rule::APPENDED_AGAIN }.duplicate());
         }
         if blocks == 0 {
-            out.emit(answer(message, None, None), Pointer::At(CONTENT))?;
+            empty_message("assistant", out)?;
         }
         self.usages.state(record, out)?;
         Ok(Outcome::Mapped)
@@ -247,6 +250,12 @@ pub(super) fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
     let source = Source::of(Block::of(block).source?);
     let (hash, bytes) = base64_hash(word(source.data));
     Some(Attachment { media_type: text(source.media_type), hash: Some(hash), bytes: Some(bytes), name: None })
+}
+
+/// A message without content was written all the same.
+fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT))?;
+    Ok(Outcome::Mapped)
 }
 
 /// A message of model `<synthetic>`: the harness speaks in the model's place, about an error or the lack of an answer.

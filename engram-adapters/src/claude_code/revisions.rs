@@ -86,7 +86,10 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: AGENT_FILES,
             versions: Some(">=2.0.45, <=2.1.10"),
             tested: &["2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"])),
+            coverage: coverage(
+                Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8"]),
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+            ),
         },
         Revision {
             schema: BARE_AGENT_RESULTS,

@@ -9,15 +9,14 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::kit::json::{self, Raw};
 use crate::kit::time::rfc3339;
+use crate::kit::value::{Field, Index, Value, parse, text, word};
 
 use super::history::History;
 use super::rules;
-use super::schema::{Bare, Git, Line};
+use super::schema::{Bare, Line, Payload};
 
 /// The form of the artifact that the present record stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +34,12 @@ pub(super) struct Converter {
     pub container: Container,
     pub history: History,
     pub context: Context,
+    pub index: Index,
 }
 
 impl Converter {
     pub fn new(context: &Context) -> Self {
-        Converter { container: Container::Envelope, history: History::default(), context: context.clone() }
+        Converter { container: Container::Envelope, history: History::default(), context: context.clone(), index: Index::default() }
     }
 
     /// A place in an item, given as it is in the envelope form.
@@ -58,7 +58,7 @@ impl Converter {
     }
 
     /// The facts of a header without cwd, model and version (0.1 to 0.29).
-    pub fn header(&mut self, instructions: Raw<'_>, git: Option<&Git<'_>>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub fn header(&mut self, instructions: Field<'_>, git: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut facts = SessionFacts::default();
         self.repository(git, &mut facts);
         self.surroundings(&mut facts);
@@ -67,26 +67,38 @@ impl Converter {
         Ok(Outcome::Mapped)
     }
 
-    /// One line of the envelope form.
-    fn envelope(&mut self, line: &Line<'_>, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(payload) = &line.payload else {
-            return Err(self.without_payload(&line.kind));
-        };
-        let t = line.timestamp.and_then(Text::of).map(|t| t.decode_lossy());
-        let t = t.as_deref().and_then(rfc3339);
-        if line.kind == "session_meta" {
-            self.history.copied.meta(payload.id, payload.subagent_history_start_ordinal);
+    /// Converts one line, of whatever form.
+    fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let envelope = Line::read(line, "")?;
+        let kind = word(envelope.kind);
+        if let Some(payload) = envelope.payload {
+            self.container = Container::Envelope;
+            return self.envelope(kind, &envelope, payload, out);
         }
-        let replay = self.history.copied.covers(line.ordinal, payload.turn_id);
+        if rules::is_line_type(kind) {
+            return Err(Fault::malformed("/payload", "an object", "nothing"));
+        }
+        self.bare(line, &Bare::read(line, "")?, out)
+    }
+
+    /// One line of the envelope form.
+    fn envelope(&mut self, kind: &str, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let own = Payload::of(payload);
+        let t = text(line.timestamp).map(|t| t.decode_lossy());
+        let t = t.as_deref().and_then(rfc3339);
+        if kind == "session_meta" {
+            self.history.copied.meta(own.id, payload.member("subagent_history_start_ordinal"));
+        }
+        let replay = self.history.copied.covers(line.ordinal, own.turn_id);
         self.history.replay = replay;
-        let id = if line.kind == "response_item" { payload.id } else { payload.item.as_ref().and_then(|item| item.id) };
-        out.stamp(Stamp { t: t.as_deref(), id: id.and_then(Text::of), replay });
-        self.history.t = None;
-        match line.kind.as_ref() {
-            "response_item" => self.item(payload, text, out),
+        let id = if kind == "response_item" { own.id } else { own.item.and_then(|item| item.member("id")) };
+        out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
+        match kind {
+            "response_item" => self.item(word(own.kind), payload, out),
             "event_msg" => {
-                self.history.t = t.map(Cow::into_owned);
-                self.event(payload, text, out)
+                self.history.t.clear();
+                self.history.t.push_str(t.as_deref().unwrap_or_default());
+                self.event(&own, payload, out)
             }
             "turn_context" => self.turn_context(payload, out),
             "token_usage_record" => self.usage_record(payload, out),
@@ -98,23 +110,19 @@ impl Converter {
         }
     }
 
-    fn without_payload(&self, kind: &str) -> Fault {
-        if rules::is_line_type(kind) { Fault::malformed("/payload", "an object", "nothing") } else { Fault::unrecognized(kind) }
-    }
-
     /// One line of the bare form.
-    fn bare(&mut self, line: Bare<'_>, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if line.record_type == "state" {
+    fn bare(&mut self, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.container = Container::Bare;
+        if word(bare.record_type) == "state" {
             return Ok(rules::bookkeeping("state", rules::STATE));
         }
-        if line.kind.is_empty() && line.timestamp.is_some() {
-            let t = line.timestamp.and_then(Text::of).map(|t| t.decode_lossy());
-            let t = t.as_deref().and_then(rfc3339);
-            out.stamp(Stamp { t: t.as_deref(), id: line.id.and_then(Text::of), replay: false });
-            return self.header(line.instructions, line.git.as_ref(), out);
+        let t = text(bare.timestamp).map(|t| t.decode_lossy());
+        let t = t.as_deref().and_then(rfc3339);
+        out.stamp(Stamp { t: t.as_deref(), id: text(bare.id), replay: false });
+        if bare.kind.is_none() && bare.id.is_some() && t.is_some() {
+            return self.header(bare.instructions, bare.git, out);
         }
-        out.stamp(Stamp { t: None, id: line.id.and_then(Text::of), replay: false });
-        self.item(&line.into_item(), text, out)
+        self.item(word(bare.kind), line, out)
     }
 }
 
@@ -127,57 +135,12 @@ impl Root {
     }
 }
 
-/// The names of a record's types, whatever else is in it.
-#[derive(Deserialize)]
-struct Names<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    payload: Raw<'a>,
-    #[serde(borrow)]
-    item: Raw<'a>,
-}
-
-/// The fault of a record whose fields do not have the known shape: of a type that is not known, that is no wonder.
-fn misshapen(text: &str, error: serde_json::Error) -> Fault {
-    if !error.is_data() {
-        return Fault::Json(error);
-    }
-    let mut name = String::new();
-    let mut rest = Some(text);
-    while let Some(names) = rest.and_then(|text| serde_json::from_str::<Names<'_>>(text).ok()) {
-        if let Some(kind) = names.kind.and_then(Text::of) {
-            name.push_str(if name.is_empty() { "" } else { "/" });
-            name.push_str(&kind.decode_lossy());
-        }
-        rest = names.payload.or(names.item).map(|raw| raw.get());
-    }
-    if name.is_empty() || rules::is_known(&name) {
-        Fault::malformed("", "fields of the known types", &error.to_string())
-    } else {
-        Fault::unrecognized(&name)
-    }
-}
-
 impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        // A form rarely changes inside a file, so the form of the last line is tried first.
-        if self.container == Container::Bare {
-            let line: Bare<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
-            if line.payload.is_none() {
-                return self.bare(line, text, out);
-            }
-            self.container = Container::Envelope;
-        }
-        let line: Line<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
-        if line.payload.is_none() && !rules::is_line_type(&line.kind) {
-            let bare: Bare<'_> = json::parse(text).map_err(|error| misshapen(text, error))?;
-            if rules::is_bare(&bare) {
-                self.container = Container::Bare;
-                return self.bare(bare, text, out);
-            }
-        }
-        self.envelope(&line, text, out)
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(text, &mut index).and_then(|line| self.line(line, out));
+        self.index = index;
+        outcome
     }
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {

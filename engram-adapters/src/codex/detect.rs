@@ -5,16 +5,21 @@ use std::borrow::Cow;
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use engram_core::text::Text;
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::kit::json::Raw;
 use crate::kit::time::rfc3339;
+use crate::kit::value::{Index, parse, text};
 
+use super::convert::next_record;
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
-use super::settings;
+use super::schema::spawned;
 
+/// How far into a line its first fields reach.
+const BEGINNING_BYTES: usize = 1024;
 /// Lines of the head that are looked at. A file may begin with a cut line.
 const LINES: usize = 32;
 
@@ -139,19 +144,31 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 /// The ids of a session that an agent started, and of the session that started it.
 pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
     let meta = head.lines().take(1).filter_map(envelope).find(|line| line.kind == "session_meta")?.payload;
-    let parent = settings::spawned(meta.source?)?.parent_thread_id;
-    Some((owned(meta.id)?, owned(parent)?))
+    let mut index = Index::default();
+    let source = parse(meta.source?.get(), &mut index).ok()?;
+    let parent = text(spawned(Some(source))?.parent_thread_id)?.decode_lossy().into_owned();
+    Some((owned(meta.id)?, parent))
+}
+
+/// True when the field stands at the beginning of the line, where the harness writes it. Long lines of others are not parsed.
+fn begins_with_field(line: &str, field: &str) -> bool {
+    let beginning = &line.as_bytes()[..line.len().min(BEGINNING_BYTES)];
+    memmem::find(beginning, field.as_bytes()).is_some()
 }
 
 fn envelope(line: &str) -> Option<Envelope<'_>> {
+    if !begins_with_field(line, "\"payload\"") && next_record(line).is_none() {
+        return None;
+    }
     // A cut line may stand in front of a whole one.
     let whole = serde_json::from_str(line).ok();
-    let found: Envelope<'_> = whole.or_else(|| serde_json::from_str(line.get(super::convert::next_record(line)?..)?).ok())?;
+    let found: Envelope<'_> = whole.or_else(|| serde_json::from_str(line.get(next_record(line)?..)?).ok())?;
     (found.timestamp.is_some() && ENVELOPE_TYPES.contains(&found.kind.as_ref())).then_some(found)
 }
 
 fn header<'h>(head: &Head<'h>) -> Option<Header<'h>> {
-    let header: Header<'_> = serde_json::from_str(head.lines().next()?).ok()?;
+    let first = head.lines().next().filter(|line| begins_with_field(line, "\"instructions\""))?;
+    let header: Header<'_> = serde_json::from_str(first).ok()?;
     (header.id.and_then(Text::of).is_some() && time(header.timestamp).is_some()).then_some(header)
 }
 

@@ -10,15 +10,19 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kit::json::{self, Raw, text};
+use crate::kit::json::Raw;
 use crate::kit::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
 use crate::kit::spans::whole_range;
+use crate::kit::value::{Value, text, word};
 
 use super::convert::Converter;
-use super::schema::{Change, Changes};
+use super::schema::Change;
 
 /// The note on the link between the names of a file that a patch moves.
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
+
+/// How a patch begins.
+const BEGIN: &[u8] = b"*** Begin Patch";
 
 /// Where a shell tool's arguments hold the command.
 #[derive(Deserialize)]
@@ -29,34 +33,39 @@ struct Command<'a> {
     cmd: Raw<'a>,
 }
 
-/// The patch that a call asks for: the input of `apply_patch`, or a patch inside the command of a shell tool, where the harness
-/// takes it out and applies it. Only what `apply_patch` then reports as done becomes an edit.
-pub(super) fn asked_patch(asked: &str, is_custom: bool) -> Option<String> {
-    memmem::find(asked.as_bytes(), b"*** Begin Patch")?;
-    if is_custom {
-        return Some(asked.to_owned());
-    }
-    let command: Command<'_> = serde_json::from_str(asked).ok()?;
+/// The patch that a custom tool's input is.
+pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
+    let input = input?.decode().ok()?;
+    memmem::find(input.as_bytes(), BEGIN).map(|_| input.into_owned())
+}
+
+/// The patch inside the command of a shell tool: the harness takes it out and applies it. Only what `apply_patch` then reports as
+/// done becomes an edit.
+pub(super) fn patch_of_command(args: &str) -> Option<String> {
+    memmem::find(args.as_bytes(), BEGIN)?;
+    let command: Command<'_> = serde_json::from_str(args).ok()?;
     let command = command.command.or(command.cmd)?;
-    let words: Vec<&RawValue> = if json::is_array(command) { serde_json::from_str(command.get()).ok()? } else { vec![command] };
-    let decoded = words.into_iter().filter_map(|word| Text::of(word)?.decode().ok());
-    decoded.into_iter().find(|word| word.contains("*** Begin Patch")).map(|word| word.into_owned())
+    let words: Vec<&RawValue> = if command.get().starts_with('[') { serde_json::from_str(command.get()).ok()? } else { vec![command] };
+    words.into_iter().find_map(|word| patch_of_input(Text::of(word)))
 }
 
 impl Converter {
     /// The edits of changes that the harness lists and has made, in its order. False when it lists none.
-    pub(super) fn applied(&mut self, changes: &RawValue, call_id: Text<'_>, at: &str, out: &mut Emitter) -> Result<bool, Fault> {
-        let changes: Changes<'_> = json::read(changes, &format!("{at}/changes"), "changes by file")?;
-        for (file, change) in &changes.0 {
-            let path = format!("{at}/changes/{}", pointer_segment(file));
-            self.change(Text::Plain(file), change, call_id, Pointer::At(&path), out)?;
+    pub(super) fn applied(&mut self, changes: Value<'_>, call_id: Text<'_>, at: &str, out: &mut Emitter) -> Result<bool, Fault> {
+        let mut listed = false;
+        for (name, change) in changes.members() {
+            let token = format!("\"{name}\"");
+            let file = Text::Token(&token);
+            let path = format!("{at}/changes/{}", pointer_segment(&file.decode_lossy()));
+            self.change(file, &Change::read(change, &path)?, call_id, Pointer::At(&path), out)?;
+            listed = true;
         }
-        Ok(!changes.0.is_empty())
+        Ok(listed)
     }
 
     fn change(&mut self, file: Text<'_>, change: &Change<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let name = file.decode_lossy();
-        match change.kind.as_ref() {
+        match word(change.kind) {
             "add" => {
                 // Adding over a file is logged as `add` too. What this session wrote before is known to be there.
                 let known = !self.history.said.first(("file", name.as_ref()));

@@ -1,84 +1,56 @@
 //! Events: what the harness showed on its screen. Most of it repeats response items; the ends of calls and turns do not.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Attachment, Channel, Meta, MsgOut, Role, Usage};
+use engram_core::event::{Attachment, Channel, Meta, MsgIn, MsgOut, Role, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
 
-use crate::kit::json::{filled_text, text};
 use crate::kit::media;
+use crate::kit::value::{Field, Value, filled_text, text, word};
 
 use super::convert::Converter;
 use super::ends::{Done, Form};
 use super::history::{Fact, Side};
 use super::rules;
-use super::schema::{Item, Payload};
+use super::schema::{AgentActivity, ImageView, Notice, Part, Payload, Spoken, TokenInfo, TurnEnd, TurnError, elements};
 use super::settings;
 
-/// The types of events.
-pub(super) const TYPES: [&str; 17] = [
-    "user_message",
-    "agent_message",
-    "agent_reasoning",
-    "agent_reasoning_raw_content",
-    "token_count",
-    "task_started",
-    "task_complete",
-    "turn_aborted",
-    "context_compacted",
-    "thread_rolled_back",
-    "thread_name_updated",
-    "thread_settings_applied",
-    "patch_apply_end",
-    "exec_command_end",
-    "mcp_tool_call_end",
-    "item_completed",
-    "error",
-];
-
-/// The types of items.
-pub(super) const ITEM_TYPES: [&str; 10] = [
-    "UserMessage",
-    "AgentMessage",
-    "Reasoning",
-    "CommandExecution",
-    "FileChange",
-    "McpToolCall",
-    "ImageView",
-    "CollabAgentToolCall",
-    "SubAgentActivity",
-    "ContextCompaction",
-];
-
 impl Converter {
-    /// Converts one `event_msg`. `line` is the whole record.
-    pub(super) fn event(&mut self, event: &Payload<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        match event.kind.as_ref() {
-            "item_completed" => match &event.item {
-                Some(item) => self.completed(item, line, out),
+    /// Converts one `event_msg`.
+    pub(super) fn event(&mut self, own: &Payload<'_>, event: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        match word(own.kind) {
+            "item_completed" => match own.item {
+                Some(item) => self.completed(item, out),
                 None => Err(Fault::malformed("/payload/item", "an item", "nothing")),
             },
-            "token_count" => self.token_count(event, out),
-            "agent_message" => self.said(event.message, Fact::Answer, event, out),
-            "agent_reasoning" | "agent_reasoning_raw_content" => self.said(event.text, Fact::Thought, event, out),
-            "user_message" => self.user_message(event, out),
+            "token_count" => self.token_count(event.member("info"), out),
+            "agent_message" => self.said(Fact::Answer, "event_msg/agent_message", &Notice::read(event, "/payload")?, out),
+            "agent_reasoning" => self.said(Fact::Thought, "event_msg/agent_reasoning", &Notice::read(event, "/payload")?, out),
+            "agent_reasoning_raw_content" => {
+                self.said(Fact::Thought, "event_msg/agent_reasoning_raw_content", &Notice::read(event, "/payload")?, out)
+            }
+            "user_message" => self.user_message(&Notice::read(event, "/payload")?, out),
             "task_started" => Ok(rules::bookkeeping("event_msg/task_started", rules::TURN_START)),
-            "task_complete" => self.turn_end(event, out),
+            "task_complete" => self.turn_end(&TurnEnd::read(event, "/payload")?, out),
             "turn_aborted" => {
-                out.emit(Meta::Interrupt { text: text(event.reason) }, Pointer::At("/payload/reason"))?;
+                out.emit(Meta::Interrupt { text: text(Notice::read(event, "/payload")?.reason) }, Pointer::At("/payload/reason"))?;
                 Ok(Outcome::Mapped)
             }
             "context_compacted" => self.compaction_mark("event_msg/context_compacted", rules::COMPACTED, out),
-            "thread_rolled_back" => self.notice("thread_rolled_back", event.num_turns.map(|n| Text::Plain(n.get())), out),
-            "thread_name_updated" => self.renamed(event, out),
-            "thread_settings_applied" => self.settings_applied(event, out),
-            "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch), out),
-            "exec_command_end" => self.ended(&Done::of_event(event, Form::Command), out),
-            "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp), out),
+            "thread_rolled_back" => {
+                let turns = Notice::read(event, "/payload")?.num_turns.map(|turns| Text::Plain(turns.raw()));
+                out.emit(Meta::System { name: Text::Plain("thread_rolled_back"), text: turns }, Pointer::Root)?;
+                Ok(Outcome::Mapped)
+            }
+            "thread_name_updated" => self.renamed(&Notice::read(event, "/payload")?, out),
+            "thread_settings_applied" => self.settings_applied(&Notice::read(event, "/payload")?, out),
+            "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch)?, out),
+            "exec_command_end" => self.ended(&Done::of_event(event, Form::Command)?, out),
+            "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp)?, out),
             "error" => {
-                out.emit(Meta::Error { code: None, text: text(event.message) }, Pointer::At("/payload/message"))?;
+                let message = text(Notice::read(event, "/payload")?.message);
+                out.emit(Meta::Error { code: None, text: message }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
             }
             other => Err(Fault::unrecognized(&format!("event_msg/{other}"))),
@@ -86,122 +58,117 @@ impl Converter {
     }
 
     /// Converts one `item_completed` (0.150 and later).
-    fn completed(&mut self, item: &Item<'_>, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        match item.kind.as_ref() {
-            "CommandExecution" => self.ended(&Done::of_item(item, Form::Command), out),
-            "FileChange" => self.ended(&Done::of_item(item, Form::Patch), out),
-            "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp), out),
-            "ImageView" => self.image_view(item, out),
-            "AgentMessage" => self.item_message(item, line, "event_msg/item_completed/AgentMessage", out),
-            "UserMessage" => self.item_message(item, line, "event_msg/item_completed/UserMessage", out),
-            "Reasoning" => self.item_reasoning(item, out),
+    fn completed(&mut self, item: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let at = "/payload/item";
+        match word(item.member("type")) {
+            "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, out),
+            "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, out),
+            "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, out),
+            "ImageView" => self.image_view(&ImageView::read(item, at)?, out),
+            "AgentMessage" => self.item_message(true, &Spoken::read(item, at)?, out),
+            "UserMessage" => self.item_message(false, &Spoken::read(item, at)?, out),
+            "Reasoning" => self.item_reasoning(&Spoken::read(item, at)?, out),
             "ContextCompaction" => self.compaction_mark("event_msg/item_completed/ContextCompaction", rules::ITEM_COMPACTED, out),
             "SubAgentActivity" => {
-                let name = format!("SubAgentActivity.{}", text(item.activity).map(|kind| kind.decode_lossy()).unwrap_or_default());
-                self.agent_notice(item, &name, text(item.agent_thread_id), out)
+                let activity = AgentActivity::read(item, at)?;
+                let name = format!("SubAgentActivity.{}", word(activity.kind));
+                self.agent_notice(activity.id, &name, text(activity.agent_thread_id), out)
             }
             "CollabAgentToolCall" => {
-                let name = format!("CollabAgentToolCall.{}", text(item.tool).map(|tool| tool.decode_lossy()).unwrap_or_default());
-                let receiver = item.receiver_thread_ids.as_deref().unwrap_or_default().first().copied();
-                self.agent_notice(item, &name, text(receiver), out)
+                let activity = AgentActivity::read(item, at)?;
+                let name = format!("CollabAgentToolCall.{}", word(activity.tool));
+                self.agent_notice(activity.id, &name, text(elements(activity.receiver_thread_ids).next()), out)
             }
             other => Err(Fault::unrecognized(&format!("event_msg/item_completed/{other}"))),
         }
     }
 
     /// What happened to another agent, under the call that caused it.
-    fn agent_notice(&mut self, item: &Item<'_>, name: &str, thread: Option<Text<'_>>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        out.parent_of_next(text(item.id).and_then(|id| out.call(id)));
+    fn agent_notice(&mut self, call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        out.parent_of_next(text(call_id).and_then(|id| out.call(id)));
         out.emit(Meta::System { name: Text::Plain(name), text: thread }, Pointer::At("/payload/item"))?;
         Ok(Outcome::Mapped)
     }
 
-    fn notice(&mut self, name: &str, said: Option<Text<'_>>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        out.emit(Meta::System { name: Text::Plain(name), text: said }, Pointer::Root)?;
-        Ok(Outcome::Mapped)
-    }
-
     /// A message or reasoning of the agent, up to 0.142.
-    fn said(&mut self, said: Option<&RawValue>, fact: Fact, event: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (record, rule) = match (fact, event.kind.as_ref()) {
-            (Fact::Answer, _) => ("event_msg/agent_message", rules::MESSAGE_TWIN),
-            (_, "agent_reasoning") => ("event_msg/agent_reasoning", rules::REASONING_TWIN),
-            _ => ("event_msg/agent_reasoning_raw_content", rules::REASONING_TWIN),
-        };
-        let Some(said) = said else {
+    fn said(&mut self, fact: Fact, record: &'static str, event: &Notice<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let Some(said) = event.message.or(event.text) else {
             return Err(Fault::malformed("/payload", "a text", "nothing"));
         };
-        let is_new = if fact == Fact::Answer {
-            self.answer(Side::Screen, said, None, event.phase, Pointer::At("/payload/message"), out)?
-        } else {
-            self.thought(Side::Screen, said, None, Pointer::At("/payload/text"), out)?
+        let (is_new, rule) = match fact {
+            Fact::Answer => {
+                (self.answer(Side::Screen, said, None, event.phase, Pointer::At("/payload/message"), out)?, rules::MESSAGE_TWIN)
+            }
+            _ => (self.thought(Side::Screen, said, None, Pointer::At("/payload/text"), out)?, rules::REASONING_TWIN),
         };
         Ok(if is_new { Outcome::Mapped } else { rules::duplicate(record, rule) })
     }
 
     /// A prompt, up to 0.142. Its text is empty when it is an image alone.
-    fn user_message(&mut self, event: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let images = event.images.as_deref().unwrap_or_default();
-        let new = images.iter().filter(|image| self.history.twins.is_new(Side::Screen, Fact::Image, image.get()));
-        let mut attachments: Vec<Attachment<'_>> = new.filter_map(|image| media::data_url(image)).collect();
+    fn user_message(&mut self, event: &Notice<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let new = elements(event.images).filter(|image| self.history.twins.is_new(Side::Screen, Fact::Image, image.raw()));
+        let mut attachments: Vec<Attachment<'_>> = new.filter_map(media::data_url).collect();
         let mut mapped = false;
-        if let Some(said) = event.message.filter(|said| said.get() != "\"\"") {
+        if let Some(said) = event.message.filter(|said| said.raw().len() > 2) {
             mapped = self.prompt(Side::Screen, Role::User, said, &mut attachments, Pointer::At("/payload/message"), out)?;
         }
         if !attachments.is_empty() {
-            let input = engram_core::event::MsgIn { role: Role::User, text: None, synthetic: false, attachments };
-            out.emit(input, Pointer::At("/payload/images"))?;
+            out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments }, Pointer::At("/payload/images"))?;
             mapped = true;
         }
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate("event_msg/user_message", rules::MESSAGE_TWIN) })
     }
 
     /// A message as an item. `local_image` parts name files that the response item holds.
-    fn item_message(&mut self, item: &Item<'_>, line: &str, record: &'static str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn item_message(&mut self, is_answer: bool, item: &Spoken<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let path = "/payload/item/content";
         let mut mapped = false;
-        for (index, part) in item.content.as_deref().unwrap_or_default().iter().enumerate() {
-            let pointer = Pointer::Field("/payload/item/content", index, "/text");
-            match (part.kind.as_ref(), part.text, item.kind.as_ref()) {
-                ("text" | "Text", Some(said), "AgentMessage") => {
-                    mapped |= self.answer(Side::Screen, said, item.id, item.phase, pointer, out)?
+        for (index, value) in elements(item.content).enumerate() {
+            let part = Part::read(value, path)?;
+            let pointer = Pointer::Field(path, index, "/text");
+            match (word(part.kind), part.text) {
+                ("text" | "Text", Some(said)) if is_answer => {
+                    mapped |= self.answer(Side::Screen, said, item.id, item.phase, pointer, out)?;
                 }
-                ("text" | "Text", Some(said), _) => {
+                ("text" | "Text", Some(said)) => {
                     mapped |= self.prompt(Side::Screen, Role::User, said, &mut Vec::new(), pointer, out)?;
                 }
-                ("local_image" | "image", None, _) => {}
-                _ => {
-                    self.unknown_part(line, index, &part.kind, out)?;
+                ("local_image" | "image", None) => {}
+                (kind, _) => {
+                    out.unrecognized_block(kind, value.raw(), Pointer::Item(path, index))?;
                     mapped = true;
                 }
             }
         }
+        let record = if is_answer { "event_msg/item_completed/AgentMessage" } else { "event_msg/item_completed/UserMessage" };
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::MESSAGE_TWIN) })
     }
 
-    fn item_reasoning(&mut self, item: &Item<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn item_reasoning(&mut self, item: &Spoken<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut mapped = false;
-        for (path, parts) in [("/payload/item/summary_text", &item.summary_text), ("/payload/item/raw_content", &item.raw_content)] {
-            for (index, part) in parts.as_deref().unwrap_or_default().iter().enumerate() {
+        for (path, parts) in [("/payload/item/summary_text", item.summary_text), ("/payload/item/raw_content", item.raw_content)] {
+            for (index, part) in elements(parts).enumerate() {
                 mapped |= self.thought(Side::Screen, part, item.id, Pointer::Item(path, index), out)?;
             }
         }
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate("event_msg/item_completed/Reasoning", rules::REASONING_TWIN) })
     }
 
-    fn turn_end(&mut self, event: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn turn_end(&mut self, end: &TurnEnd<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = "event_msg/task_complete";
-        let unsaid = event.last_agent_message.filter(|last| self.history.said.first((Fact::Answer, last.get())));
+        let unsaid = end.last_agent_message.filter(|last| self.history.said.first((Fact::Answer, last.raw())));
         if let Some(last) = unsaid {
-            let answer = MsgOut { text: Text::of(last), channel: Some(Channel::Final), ..MsgOut::default() };
+            let answer = MsgOut { text: last.text(), channel: Some(Channel::Final), ..MsgOut::default() };
             out.emit(answer, Pointer::At("/payload/last_agent_message"))?;
         }
-        if let Some(error) = &event.error {
-            let code = error.codex_error_info.map(|info| Text::of(info).unwrap_or(Text::Plain(info.get())));
+        if let Some(error) = end.error {
+            let error = TurnError::read(error, "/payload/error")?;
+            let code = error.info.map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
             out.emit(Meta::Error { code, text: text(error.message) }, Pointer::At("/payload/error"))?;
         }
-        Ok(if unsaid.is_some() || event.error.is_some() {
+        Ok(if unsaid.is_some() || end.error.is_some() {
             Outcome::Mapped
-        } else if filled_text(event.last_agent_message).is_some() {
+        } else if filled_text(end.last_agent_message).is_some() {
             rules::duplicate(record, rules::LAST_MESSAGE)
         } else {
             rules::bookkeeping(record, rules::TURN_END)
@@ -217,16 +184,18 @@ impl Converter {
         Ok(Outcome::Mapped)
     }
 
-    fn token_count(&mut self, event: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn token_count(&mut self, info: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = "event_msg/token_count";
-        let Some(last) = event.info.as_ref().and_then(|info| info.last_token_usage) else {
+        let Some(info) = info.map(|info| TokenInfo::read(info, "/payload/info")).transpose()? else {
             return Ok(rules::bookkeeping(record, rules::NO_COUNTS));
         };
-        let total = event.info.as_ref().and_then(|info| info.total_token_usage);
-        if !self.counts_are_new(last, total) {
+        let Some(last) = info.last else {
+            return Ok(rules::bookkeeping(record, rules::NO_COUNTS));
+        };
+        if !self.counts_are_new(last, info.total) {
             return Ok(rules::duplicate(record, rules::SAME_COUNTS));
         }
-        let usage = Usage { tokens: settings::tokens(last), ..Usage::default() };
+        let usage = Usage { tokens: settings::tokens(last, "/payload/info/last_token_usage")?, ..Usage::default() };
         out.emit(Meta::Usage(usage), Pointer::At("/payload/info/last_token_usage"))?;
         Ok(Outcome::Mapped)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::kit::correlate::{OpenCalls, Said, key};
-use crate::kit::json::{Raw, unsigned};
+use crate::kit::value::{Field, Value};
 
 use super::held::Waiting;
 use super::outputs::Ending;
@@ -80,25 +80,25 @@ pub(super) struct Copied {
 
 impl Copied {
     /// Takes a `session_meta`. A second one begins a copy: 0.115 to 0.150 write the parent's whole history into a fork, 0.169 into a child.
-    pub fn meta(&mut self, id: Raw<'_>, own_from: Raw<'_>) {
+    pub fn meta(&mut self, id: Field<'_>, own_from: Field<'_>) {
         self.metas += 1;
         match self.metas {
             1 => {
-                self.begun = id.and_then(|id| uuid_millis(id.get()));
-                self.own_from = unsigned(own_from);
+                self.begun = id.and_then(|id| uuid_millis(id.raw()));
+                self.own_from = own_from.and_then(Value::unsigned);
             }
             _ => self.copying = true,
         }
     }
 
     /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread.
-    pub fn covers(&mut self, ordinal: Raw<'_>, turn_id: Raw<'_>) -> bool {
+    pub fn covers(&mut self, ordinal: Field<'_>, turn_id: Field<'_>) -> bool {
         if !self.copying {
             return false;
         }
-        let own = match (self.own_from, unsigned(ordinal)) {
+        let own = match (self.own_from, ordinal.and_then(Value::unsigned)) {
             (Some(own_from), Some(ordinal)) => ordinal >= own_from,
-            _ => match (self.begun, turn_id.and_then(|id| uuid_millis(id.get()))) {
+            _ => match (self.begun, turn_id.and_then(|id| uuid_millis(id.raw()))) {
                 (Some(begun), Some(turn)) => turn >= begun,
                 _ => false,
             },
@@ -113,9 +113,9 @@ impl Copied {
     }
 }
 
-/// A text (a JSON token) as eight bytes, to tell whether it is said again.
-pub(super) fn said_key(token: &str) -> u64 {
-    key(token)
+/// A text as eight bytes, to tell whether it is said again.
+pub(super) fn said_key(text: &str) -> u64 {
+    key(text)
 }
 
 /// The milliseconds since the epoch that a UUIDv7 token begins with.
@@ -138,8 +138,8 @@ pub(super) struct History {
     pub waiting: Waiting,
     /// The artifact states ends of calls apart from their outputs.
     pub has_ends: bool,
-    /// The time of the present record, in the tape's form.
-    pub t: Option<String>,
+    /// The time of the present event, in the tape's form; empty where it has none.
+    pub t: String,
     /// The present record is part of a copy.
     pub replay: bool,
     /// Compactions that no marker has followed yet.

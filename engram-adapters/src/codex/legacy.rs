@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::kit::json::Raw;
+use crate::kit::value::{Index, parse, word};
 
 use super::convert::{Container, Converter};
-use super::schema::Payload;
 
 /// `session` of the document.
 #[derive(Deserialize)]
@@ -30,12 +30,12 @@ struct Document<'a> {
 
 /// `session` of a document of which the head is known: what stands in front of `items`.
 pub(super) fn head(text: &str) -> Option<SessionHead<'_>> {
-    let items = text.find("\"items\"")?;
-    let before = text.get(..items)?.trim_end().strip_suffix(',')?;
-    // The parser must meet the end of the object, so it is given one value behind the brace.
-    let inner = before.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"session\"")?.trim_start().strip_prefix(':')?;
-    let session: SessionHead<'_> = serde_json::from_str(inner).ok()?;
-    (session.id.is_some() && session.timestamp.is_some()).then_some(session)
+    let inner = text.trim_ascii_start().strip_prefix('{')?.trim_ascii_start().strip_prefix("\"session\"")?;
+    let inner = inner.trim_ascii_start().strip_prefix(':')?;
+    let mut values = serde_json::Deserializer::from_str(inner).into_iter::<SessionHead<'_>>();
+    let session = values.next()?.ok()?;
+    let rest = inner.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
+    (rest.starts_with("\"items\"") && session.id.is_some() && session.timestamp.is_some()).then_some(session)
 }
 
 impl Converter {
@@ -46,7 +46,9 @@ impl Converter {
         let tail = text.get(values.byte_offset()..).unwrap_or_default();
         self.container = Container::Document(0);
         out.begin();
-        let outcome = self.header(document.session.instructions, None, out)?;
+        let mut index = Index::default();
+        let instructions = document.session.instructions.map(|raw| parse(raw.get(), &mut index)).transpose()?;
+        let outcome = self.header(instructions, None, out)?;
         out.settle(outcome);
         for item in &document.items {
             self.document_item(item, out)?;
@@ -56,8 +58,9 @@ impl Converter {
 
     fn document_item(&mut self, raw: &RawValue, out: &mut Emitter) -> Result<(), Fault> {
         out.begin();
-        let settled =
-            crate::kit::json::parse::<Payload<'_>>(raw.get()).map_err(Fault::from).and_then(|item| self.item(&item, raw.get(), out));
+        let mut index = std::mem::take(&mut self.index);
+        let settled = parse(raw.get(), &mut index).and_then(|item| self.item(word(item.member("type")), item, out));
+        self.index = index;
         match settled {
             Ok(outcome) => out.settle(outcome),
             Err(fault) => out.settle_fault(fault, raw.get())?,

@@ -7,66 +7,67 @@ use engram_core::event::ToolResult;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
 
-use crate::kit::json::{self, is_array, text};
 use crate::kit::media;
+use crate::kit::value::{Field, Value, text, word};
 
 use super::convert::Converter;
 use super::held::Held;
 use super::history::said_key;
 use super::outputs::{Ending, Wrapped, body, decode, may_be_wrapped, unquote};
 use super::rules;
-use super::schema::{Part, Payload};
+use super::schema::{Output, Part, elements};
 
 impl Converter {
     /// Converts the output of a call, as the model gets it.
-    pub(super) fn output(&mut self, item: &Payload<'_>, record: &'static str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn output(&mut self, item: &Output<'_>, record: &'static str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let Some(output) = item.output else {
             return Err(Fault::malformed(self.at("/payload/output"), "an output", "nothing"));
         };
         let key = text(item.call_id).map(|id| id.decode_lossy()).unwrap_or_default();
         let held = self.history.waiting.take(&key);
-        if is_array(output) {
+        if output.is_array() {
             return self.output_parts(item, output, &key, held.as_ref(), out);
         }
-        let decoded = if may_be_wrapped(output.get()) { decode(output.get()) } else { Cow::Borrowed("") };
+        let decoded = if may_be_wrapped(output.raw()) { decode(output.raw()) } else { Cow::Borrowed("") };
         let wrapped = Wrapped::of(&decoded);
-        let said = wrapped.as_ref().map_or(output, |wrapped| wrapped.output);
-        let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.get()), Wrapped::ending);
-        // An item can come later only where there are items at all.
-        let said_before = self.history.has_ends.then(|| said_key(&format!("\"{}\"", body(unquote(said.get())))));
-        if let Some(held) = held.as_ref().filter(|held| held.is_cut_in(said.get())) {
+        let said = wrapped.as_ref().map_or(output.raw(), |wrapped| wrapped.output.get());
+        let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
+        // An item can come later only where there are items at all, and where none came before.
+        let may_be_repeated = self.history.has_ends && held.is_none();
+        let repeatable = may_be_repeated.then(|| said_key(body(unquote(said))));
+        if let Some(held) = held.as_ref().filter(|held| !held.is_in(said) && held.is_cut_in(said)) {
             self.result_without_output(&key, held, out)?;
-            self.close(&key, ending, said_before, item, out)?;
+            self.close(&key, ending, repeatable, item, out)?;
             return Ok(rules::duplicate(record, rules::OUTPUT_CUT));
         }
-        let result = ToolResult { stdout: Text::of(said), ..ending.facts() };
+        let result = ToolResult { stdout: Text::of_str(said), ..ending.facts() };
         self.emit_output(item, &key, result, held.as_ref(), Pointer::At(&self.at("/payload/output")), out)?;
-        self.close(&key, ending, said_before, item, out)?;
+        self.close(&key, ending, repeatable, item, out)?;
         Ok(Outcome::Mapped)
     }
 
     /// An output that is a list: what a script printed, or images. It begins with how the call ended.
     fn output_parts(
         &mut self,
-        item: &Payload<'_>,
-        output: &RawValue,
+        item: &Output<'_>,
+        output: Value<'_>,
         key: &str,
         held: Option<&Held>,
         out: &mut Emitter,
     ) -> Result<Outcome, Fault> {
         let path = self.at("/payload/output");
-        let parts: Vec<Part<'_>> = json::read(output, &path, "parts of an output")?;
-        let said = joined(&parts, "");
+        let said = joined(Some(output), "");
         let mut ending = said.as_deref().map(Ending::of_token).unwrap_or_default();
-        ending.truncated |= parts.iter().filter_map(|part| part.text).any(|text| Ending::of_token(text.get()).truncated);
-        let attachments = parts.iter().filter_map(|part| part.image_url).filter_map(media::data_url).collect();
+        ending.truncated |= output.elements().filter_map(|part| Part::of(part).text).any(|text| Ending::of_token(text.raw()).truncated);
+        let attachments = output.elements().filter_map(|part| Part::of(part).image_url).filter_map(media::data_url).collect();
         let result = ToolResult { stdout: said.as_deref().map(Text::Token), attachments, ..ending.facts() };
         self.emit_output(item, key, result, held, Pointer::At(&path), out)?;
-        for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.text.is_none() && part.image_url.is_none()) {
-            let raw: Vec<&RawValue> = json::read(output, &path, "parts of an output")?;
-            out.unrecognized_block(&part.kind, raw.get(index).map_or("null", |raw| raw.get()), Pointer::Item(&path, index))?;
+        for (index, value) in output.elements().enumerate() {
+            let part = Part::read(value, &path)?;
+            if part.text.is_none() && part.image_url.is_none() {
+                out.unrecognized_block(word(part.kind), value.raw(), Pointer::Item(&path, index))?;
+            }
         }
         self.close(key, ending, None, item, out)?;
         Ok(Outcome::Mapped)
@@ -75,7 +76,7 @@ impl Converter {
     /// Writes the one result of a call. What the item says and the output does not say stands beside it.
     fn emit_output<'r>(
         &'r self,
-        item: &Payload<'r>,
+        item: &Output<'r>,
         key: &str,
         mut result: ToolResult<'r>,
         held: Option<&Held>,
@@ -102,13 +103,13 @@ impl Converter {
     }
 
     /// Ends a call: a patch that was applied and whose changes no record lists gives its edits now.
-    fn close(&mut self, key: &str, ending: Ending, said: Option<u64>, item: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn close(&mut self, key: &str, ending: Ending, said: Option<u64>, item: &Output<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(call) = self.history.calls.get_mut(key) else { return Ok(()) };
         call.ending = Some(ending);
         call.said = said;
         self.history.scripts.retain(|script| script != key);
         let patch = call.patch.take();
-        if call.tool == "view_image" && !item.output.is_some_and(is_array) {
+        if call.tool == "view_image" && !item.output.is_some_and(Value::is_array) {
             self.history.shown += 1;
         }
         let listed = call.changes_listed;
@@ -120,7 +121,7 @@ impl Converter {
 }
 
 /// The texts of parts as one JSON token; the tokens are joined as they stand.
-pub(super) fn joined(parts: &[Part<'_>], between: &str) -> Option<String> {
-    let texts: Vec<&str> = parts.iter().filter_map(|part| part.text).map(|text| unquote(text.get())).collect();
+pub(super) fn joined(parts: Field<'_>, between: &str) -> Option<String> {
+    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::of(part).text).map(|text| unquote(text.raw())).collect();
     (!texts.is_empty()).then(|| format!("\"{}\"", texts.join(between)))
 }

@@ -3,8 +3,6 @@
 use engram_core::descriptor::{Omission, OmissionRule};
 use engram_core::ledger::Outcome;
 
-use super::schema::Bare;
-
 /// A record without content.
 pub(super) fn bookkeeping(record: &'static str, rule: &'static str) -> Outcome {
     Outcome::Bookkeeping { record, rule }
@@ -110,21 +108,4 @@ rules! {
 /// The types of envelope lines.
 pub(super) fn is_line_type(kind: &str) -> bool {
     super::detect::ENVELOPE_TYPES.contains(&kind)
-}
-
-/// True when a line without payload is one of the bare form.
-pub(super) fn is_bare(line: &Bare<'_>) -> bool {
-    line.record_type == "state" || super::items::TYPES.contains(&line.kind.as_ref()) || (line.kind.is_empty() && line.timestamp.is_some())
-}
-
-/// True when records of this name (types joined with `/`) are known.
-pub(super) fn is_known(name: &str) -> bool {
-    let mut parts = name.split('/');
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some("response_item"), Some(item), None) => super::items::TYPES.contains(&item),
-        (Some("event_msg"), Some("item_completed"), Some(item)) => super::events::ITEM_TYPES.contains(&item),
-        (Some("event_msg"), Some(event), _) => super::events::TYPES.contains(&event),
-        (Some(line), None, None) => is_line_type(line) || super::items::TYPES.contains(&line),
-        _ => false,
-    }
 }

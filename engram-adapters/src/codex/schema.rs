@@ -1,478 +1,335 @@
-//! The shapes of Codex records, borrowed from the line: one parse gives every field that a conversion looks at.
+//! The shapes of Codex records: which fields of each type the tape needs.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
+use crate::kit::value::{Field, Value, view};
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use crate::kit::json::Raw;
-
-/// One line of the envelope form (0.34 and later): `{timestamp, type, payload}`.
-#[derive(Deserialize)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    pub timestamp: Raw<'a>,
-    #[serde(borrow, default, rename = "type")]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub ordinal: Raw<'a>,
-    #[serde(borrow)]
-    pub payload: Option<Payload<'a>>,
-}
-
-/// One line of the bare form (0.8 to 0.29): the header, a state line, or a response item.
-#[derive(Deserialize)]
-pub(super) struct Bare<'a> {
-    #[serde(borrow, default)]
-    pub record_type: Cow<'a, str>,
-    #[serde(borrow, default, rename = "type")]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    #[serde(borrow)]
-    pub timestamp: Raw<'a>,
-    #[serde(borrow)]
-    pub instructions: Raw<'a>,
-    pub git: Option<Git<'a>>,
-    #[serde(borrow)]
-    pub payload: Raw<'a>,
-    #[serde(borrow)]
-    pub role: Raw<'a>,
-    #[serde(borrow)]
-    pub content: Option<Vec<Part<'a>>>,
-    #[serde(borrow)]
-    pub summary: Raw<'a>,
-    #[serde(borrow)]
-    pub encrypted_content: Raw<'a>,
-    #[serde(borrow)]
-    pub name: Raw<'a>,
-    #[serde(borrow)]
-    pub call_id: Raw<'a>,
-    #[serde(borrow)]
-    pub arguments: Raw<'a>,
-    #[serde(borrow)]
-    pub input: Raw<'a>,
-    #[serde(borrow)]
-    pub output: Raw<'a>,
-    #[serde(borrow)]
-    pub action: Raw<'a>,
-}
-
-impl<'a> Bare<'a> {
-    /// The response item that the line is.
-    pub fn into_item(self) -> Payload<'a> {
-        Payload {
-            kind: self.kind,
-            id: self.id,
-            role: self.role,
-            content: self.content,
-            summary: self.summary,
-            encrypted_content: self.encrypted_content,
-            name: self.name,
-            call_id: self.call_id,
-            arguments: self.arguments,
-            input: self.input,
-            output: self.output,
-            action: self.action,
-            ..Payload::default()
-        }
+view! {
+    /// One line of the envelope form (0.34 and later).
+    Line {
+        timestamp: "timestamp" Text,
+        kind: "type" Text,
+        ordinal: "ordinal" Number,
+        payload: "payload" Object,
     }
 }
 
-/// The payload of a line, of whatever type: the union of the fields that are looked at.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Payload<'a> {
-    #[serde(borrow, rename = "type")]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    #[serde(borrow)]
-    pub turn_id: Raw<'a>,
-
-    // Response items.
-    #[serde(borrow)]
-    pub role: Raw<'a>,
-    #[serde(borrow)]
-    pub content: Option<Vec<Part<'a>>>,
-    #[serde(borrow)]
-    pub phase: Raw<'a>,
-    /// Parts of a reasoning; a word in a `turn_context`.
-    #[serde(borrow)]
-    pub summary: Raw<'a>,
-    #[serde(borrow)]
-    pub encrypted_content: Raw<'a>,
-    #[serde(borrow)]
-    pub name: Raw<'a>,
-    #[serde(borrow)]
-    pub namespace: Raw<'a>,
-    #[serde(borrow)]
-    pub call_id: Raw<'a>,
-    #[serde(borrow)]
-    pub arguments: Raw<'a>,
-    #[serde(borrow)]
-    pub input: Raw<'a>,
-    #[serde(borrow)]
-    pub output: Raw<'a>,
-    #[serde(borrow)]
-    pub action: Raw<'a>,
-    #[serde(borrow)]
-    pub tools: Raw<'a>,
-    #[serde(borrow)]
-    pub author: Raw<'a>,
-    pub ghost_commit: Option<GhostCommit<'a>>,
-
-    // Events.
-    #[serde(borrow)]
-    pub message: Raw<'a>,
-    #[serde(borrow)]
-    pub text: Raw<'a>,
-    #[serde(borrow)]
-    pub images: Option<Vec<&'a RawValue>>,
-    pub info: Option<TokenInfo<'a>>,
-    pub item: Option<Item<'a>>,
-    #[serde(borrow)]
-    pub reason: Raw<'a>,
-    #[serde(borrow)]
-    pub last_agent_message: Raw<'a>,
-    pub error: Option<TurnError<'a>>,
-    #[serde(borrow)]
-    pub thread_name: Raw<'a>,
-    #[serde(borrow)]
-    pub num_turns: Raw<'a>,
-    pub thread_settings: Option<Settings<'a>>,
-
-    // Events that end a tool call.
-    #[serde(borrow)]
-    pub status: Raw<'a>,
-    #[serde(borrow)]
-    pub success: Raw<'a>,
-    #[serde(borrow)]
-    pub stdout: Raw<'a>,
-    #[serde(borrow)]
-    pub stderr: Raw<'a>,
-    #[serde(borrow)]
-    pub aggregated_output: Raw<'a>,
-    #[serde(borrow)]
-    pub exit_code: Raw<'a>,
-    pub duration: Option<Duration>,
-    #[serde(borrow)]
-    pub changes: Raw<'a>,
-    #[serde(borrow)]
-    pub command: Raw<'a>,
-    #[serde(borrow)]
-    pub result: Raw<'a>,
-    pub invocation: Option<Invocation<'a>>,
-
-    // The session and its turns.
-    #[serde(borrow)]
-    pub cwd: Raw<'a>,
-    #[serde(borrow)]
-    pub model: Raw<'a>,
-    #[serde(borrow)]
-    pub model_provider: Raw<'a>,
-    #[serde(borrow)]
-    pub instructions: Raw<'a>,
-    pub base_instructions: Option<BaseInstructions<'a>>,
-    pub git: Option<Git<'a>>,
-    /// Who started the session: a word, or an object for a sub-agent. The word also stands on commands.
-    #[serde(borrow)]
-    pub source: Raw<'a>,
-    #[serde(borrow)]
-    pub forked_from_id: Raw<'a>,
-    #[serde(borrow)]
-    pub parent_thread_id: Raw<'a>,
-    #[serde(borrow)]
-    pub agent_path: Raw<'a>,
-    #[serde(borrow)]
-    pub agent_nickname: Raw<'a>,
-    #[serde(borrow)]
-    pub subagent_history_start_ordinal: Raw<'a>,
-    pub history_base: Option<HistoryBase<'a>>,
-    #[serde(borrow)]
-    pub user_instructions: Raw<'a>,
-    #[serde(borrow)]
-    pub developer_instructions: Raw<'a>,
-    pub collaboration_mode: Option<CollaborationMode<'a>>,
-    #[serde(borrow)]
-    pub state: Raw<'a>,
-
-    // Usage records.
-    pub usage: Option<TokenUsage<'a>>,
-    pub thread_token_usage: Option<TokenUsage<'a>>,
+view! {
+    /// One line of the bare form (0.8 to 0.29): the header, a state line, or a response item.
+    Bare {
+        record_type: "record_type" Text,
+        kind: "type" Text,
+        id: "id" Text,
+        timestamp: "timestamp" Text,
+        instructions: "instructions" Any,
+        git: "git" Object,
+        payload: "payload" Any,
+    }
 }
 
-/// One part of a message, of a reasoning, or of an output that is a list.
-#[derive(Deserialize)]
-pub(super) struct Part<'a> {
-    #[serde(borrow, default, rename = "type")]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub text: Raw<'a>,
-    #[serde(borrow)]
-    pub image_url: Raw<'a>,
+view! {
+    /// What every payload may say of itself.
+    Payload {
+        kind: "type" Text,
+        id: "id" Text,
+        turn_id: "turn_id" Text,
+        item: "item" Object,
+    }
 }
 
-/// What `item_completed` (0.150 and later) says of one item.
-#[derive(Deserialize)]
-pub(super) struct Item<'a> {
-    #[serde(borrow, default, rename = "type")]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    #[serde(borrow)]
-    pub content: Option<Vec<Part<'a>>>,
-    #[serde(borrow)]
-    pub phase: Raw<'a>,
-    #[serde(borrow)]
-    pub summary_text: Option<Vec<&'a RawValue>>,
-    #[serde(borrow)]
-    pub raw_content: Option<Vec<&'a RawValue>>,
-    #[serde(borrow)]
-    pub command: Raw<'a>,
-    #[serde(borrow)]
-    pub source: Raw<'a>,
-    #[serde(borrow)]
-    pub status: Raw<'a>,
-    #[serde(borrow)]
-    pub aggregated_output: Raw<'a>,
-    #[serde(borrow)]
-    pub stdout: Raw<'a>,
-    #[serde(borrow)]
-    pub stderr: Raw<'a>,
-    #[serde(borrow)]
-    pub exit_code: Raw<'a>,
-    pub duration: Option<Duration>,
-    #[serde(borrow)]
-    pub changes: Raw<'a>,
-    #[serde(borrow)]
-    pub server: Raw<'a>,
-    #[serde(borrow)]
-    pub tool: Raw<'a>,
-    #[serde(borrow)]
-    pub arguments: Raw<'a>,
-    #[serde(borrow)]
-    pub result: Raw<'a>,
-    #[serde(borrow)]
-    pub path: Raw<'a>,
-    #[serde(borrow, rename = "kind")]
-    pub activity: Raw<'a>,
-    #[serde(borrow)]
-    pub agent_thread_id: Raw<'a>,
-    #[serde(borrow)]
-    pub receiver_thread_ids: Option<Vec<&'a RawValue>>,
+view! {
+    /// A message, and a message between agents.
+    Message {
+        id: "id" Text,
+        role: "role" Text,
+        author: "author" Text,
+        content: "content" List,
+        phase: "phase" Text,
+    }
 }
 
-/// A snapshot commit that the harness made of the working tree (0.63 to 0.73).
-#[derive(Deserialize)]
-pub(super) struct GhostCommit<'a> {
-    #[serde(borrow)]
-    pub id: Raw<'a>,
+view! {
+    /// One part of a message, of a reasoning, or of an output that is a list.
+    Part {
+        kind: "type" Text,
+        text: "text" Text,
+        image_url: "image_url" Text,
+    }
 }
 
-/// How long a call took.
-#[derive(Deserialize, Clone, Copy)]
-pub(super) struct Duration {
-    pub secs: u64,
-    pub nanos: u32,
+view! {
+    /// A reasoning.
+    Reasoning {
+        id: "id" Text,
+        summary: "summary" List,
+        content: "content" List,
+        encrypted_content: "encrypted_content" Text,
+    }
 }
 
-impl Duration {
+view! {
+    /// A call of any kind. Arguments are JSON in a string, or a value.
+    Asked {
+        id: "id" Text,
+        name: "name" Text,
+        namespace: "namespace" Text,
+        call_id: "call_id" Text,
+        arguments: "arguments" Any,
+        input: "input" Any,
+        action: "action" Any,
+    }
+}
+
+view! {
+    /// The output of a call: a text, or a list of parts. Of a search for tools, what was found.
+    Output {
+        call_id: "call_id" Text,
+        output: "output" Any,
+        status: "status" Text,
+        tools: "tools" List,
+    }
+}
+
+view! {
+    /// A snapshot commit that the harness made of the working tree (0.63 to 0.73).
+    GhostCommit {
+        id: "id" Text,
+    }
+}
+
+view! {
+    /// An event that says something, or states a fact about the thread.
+    Notice {
+        message: "message" Text,
+        text: "text" Text,
+        phase: "phase" Text,
+        images: "images" List,
+        reason: "reason" Text,
+        thread_name: "thread_name" Text,
+        num_turns: "num_turns" Number,
+        thread_settings: "thread_settings" Object,
+        info: "info" Object,
+    }
+}
+
+view! {
+    /// The end of a turn.
+    TurnEnd {
+        last_agent_message: "last_agent_message" Text,
+        error: "error" Object,
+    }
+}
+
+view! {
+    /// What a turn failed with (0.150 and later).
+    TurnError {
+        message: "message" Text,
+        info: "codex_error_info" Any,
+    }
+}
+
+view! {
+    /// An item of the conversation (0.150 and later).
+    Spoken {
+        id: "id" Text,
+        content: "content" List,
+        phase: "phase" Text,
+        summary_text: "summary_text" List,
+        raw_content: "raw_content" List,
+    }
+}
+
+view! {
+    /// What another agent did, or was asked to do.
+    AgentActivity {
+        id: "id" Text,
+        kind: "kind" Text,
+        tool: "tool" Text,
+        agent_thread_id: "agent_thread_id" Text,
+        receiver_thread_ids: "receiver_thread_ids" List,
+    }
+}
+
+view! {
+    /// A look at an image.
+    ImageView {
+        id: "id" Text,
+        path: "path" Text,
+    }
+}
+
+view! {
+    /// The end of a call, as an item or as an event.
+    CallEnd {
+        id: "id" Text,
+        call_id: "call_id" Text,
+        status: "status" Text,
+        success: "success" Flag,
+        source: "source" Text,
+        exit_code: "exit_code" Number,
+        duration: "duration" Object,
+        aggregated_output: "aggregated_output" Text,
+        stdout: "stdout" Text,
+        stderr: "stderr" Text,
+        command: "command" List,
+        changes: "changes" Object,
+        server: "server" Text,
+        tool: "tool" Text,
+        arguments: "arguments" Any,
+        invocation: "invocation" Object,
+        result: "result" Object,
+    }
+}
+
+view! {
+    /// How long a call took.
+    Duration {
+        secs: "secs" Number,
+        nanos: "nanos" Number,
+    }
+}
+
+impl Duration<'_> {
     /// Whole milliseconds.
-    pub fn millis(self) -> u64 {
-        self.secs.saturating_mul(1000).saturating_add(u64::from(self.nanos) / 1_000_000)
+    pub fn millis(&self) -> Option<u64> {
+        let (secs, nanos) = (self.secs?.unsigned()?, self.nanos?.unsigned()?);
+        secs.checked_mul(1000)?.checked_add(nanos / 1_000_000)
     }
 }
 
-/// What an MCP call asked for.
-#[derive(Deserialize)]
-pub(super) struct Invocation<'a> {
-    #[serde(borrow)]
-    pub server: Raw<'a>,
-    #[serde(borrow)]
-    pub tool: Raw<'a>,
-    #[serde(borrow)]
-    pub arguments: Raw<'a>,
-}
-
-/// What an MCP server answered. `mcp_tool_call_end` puts it into `Ok`, or an error text into `Err`.
-#[derive(Deserialize)]
-pub(super) struct McpResult<'a> {
-    #[serde(borrow, rename = "Ok")]
-    pub ok: Option<McpAnswer<'a>>,
-    #[serde(borrow, rename = "Err")]
-    pub err: Raw<'a>,
-    #[serde(borrow)]
-    pub content: Option<Vec<Part<'a>>>,
-    #[serde(rename = "isError")]
-    pub is_error: Option<bool>,
-}
-
-/// The answer proper.
-#[derive(Deserialize)]
-pub(super) struct McpAnswer<'a> {
-    #[serde(borrow)]
-    pub content: Option<Vec<Part<'a>>>,
-    #[serde(rename = "isError")]
-    pub is_error: Option<bool>,
-}
-
-/// One file of a patch.
-#[derive(Deserialize)]
-pub(super) struct Change<'a> {
-    #[serde(borrow, default, rename = "type")]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub content: Raw<'a>,
-    #[serde(borrow)]
-    pub unified_diff: Raw<'a>,
-    #[serde(borrow)]
-    pub move_path: Raw<'a>,
-}
-
-/// The changes of a patch by file, in the order in which they are written.
-pub(super) struct Changes<'a>(pub Vec<(Cow<'a, str>, Change<'a>)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Changes<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Files<'a>(PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Files<'a> {
-            type Value = Changes<'a>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("changes by file")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Changes<'a>, M::Error> {
-                let mut changes = Vec::new();
-                while let Some(change) = map.next_entry()? {
-                    changes.push(change);
-                }
-                Ok(Changes(changes))
-            }
-        }
-        deserializer.deserialize_map(Files(PhantomData))
+view! {
+    /// What an MCP call asked for.
+    Invocation {
+        server: "server" Text,
+        tool: "tool" Text,
+        arguments: "arguments" Any,
     }
 }
 
-/// What a turn failed with (0.150 and later).
-#[derive(Deserialize)]
-pub(super) struct TurnError<'a> {
-    #[serde(borrow)]
-    pub message: Raw<'a>,
-    #[serde(borrow)]
-    pub codex_error_info: Raw<'a>,
+view! {
+    /// What an MCP server answered. `mcp_tool_call_end` puts it into `Ok`, or an error text into `Err`.
+    McpResult {
+        ok: "Ok" Object,
+        err: "Err" Text,
+        content: "content" List,
+        is_error: "isError" Flag,
+    }
 }
 
-/// What a `token_count` event counts.
-#[derive(Deserialize)]
-pub(super) struct TokenInfo<'a> {
-    #[serde(borrow)]
-    pub last_token_usage: Option<TokenUsage<'a>>,
-    #[serde(borrow)]
-    pub total_token_usage: Option<TokenUsage<'a>>,
+view! {
+    /// One file of a patch.
+    Change {
+        kind: "type" Text,
+        content: "content" Text,
+        unified_diff: "unified_diff" Text,
+        move_path: "move_path" Text,
+    }
 }
 
-/// Tokens, of one request or of a thread.
-#[derive(Deserialize, Clone, Copy)]
-pub(super) struct TokenUsage<'a> {
-    #[serde(borrow)]
-    pub input_tokens: Raw<'a>,
-    #[serde(borrow)]
-    pub cached_input_tokens: Raw<'a>,
-    #[serde(borrow)]
-    pub cache_write_input_tokens: Raw<'a>,
-    #[serde(borrow)]
-    pub output_tokens: Raw<'a>,
-    #[serde(borrow)]
-    pub reasoning_output_tokens: Raw<'a>,
-    #[serde(borrow)]
-    pub total_tokens: Raw<'a>,
+view! {
+    /// What a `token_count` event counts.
+    TokenInfo {
+        last: "last_token_usage" Object,
+        total: "total_token_usage" Object,
+    }
 }
 
-/// The repository that the session was started in.
-#[derive(Deserialize)]
-pub(super) struct Git<'a> {
-    #[serde(borrow)]
-    pub commit_hash: Raw<'a>,
-    #[serde(borrow)]
-    pub branch: Raw<'a>,
-    #[serde(borrow)]
-    pub repository_url: Raw<'a>,
+view! {
+    /// What a `token_usage_record` counts.
+    UsageRecord {
+        usage: "usage" Object,
+        thread: "thread_token_usage" Object,
+    }
 }
 
-/// The system prompt (0.92 and later).
-#[derive(Deserialize)]
-pub(super) struct BaseInstructions<'a> {
-    #[serde(borrow)]
-    pub text: Raw<'a>,
+view! {
+    /// Tokens, of one request or of a thread.
+    TokenUsage {
+        input: "input_tokens" Number,
+        cached_input: "cached_input_tokens" Number,
+        cache_write_input: "cache_write_input_tokens" Number,
+        output: "output_tokens" Number,
+        reasoning_output: "reasoning_output_tokens" Number,
+        total: "total_tokens" Number,
+    }
 }
 
-/// Where a fork by reference (0.160 and later) takes its history from.
-#[derive(Deserialize)]
-pub(super) struct HistoryBase<'a> {
-    #[serde(borrow)]
-    pub thread_id: Raw<'a>,
+view! {
+    /// The header of a session.
+    SessionMeta {
+        id: "id" Text,
+        cwd: "cwd" Text,
+        model_provider: "model_provider" Text,
+        instructions: "instructions" Any,
+        base_instructions: "base_instructions" Object,
+        git: "git" Object,
+        /// Who started the session: a word, or an object for a sub-agent.
+        source: "source" Any,
+        forked_from_id: "forked_from_id" Text,
+        parent_thread_id: "parent_thread_id" Text,
+        agent_path: "agent_path" Text,
+        agent_nickname: "agent_nickname" Text,
+        own_from: "subagent_history_start_ordinal" Number,
+        history_base: "history_base" Object,
+        cli_version: "cli_version" Text,
+    }
 }
 
-/// The state behind the harness's messages (0.150 and later), as far as a person wrote it.
-#[derive(Deserialize)]
-pub(super) struct WorldState<'a> {
-    /// Instruction files.
-    #[serde(borrow)]
-    pub agents_md: Raw<'a>,
+view! {
+    /// The repository that the session was started in.
+    Git {
+        commit_hash: "commit_hash" Text,
+        branch: "branch" Text,
+        repository_url: "repository_url" Text,
+    }
 }
 
-/// The settings that a thread works with from here on.
-#[derive(Deserialize)]
-pub(super) struct Settings<'a> {
-    #[serde(borrow)]
-    pub cwd: Raw<'a>,
-    #[serde(borrow)]
-    pub model: Raw<'a>,
-    #[serde(borrow)]
-    pub model_provider_id: Raw<'a>,
-    pub collaboration_mode: Option<CollaborationMode<'a>>,
+view! {
+    /// The system prompt (0.92 and later).
+    BaseInstructions {
+        text: "text" Text,
+    }
 }
 
-/// The mode of a turn.
-#[derive(Deserialize)]
-pub(super) struct CollaborationMode<'a> {
-    #[serde(borrow)]
-    pub settings: Option<ModeSettings<'a>>,
+view! {
+    /// Where a fork by reference (0.160 and later) takes its history from.
+    HistoryBase {
+        thread_id: "thread_id" Text,
+    }
 }
 
-/// What a mode brings along.
-#[derive(Deserialize)]
-pub(super) struct ModeSettings<'a> {
-    #[serde(borrow)]
-    pub developer_instructions: Raw<'a>,
+view! {
+    /// Who spawned the session, and as what.
+    ThreadSpawn {
+        parent_thread_id: "parent_thread_id" Text,
+        agent_path: "agent_path" Text,
+        agent_nickname: "agent_nickname" Text,
+    }
 }
 
-/// `source` of a session that an agent started.
-#[derive(Deserialize)]
-pub(super) struct Source<'a> {
-    #[serde(borrow)]
-    pub subagent: Raw<'a>,
+/// Who spawned a session, if `source` says that an agent did.
+pub(super) fn spawned(source: Field<'_>) -> Option<ThreadSpawn<'_>> {
+    source?.member("subagent")?.member("thread_spawn").map(ThreadSpawn::of)
 }
 
-/// `source.subagent` of a session that `spawn_agent` started.
-#[derive(Deserialize)]
-pub(super) struct SubAgent<'a> {
-    #[serde(borrow)]
-    pub thread_spawn: Option<ThreadSpawn<'a>>,
+view! {
+    /// What a turn or a thread works with from here on.
+    Settings {
+        cwd: "cwd" Text,
+        model: "model" Text,
+        model_provider_id: "model_provider_id" Text,
+        user_instructions: "user_instructions" Text,
+        developer_instructions: "developer_instructions" Text,
+        collaboration_mode: "collaboration_mode" Object,
+    }
 }
 
-/// Who spawned the session, and as what.
-#[derive(Deserialize)]
-pub(super) struct ThreadSpawn<'a> {
-    #[serde(borrow)]
-    pub parent_thread_id: Raw<'a>,
-    #[serde(borrow)]
-    pub agent_path: Raw<'a>,
-    #[serde(borrow)]
-    pub agent_nickname: Raw<'a>,
+impl<'a> Settings<'a> {
+    /// What the mode of the turn brings along.
+    pub fn mode_instructions(&self) -> Field<'a> {
+        self.collaboration_mode?.member("settings")?.member("developer_instructions")
+    }
+}
+
+/// The elements of a list that may be absent.
+pub(super) fn elements<'a>(list: Field<'a>) -> impl Iterator<Item = Value<'a>> {
+    list.into_iter().flat_map(Value::elements)
 }

@@ -8,10 +8,10 @@ use engram_core::adapter::Context;
 use engram_core::head::Head;
 use memchr::memmem;
 
-use crate::kit::json;
+use crate::kit::value::{Index, parse, text, word};
 
 use super::detect;
-use super::schema::Line;
+use super::schema::{AgentActivity, Output, Payload, elements};
 
 /// The most of a parent's rollout that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
@@ -56,22 +56,22 @@ fn spawning_call(rollout: &Path, child: &str) -> Option<String> {
 
 /// The call by which this record says that the child was started.
 fn starts(line: &str, child: &str) -> Option<String> {
-    let line: Line<'_> = json::parse(line).ok()?;
-    let payload = line.payload?;
-    let is_child = |raw: json::Raw<'_>| json::text(raw).is_some_and(|id| id.is(child));
-    let call = match (payload.kind.as_ref(), &payload.item) {
-        ("function_call_output", _) => {
-            let output = json::text(payload.output)?.decode().ok()?;
-            output.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(payload.call_id)?
+    let mut index = Index::default();
+    let payload = parse(line, &mut index).ok()?.member("payload")?;
+    let own = Payload::of(payload);
+    let call = match own.item.map(AgentActivity::of) {
+        None if word(own.kind) == "function_call_output" => {
+            let output = Output::of(payload);
+            let said = text(output.output)?.decode().ok()?;
+            said.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id)?
         }
-        (_, Some(item)) if item.kind == "SubAgentActivity" => is_child(item.agent_thread_id).then_some(item.id)?,
-        (_, Some(item)) if item.kind == "CollabAgentToolCall" && json::text(item.tool).is_some_and(|tool| tool.is("spawn_agent")) => {
-            let receivers = item.receiver_thread_ids.as_deref().unwrap_or_default();
-            receivers.iter().any(|id| is_child(Some(id))).then_some(item.id)?
+        Some(activity) if word(activity.agent_thread_id) == child => activity.id,
+        Some(activity) if word(activity.tool) == "spawn_agent" => {
+            elements(activity.receiver_thread_ids).any(|id| word(Some(id)) == child).then_some(activity.id)?
         }
         _ => None,
     };
-    json::text(call).map(|call| call.decode_lossy().into_owned())
+    text(call).map(|call| call.decode_lossy().into_owned())
 }
 
 #[cfg(test)]

@@ -3,14 +3,15 @@
 use engram_core::event::Attachment;
 use engram_core::hash::Hash;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
+
+use super::value::Value;
 
 /// The attachment that a `data:` URL (a JSON string) holds; of any other URL, its name.
-pub fn data_url(raw: &RawValue) -> Option<Attachment<'_>> {
-    let url = Text::of(raw)?;
-    let data = raw.get().strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
+pub fn data_url(url: Value<'_>) -> Option<Attachment<'_>> {
+    let name = url.text()?;
+    let data = url.raw().strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
     let Some((media_type, data)) = data else {
-        return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(url) });
+        return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(name) });
     };
     let (hash, bytes) = base64_hash(data);
     Some(Attachment { media_type: Some(Text::Plain(media_type)), hash: Some(hash), bytes: Some(bytes), name: None })

@@ -16,7 +16,8 @@ const WHOLE_BYTES: usize = 48 << 10;
 
 /// What `snapshots/` has to hold for these tapes.
 fn expected(tapes: &[(&Artifact, &Tape)]) -> BTreeMap<PathBuf, String> {
-    let (mut whole, mut digests): (BTreeMap<PathBuf, String>, BTreeMap<&str, BTreeMap<String, String>>) = Default::default();
+    let mut whole: BTreeMap<PathBuf, String> = BTreeMap::new();
+    let mut digests: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
     for (artifact, tape) in tapes {
         let harness = artifact.case.harness.as_str();
         if tape.text.len() <= WHOLE_BYTES {

@@ -236,15 +236,9 @@ pub struct Corpus {
 
 impl Corpus {
     fn read(cases: Vec<Case>) -> Corpus {
-        let read: Vec<(Case, (Vec<Artifact>, Vec<String>))> = cases
-            .into_par_iter()
-            .map(|case| {
-                let found = artifacts(&case);
-                (case, found)
-            })
-            .collect();
+        let found: Vec<(Vec<Artifact>, Vec<String>)> = cases.par_iter().map(artifacts).collect();
         let mut corpus = Corpus { cases: Vec::new(), findings: Vec::new() };
-        for (case, (artifacts, findings)) in read {
+        for (case, (artifacts, findings)) in cases.into_iter().zip(found) {
             corpus.cases.push((case, artifacts));
             corpus.findings.extend(findings);
         }
