@@ -53,6 +53,9 @@ pub trait Store: Send + Sync {
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError>;
 }
 
+/// A store, if the path leads to one.
+pub type Opened<S> = Result<Option<S>, AdapterError>;
+
 /// How the stores of one harness are opened.
 pub struct Opener {
     /// The adapter that converts what they are opened into.
@@ -60,7 +63,7 @@ pub struct Opener {
     /// True when a folder is the root of such a store. Looks at its content only as far as that takes.
     pub is_root: fn(&Path) -> bool,
     /// Opens a database file or the root folder of a store; none when it is another's.
-    pub open: fn(&Path, Limits) -> Result<Option<Box<dyn Store>>, AdapterError>,
+    pub open: fn(&Path, Limits) -> Opened<Box<dyn Store>>,
 }
 
 /// Every opener.
@@ -70,7 +73,7 @@ pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::store::OPENER]
 ///
 /// # Errors
 /// As the opener gives them. A database that no opener knows is none of ours, and no error.
-pub fn open(path: &Path, limits: Limits) -> Result<Option<(&'static Opener, Box<dyn Store>)>, AdapterError> {
+pub fn open(path: &Path, limits: Limits) -> Opened<(&'static Opener, Box<dyn Store>)> {
     for opener in OPENERS {
         if path.is_dir() && !(opener.is_root)(path) {
             continue;

@@ -181,7 +181,7 @@ fn migrations(store: &sqlite::Store, tables: &[String]) -> Result<Vec<String>, A
 }
 
 fn columns<'r>(row: &'r Row<'_>) -> BTreeMap<String, ValueRef<'r>> {
-    let names: Vec<String> = row.as_ref().column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = row.as_ref().column_names().map(str::to_owned).collect();
     names.into_iter().enumerate().filter_map(|(n, name)| Some((name, row.get_ref(n).ok()?))).collect()
 }
 

@@ -113,7 +113,7 @@ impl<'e> Edits<'e> {
             return self.emit(snippet(EditOp::Update, file, old, new), out);
         };
         let proof = old.as_deref().zip(new.as_deref()).map_or(Proof::None, |(old, new)| Proof::Replaced { old, new, all });
-        self.from_diff(EditOp::Update, file, &diff, proof, out)
+        self.by_diff(EditOp::Update, file, &diff, proof, out)
     }
 
     /// The edit between a whole file before and after.
@@ -142,7 +142,7 @@ impl<'e> Edits<'e> {
     }
 
     /// The edits of a diff whose lines lie where it says, but whose indentation was altered unless proven otherwise.
-    fn from_diff(self, op: EditOp, file: Text<'e>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn by_diff(self, op: EditOp, file: Text<'e>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let is_exact = diff.is_exact(proof);
         for run in &diff.runs {
             let mut event = CodeEdit::new(op, file);
@@ -180,7 +180,7 @@ impl<'e> Edits<'e> {
             let request = requested.iter().find(|request| request.path == relative || moves_to(&request.change, &relative));
             let proof = request.map_or(Proof::None, |request| Proof::Requested(&request.change));
             match diff {
-                Some(diff) if !diff.runs.is_empty() => self.from_diff(op, named, &diff, proof, out)?,
+                Some(diff) if !diff.runs.is_empty() => self.by_diff(op, named, &diff, proof, out)?,
                 // A move that changes nothing, or an empty file: the diff has no lines.
                 Some(_) if op == EditOp::Update => {}
                 _ => self.emit(CodeEdit::new(op, named), out)?,
