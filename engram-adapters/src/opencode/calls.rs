@@ -15,7 +15,7 @@ use super::parts::notice;
 use super::schema::{File, Metadata, Part, Time};
 use super::tools::TOOLS;
 use crate::kit::json::{self, Raw, boolean, filled_text, integer, text};
-use crate::kit::media::data_url;
+use crate::kit::media::data_url_token;
 
 /// A call and its result, in the words of one form. 0.1.174 had others.
 pub(super) struct Call<'a> {
@@ -201,7 +201,7 @@ fn duration(time: Time) -> Option<u64> {
 
 /// A file by its name, or by its URL where that leads elsewhere than to the content itself.
 pub(super) fn attachment<'a>(file: &File<'a>) -> Attachment<'a> {
-    let held = file.url.and_then(data_url);
+    let held = file.url.and_then(|url| data_url_token(url.get()));
     let content = held.as_ref().and_then(|held| held.hash).is_some();
     let name = held.as_ref().and_then(|held| held.name).filter(|_| !content);
     let none = Attachment { media_type: None, hash: None, bytes: None, name: None };
