@@ -1,0 +1,1 @@
+//! The kit itself under test.
