@@ -39,14 +39,14 @@ pub const ROWS: &[GapRow] = &[
     row("edit.not_utf8", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_damaged(real))),
     row("edit.big_file", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_untold(real))),
     row("edit.write_no_before", Kind::CodeEdit, |scene| {
-        edits_by(scene, &["write"], |edit, real| lacks_before(edit) && real.before.is_some() && edit.text("op") == Some("overwrite"))
+        edits_by(scene, &["write"], |edit, real| lacks_before(edit) && !is_snippet(edit) && real.before.is_some())
     }),
     row("edit.notebook_no_text", Kind::CodeEdit, |scene| {
         edits_by(scene, EDITORS, |edit, real| real.file.ends_with(".ipynb") && lacks_before(edit) && real.before.is_some())
     }),
     without_lines(
         "edit.copied_snippet",
-        |scene| edits_by(scene, EDITORS, |edit, _| is_snippet(edit) && edit.is_replay()),
+        |scene| scene.events(Kind::CodeEdit).any(|(side, edit)| is_snippet(edit) && edit.is_replay() && !is_patch(side, edit)),
         Event::is_replay,
     ),
     without_lines(

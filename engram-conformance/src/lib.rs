@@ -15,8 +15,11 @@
 //! # }
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use engram_core::adapter::HarnessAdapter;
 
+mod catalogue;
 mod check;
 mod checks;
 mod convert;
@@ -32,16 +35,23 @@ mod report;
 mod run;
 mod scenario;
 mod scene;
+pub mod tables;
 pub mod tape;
 mod truth;
 
-pub use check::{CHECKS, Check, Needs, Part, Tier};
+pub use catalogue::CHECKS;
+pub use check::{Check, Needs, Part, Tier};
 pub use options::{Files, Offered, Open, Options, Session};
 pub use outcome::{Example, Found, Outcome, Verdict};
 pub use recordings::{Recording, Recordings, RecordingsError};
 pub use report::{Column, Report};
 pub use scenario::{SCENARIOS, SEED_MATRIX, Scenario};
 pub use scene::{Scene, Side};
+
+/// What each recording of the adapter's harness shows, by its name: what `scenarios.tsv` has to say of it.
+pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
+    run::scenarios(adapter, recordings, options)
+}
 
 /// Runs the checks that `options` ask for over the recordings of the adapter's harness.
 pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> Report {

@@ -1,9 +1,10 @@
 //! The registered adapters as subjects of the kit, with everything that they offer.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engram_adapters::{Entry, REGISTRY, detect};
-use engram_core::adapter::{Evidence, HarnessAdapter, Identity, Opening, Session as Conversion, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Opening, Session as Conversion, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::drive::Input;
 use engram_core::head::Head;
@@ -32,24 +33,33 @@ pub fn run(recordings: &Recordings, options: &Options<'_>, is_asked: impl Fn(&st
 
 /// Runs the kit on one registered adapter.
 pub fn of(entry: &'static Entry, recordings: &Recordings, options: &Options<'_>) -> Report {
-    let adapter = ByReference(entry.adapter);
-    with(&adapter, entry, recordings, options)
+    offered(entry, |offered| crate::run(&ByReference(entry.adapter), recordings, &Options { offered, ..*options }))
 }
 
-/// Runs the kit on an adapter that stands in for a registered one.
-pub fn with(adapter: &dyn HarnessAdapter, entry: &'static Entry, recordings: &Recordings, options: &Options<'_>) -> Report {
+/// What each recording of the registered harnesses shows, a line each, as `scenarios.tsv` holds it.
+pub fn scenario_list(recordings: &Recordings) -> String {
+    let mut shown: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for entry in REGISTRY {
+        shown.extend(offered(entry, |offered| {
+            crate::scenarios(&ByReference(entry.adapter), recordings, &Options { offered, ..Options::default() })
+        }));
+    }
+    let line = |(name, shows): (&String, &BTreeSet<&str>)| format!("{name}\t{}\n", Vec::from_iter(shows.iter().copied()).join(" "));
+    shown.iter().map(line).collect()
+}
+
+/// Everything that a registered adapter offers.
+pub fn offered<T>(entry: &'static Entry, with: impl FnOnce(Offered<'_>) -> T) -> T {
     let tools = |name: &str| entry.tools.resolve(name);
     let unit_tested: Vec<&str> = UNIT_TESTED.iter().map(|(rule, _, _)| *rule).collect();
-    let open = Registered(entry);
-    let offered = Offered {
+    with(Offered {
         stream: Some(entry.adapter),
         tools: Some(&tools),
-        open: &open,
+        open: &Registered(entry),
         gaps: &[],
         unheard_of: Some(with_unknown_field),
         proven_elsewhere: &unit_tested,
-    };
-    crate::run(adapter, recordings, &Options { offered, ..*options })
+    })
 }
 
 /// The header of a log that records no version, with a field that no known version writes.

@@ -6,7 +6,8 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::check::{CHECKS, Check, Tier};
+use crate::catalogue::CHECKS;
+use crate::check::{Check, Tier};
 use crate::outcome::{Outcome, Verdict};
 
 /// What the checks came to for one adapter.

@@ -1,12 +1,13 @@
 //! The run: every check over every recording, each recording opened once and let go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::adapter::HarnessAdapter;
 use engram_core::coverage::Grade;
 use rayon::prelude::*;
 
-use crate::check::{CHECKS, Check, Needs, Over, Part};
+use crate::catalogue::CHECKS;
+use crate::check::{Check, Needs, Over, Part};
 use crate::convert::Subject;
 use crate::evidence::Evidence;
 use crate::options::Options;
@@ -56,6 +57,13 @@ pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Opti
         scenarios: seen.scenarios,
         outcomes,
     })
+}
+
+/// See [`crate::scenarios`].
+pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
+    let subject = Subject::new(adapter, options.offered);
+    let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
+    of_harness.par_iter().map(|recording| (recording.name(), Scene::set(&subject, recording).shows)).collect()
 }
 
 fn is_asked(check: &Check, options: &Options<'_>) -> bool {

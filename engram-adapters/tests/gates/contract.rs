@@ -10,6 +10,7 @@ use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
 
 use crate::bless;
+use crate::conformance::certified;
 use crate::report;
 use crate::tree::root;
 
@@ -57,6 +58,10 @@ fn generated(name: &str) -> Option<String> {
     let entry = |id: &str| REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id);
     match name.split_once(' ') {
         None if name == "support" => Some(tables::support(REGISTRY).markdown()),
+        None if name == "checks" => Some(engram_conformance::tables::checks()),
+        None if name == "scenarios" => Some(engram_conformance::tables::scenarios(certified())),
+        None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
+        None if name == "conformance" => Some(engram_conformance::tables::matrix(certified())),
         None if name == "adapters" => Some(tables::adapters(REGISTRY).markdown()),
         Some(("support", id)) => Some(tables::support(std::slice::from_ref(entry(id)?)).markdown()),
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
@@ -105,6 +110,8 @@ fn the_contract_is_as_it_was() {
 #[test]
 fn documents_equal_the_registry() {
     let mut findings = document(&root().join("README.md"), &["support".to_owned()]);
+    let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
+    findings.extend(document(&root().join("docs/conformance.md"), &parts));
     let ids: Vec<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().adapter_id).collect();
     findings.extend(document(&root().join("docs/gaps.md"), &ids.iter().map(|id| format!("gaps {id}")).collect::<Vec<_>>()));
     for id in ids {

@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use engram_adapters::{Entry, REGISTRY, detect};
+pub use engram_conformance::registry::is_no_session;
 use engram_core::drive::Input;
 use engram_core::limits::Limits;
 use rayon::prelude::*;
-
-/// Files beside sessions that no adapter reads as one, by the end of their path: prompt histories, indexes, side files, stores.
-const NO_SESSIONS: &[&str] =
-    &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt", "/projects.json", "/.project_root"];
 
 /// One scenario of one harness version: session files, what really happened, and how it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +29,6 @@ impl Case {
     /// `<harness>/<version>/<scenario>`.
     pub fn name(&self) -> String {
         format!("{}/{}/{}", self.harness, self.version, self.scenario)
-    }
-
-    /// True for a case of the fixture tree.
-    pub fn is_fixture(&self) -> bool {
-        self.folder.starts_with(root().join("fixtures"))
-    }
-
-    /// `truth.json`.
-    pub fn truth(&self) -> serde_json::Value {
-        read_json(&self.folder.join("truth.json"))
     }
 }
 
@@ -155,12 +142,6 @@ pub fn read_session(path: &Path) -> Vec<u8> {
         .and_then(|mut decoder| decoder.read_to_end(&mut text))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text
-}
-
-/// True for a file that by its place is no session, or that the harness left empty.
-pub fn is_no_session(path: &Path) -> bool {
-    let spelled = path.to_string_lossy();
-    NO_SESSIONS.iter().any(|end| spelled.ends_with(end)) || fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
 }
 
 /// The session files of a case, and what is wrong with the others.

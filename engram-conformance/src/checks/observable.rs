@@ -84,7 +84,11 @@ pub fn parent(scene: &Scene<'_>, found: &mut Found) {
             match event.kind() {
                 Some(Kind::ToolCall) => drop(called.insert(id)),
                 Some(Kind::ToolResult | Kind::CodeRead | Kind::CodeEdit) if calls.contains(id) && !called.contains(id) => {
-                    found.fail(scene.at(side, event), format!("comes before its call {id}"));
+                    // A harness that starts a call before it logs it may log the result first.
+                    match (event.line(), side.call_of(event).and_then(Event::line)) {
+                        (Some(result), Some(call)) if result < call => found.note("results that the source has before their call"),
+                        _ => found.fail(scene.at(side, event), format!("comes before its call {id}")),
+                    }
                 }
                 _ => {}
             }
@@ -111,12 +115,13 @@ pub fn recorded_time(scene: &Scene<'_>, found: &mut Found) {
     }
 }
 
-/// Lines of the source come in their order. What only the end of a session decides comes last, with the place of its record.
+/// Lines of the source come in their order. What only the end of a message decides, its usage, comes when the message has ended;
+/// what only the end of a session decides comes last. Both have the place of their record.
 pub fn order(scene: &Scene<'_>, found: &mut Found) {
     for side in &scene.sides {
         let mut last = 0;
         let mut late: Option<&Event> = None;
-        for event in side.events.iter().filter(|event| !event.is_meta("tape.stop")) {
+        for event in side.events.iter().filter(|event| !event.is_meta("tape.stop") && !event.is_meta("usage")) {
             let Some(line) = event.line() else { continue };
             found.count("events");
             if line >= last {
@@ -173,7 +178,7 @@ pub fn parallel(scene: &Scene<'_>, found: &mut Found) {
             match (event.kind(), event.text("call_id")) {
                 (Some(Kind::ToolCall), Some(id)) => *open.entry(id).or_default() += 1,
                 (Some(Kind::ToolResult), Some(id)) if open.contains_key(id) => found.count("results"),
-                (Some(Kind::ToolResult), id) if open.len() > 1 => {
+                (Some(Kind::ToolResult), id) if open.len() > 1 && side.call_of(event).is_none() => {
                     found.fail(
                         scene.at(side, event),
                         format!("a result of {}, while {} calls are open", id.unwrap_or("no call"), open.len()),

@@ -34,7 +34,8 @@ pub fn applied(scene: &Scene<'_>, found: &mut Found) {
 pub fn moves(scene: &Scene<'_>, found: &mut Found) {
     for (side, edit) in scene.events(Kind::CodeEdit).filter(|(_, edit)| edit.text("op") == Some("move")) {
         let is_link = |link: &&Event| {
-            link.is(Kind::SpanLink) && link.text("from_file") == edit.text("file") && link.text("call_id") == edit.text("call_id")
+            let is_same_call = link.number("parent") == edit.number("parent");
+            link.is(Kind::SpanLink) && link.text("from_file") == edit.text("file") && is_same_call
         };
         match side.events.iter().find(is_link) {
             Some(link) if link.has("to_file") => found.count("moves"),
@@ -93,13 +94,13 @@ fn has_result(side: &Side, call: &Event) -> bool {
     side.events.iter().any(|result| result.is(Kind::ToolResult) && result.text("call_id") == call.text("call_id"))
 }
 
-/// Implicit context has a hash or, where a person wrote it, its text.
+/// Implicit context has a hash or, where a person wrote it, its text; a file or folder that is only named has its name.
 pub fn context(scene: &Scene<'_>, found: &mut Found) {
     for (side, event) in scene.events(Kind::Meta).filter(|(_, event)| event.is_meta("context")) {
-        if event.has("hash") || event.has("text") {
+        if event.has("hash") || event.has("text") || event.has("file") {
             found.count("pieces of context");
         } else {
-            found.fail(scene.at(side, event), format!("context `{}` without hash or text", event.text("name").unwrap_or_default()));
+            found.fail(scene.at(side, event), format!("context `{}` without hash, text or file", event.text("name").unwrap_or_default()));
         }
     }
 }

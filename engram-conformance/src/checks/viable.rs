@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::convert::Trouble;
 use crate::outcome::Found;
 use crate::scene::{Scene, Side};
-use crate::tape::events;
+use crate::tape::{Event, events};
 
 /// The most pieces of lost text of one session that are reported.
 const MOST_PIECES: usize = 4;
@@ -26,8 +26,11 @@ pub fn converts(scene: &Scene<'_>, found: &mut Found) {
     for reason in scene.unopened.iter().chain(&scene.bad_truth) {
         found.fail(scene.recording.name(), reason);
     }
-    if scene.sides.is_empty() && scene.troubles.is_empty() && scene.unopened.is_none() {
-        found.fail(scene.recording.name(), "no session in it");
+    let is_empty = scene.sides.is_empty() && scene.troubles.is_empty() && scene.unopened.is_none();
+    match (is_empty, scene.recording.declared.is_some()) {
+        (true, true) => found.fail(scene.recording.name(), "no session in it"),
+        (true, false) => found.note("recordings in which the harness left no session"),
+        _ => {}
     }
 }
 
@@ -86,17 +89,21 @@ pub fn answer(scene: &Scene<'_>, found: &mut Found) {
     if ["killed", "interrupt", "api_error"].iter().any(|name| scene.shows.contains(name)) {
         return found.note("recordings of turns that did not end");
     }
-    for side in &scene.sides {
-        let is_prompt = |event: &crate::tape::Event| {
-            event.is(Kind::MsgIn) && event.text("role") == Some("user") && !event.has("synthetic") && !event.is_replay()
-        };
-        let claims = side.events.first().and_then(|start| start.0.pointer("/coverage/msg.out")).and_then(Value::as_str);
-        let Some(at) = side.events.iter().position(is_prompt).filter(|_| claims != Some("none")) else { continue };
-        if side.events[at..].iter().any(|event| event.is(Kind::MsgOut) && event.has("text")) {
-            found.count("sessions with an answer");
-        } else {
-            found.fail(scene.at(side, &side.events[at]), "no answer after this prompt");
-        }
+    if !scene.truth.calls.is_empty() && !scene.truth.calls.iter().any(|call| scene.is_logged(&call.id)) {
+        return found.note("recordings of turns that are not logged");
+    }
+    let is_prompt =
+        |event: &Event| event.is(Kind::MsgIn) && event.text("role") == Some("user") && !event.has("synthetic") && !event.is_replay();
+    let claims_answers =
+        |side: &&Side| side.events.first().and_then(|start| start.0.pointer("/coverage/msg.out")).and_then(Value::as_str) != Some("none");
+    let is_answer = |event: &Event| event.is(Kind::MsgOut) && event.has("text");
+    let prompted: Vec<&Side> = scene.sides.iter().filter(claims_answers).filter(|side| side.events.iter().any(is_prompt)).collect();
+    let is_answered = |side: &Side| side.events.iter().skip_while(|event| !is_prompt(event)).any(is_answer);
+    // A turn that failed may leave a session without an answer, and without a word about it.
+    let answered = prompted.iter().filter(|side| is_answered(side)).count();
+    found.count_many("sessions with an answer", answered as u64);
+    if let Some(side) = prompted.first().filter(|_| answered == 0) {
+        found.fail(scene.place(side), "a prompt, and no answer in any session of the recording");
     }
 }
 
