@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engram_core::event::Kind;
 use serde_json::Value;
 
 use crate::scene::{Scene, Side};
@@ -30,8 +31,6 @@ pub struct Evidence {
     pub ledger_rules: BTreeMap<String, String>,
     /// Tapes whose claim is not that of their revision, each with its place.
     pub disagreeing: Vec<String>,
-    /// Kinds that come although the tape claims none of them, each with its place.
-    pub unclaimed: BTreeMap<&'static str, String>,
 }
 
 impl Evidence {
@@ -50,15 +49,7 @@ impl Evidence {
         let schema = start.0.pointer("/harness/schema").and_then(Value::as_str).unwrap_or_default().to_owned();
         let name = scene.recording.name();
         let shown = self.revisions.entry(schema.clone()).or_default();
-        for event in &side.events {
-            let Some(kind) = event.kind() else { continue };
-            shown.kinds.insert(kind.as_str());
-            let is_free = event.is_meta("tape.start") || event.is_meta("tape.stop") || event.is_meta("unrecognized");
-            let grade = start.0.get("coverage").and_then(|coverage| coverage.get(kind.as_str()));
-            if !is_free && grade.and_then(Value::as_str) == Some("none") {
-                self.unclaimed.entry(kind.as_str()).or_insert_with(|| scene.at(side, event));
-            }
-        }
+        shown.kinds.extend(side.events.iter().filter_map(|event| event.kind()).map(Kind::as_str));
         shown.gaps.extend(scene.gaps.iter().map(|gap| (*gap, name.clone())));
         shown.versions.insert(scene.recording.version.clone());
         let claimed = scene.subject.descriptor.matrix.schema(&schema).and_then(|revision| serde_json::to_value(revision.coverage).ok());
@@ -93,6 +84,5 @@ impl Evidence {
         self.rules.extend(other.rules);
         self.ledger_rules.extend(other.ledger_rules);
         self.disagreeing.extend(other.disagreeing);
-        self.unclaimed.extend(other.unclaimed);
     }
 }

@@ -35,7 +35,10 @@ fn a_tree_without_failures_gives_a_matrix_and_0() {
     assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{shown}");
     assert!(shown.contains("text.all") && shown.contains("skip: no recording of `subagent`"), "{shown}");
     let xml = fs::read_to_string(tree.path().join("report.xml")).unwrap();
-    assert!(xml.contains("<testsuite name=\"claude-code\"") && xml.contains("failures=\"0\"") && xml.contains("<skipped message="), "{xml}");
+    assert!(
+        xml.contains("<testsuite name=\"claude-code\"") && xml.contains("failures=\"0\"") && xml.contains("<skipped message="),
+        "{xml}"
+    );
 }
 
 #[test]

@@ -21,23 +21,6 @@ fn claimed<'e>(subject: &Subject<'_>, evidence: &'e Evidence) -> Vec<(Revision, 
     subject.descriptor.matrix.revisions.iter().filter_map(with_evidence).collect()
 }
 
-/// A kind that is claimed as none never comes.
-pub fn none(subject: &Subject<'_>, evidence: &Evidence, found: &mut Found) {
-    found.count_many("revisions", evidence.revisions.len() as u64);
-    for (kind, place) in &evidence.unclaimed {
-        found.fail(place, format!("the tape claims no {kind}, and gives some"));
-    }
-    for (revision, shown) in claimed(subject, evidence) {
-        for kind in
-            Kind::ALL.into_iter().filter(|kind| revision.coverage.grade(*kind) == Grade::None && shown.kinds.contains(kind.as_str()))
-        {
-            if !evidence.unclaimed.contains_key(kind.as_str()) {
-                found.fail(revision.schema, format!("claims no {}, and gives some", kind.as_str()));
-            }
-        }
-    }
-}
-
 /// What is claimed is shown, and what is called tested has its recording.
 pub fn shown(subject: &Subject<'_>, evidence: &Evidence, found: &mut Found) {
     for revision in subject.descriptor.matrix.revisions {

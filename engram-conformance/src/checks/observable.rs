@@ -40,7 +40,8 @@ pub const RULES: &[(&str, &[Rule])] = &[
     ("tape.parent", &[Rule::Parent, Rule::MissingParent]),
     ("tape.ledger", &[Rule::Ledger]),
     ("tape.time", &[Rule::Time, Rule::TimeBasis]),
-    ("tape.policy", &[Rule::Coverage, Rule::Policy]),
+    ("tape.policy", &[Rule::Policy]),
+    ("claim.none", &[Rule::Coverage]),
 ];
 
 fn rules(scene: &Scene<'_>, found: &mut Found, id: &str) {
@@ -71,6 +72,7 @@ of_rules! {
     ledger = "tape.ledger",
     time = "tape.time",
     policy = "tape.policy",
+    unclaimed = "claim.none",
 }
 
 /// Parents, and that calls come before what they cause.

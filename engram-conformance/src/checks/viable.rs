@@ -86,8 +86,8 @@ pub fn text(scene: &Scene<'_>, found: &mut Found) {
 
 /// A prompt is followed by an answer, unless the recording is of what prevents one.
 pub fn answer(scene: &Scene<'_>, found: &mut Found) {
-    if ["killed", "interrupt", "api_error"].iter().any(|name| scene.shows.contains(name)) {
-        return found.note("recordings of turns that did not end");
+    if ["killed", "interrupt", "api_error", "denied_tool"].iter().any(|name| scene.shows.contains(name)) {
+        return found.note("recordings of turns that may end without one");
     }
     if !scene.truth.calls.is_empty() && !scene.truth.calls.iter().any(|call| scene.is_logged(&call.id)) {
         return found.note("recordings of turns that are not logged");
