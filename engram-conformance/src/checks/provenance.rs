@@ -16,7 +16,7 @@ const SECRETS: &[(&str, usize)] = &[
     ("xoxb-", 20),
     ("AKIA", 16),
     ("AIza", 30),
-    ("-----BEGIN ", 20),
+    ("-----BEGIN ", 2),
 ];
 
 /// A call that failed leaves no edit; a request that stands in for one says that it is not confirmed.
@@ -119,7 +119,7 @@ pub fn secrets(scene: &Scene<'_>, found: &mut Found) {
 }
 
 fn secret_in(text: &str) -> Option<&'static str> {
-    let is_secret = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b' ');
+    let is_secret = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let holds = |beginning: &str, least: usize| {
         text.match_indices(beginning)
             .any(|(at, _)| text.as_bytes()[at + beginning.len()..].iter().take_while(|byte| is_secret(byte)).count() >= least)
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn secrets_are_told_from_words_that_look_like_one() {
-        assert_eq!(secret_in("key sk-ant-REDACTED"), Some("sk-ant-"));
+        assert_eq!(secret_in(&format!("key sk-ant-{}", "0".repeat(24))), Some("sk-ant-"));
         assert_eq!(secret_in("a task-list and sk-ant-short"), None);
     }
 }

@@ -67,6 +67,11 @@ pub fn text(scene: &Scene<'_>, found: &mut Found) {
     for side in &scene.sides {
         let report = match side.audit(&scene.subject.descriptor) {
             Ok(report) => report,
+            // What cannot be read as a tape is told by the checks of the format.
+            Err(_) if !side.violations().is_empty() => {
+                found.note("tapes that break the format");
+                continue;
+            }
             Err(error) => {
                 found.fail(scene.place(side), error);
                 continue;
@@ -86,11 +91,11 @@ pub fn text(scene: &Scene<'_>, found: &mut Found) {
 
 /// A prompt is followed by an answer, unless the recording is of what prevents one.
 pub fn answer(scene: &Scene<'_>, found: &mut Found) {
-    if ["killed", "interrupt", "api_error", "denied_tool"].iter().any(|name| scene.shows.contains(name)) {
+    if ["killed", "interrupt", "api_error"].iter().any(|name| scene.shows.contains(name)) {
         return found.note("recordings of turns that may end without one");
     }
-    if !scene.truth.calls.is_empty() && !scene.truth.calls.iter().any(|call| scene.is_logged(&call.id)) {
-        return found.note("recordings of turns that are not logged");
+    if scene.truth.calls.last().is_some_and(|last| !scene.is_logged(&last.id)) {
+        return found.note("recordings of turns that are not logged to their end");
     }
     let is_prompt =
         |event: &Event| event.is(Kind::MsgIn) && event.text("role") == Some("user") && !event.has("synthetic") && !event.is_replay();
@@ -98,6 +103,11 @@ pub fn answer(scene: &Scene<'_>, found: &mut Found) {
         |side: &&Side| side.events.first().and_then(|start| start.0.pointer("/coverage/msg.out")).and_then(Value::as_str) != Some("none");
     let is_answer = |event: &Event| event.is(Kind::MsgOut) && event.has("text");
     let prompted: Vec<&Side> = scene.sides.iter().filter(claims_answers).filter(|side| side.events.iter().any(is_prompt)).collect();
+    // A turn that stops at a call that failed has no answer.
+    let stops = |side: &&Side| side.events.iter().rev().find(|event| !event.is(Kind::Meta)).is_some_and(|last| side.has_failed(last));
+    if !prompted.is_empty() && prompted.iter().all(stops) {
+        return found.note("recordings of turns that stop at a failed call");
+    }
     let is_answered = |side: &Side| side.events.iter().skip_while(|event| !is_prompt(event)).any(is_answer);
     // A turn that failed may leave a session without an answer, and without a word about it.
     let answered = prompted.iter().filter(|side| is_answered(side)).count();

@@ -70,7 +70,7 @@ fn edited(real: &Real, input: &str, change: fn(&mut Tape), text: fn(&Tape) -> St
 
 const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
 const CONTEXT: &[&str] = &["claude-code/2.1.329/a_qa"];
-const FORK: &[&str] = &["claude-code/2.0.10/d_resume"];
+const FORK: &[&str] = &["claude-code/1.0.0/f_fatal"];
 const AGENTS: &[&str] = &["claude-code/2.0.60/c_subagent"];
 const PATCHES: &[&str] = &["codex/0.125.0/main"];
 
@@ -256,9 +256,7 @@ pub const BREAKS: &[Break] = &[
     })),
     on_all(says("names a fixture that does not show the gap", "claim.gaps", claims::with_wrong_fixtures)),
     on_all(says("has a rule that nothing needs", "rule.needed", claims::with_idle_rule)),
-    events("reads one line more than there was", "read.range", |tape| {
-        set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "range", "[3,9")
-    }),
+    events("reads other lines than there were", "read.range", |tape| set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "range", "[4")),
     events("hashes other lines than were read", "read.hash", |tape| {
         set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "hash", WRONG_HASH)
     }),
@@ -299,17 +297,20 @@ pub const BREAKS: &[Break] = &[
     of_codex(events("hashes a text that nobody gave", "edit.snippet", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_hash", WRONG_HASH);
     })),
-    of_codex(events("does not say where a file moved", "move.linked", |tape| {
+    of_codex(events("does not say which move a link is of", "move.linked", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"span.link\""]) {
-            tape.replace(at, "\"from_file\":\"docs/", "\"from_file\":\"elsewhere/");
+            let parent = tape.field(at, "parent").unwrap_or_default().to_owned();
+            tape.replace(at, &format!(",\"parent\":{parent}"), "");
         }
     })),
     over(
         AGENTS,
         events("takes a sub-agent's work for the user's", "agent.attributed", |tape| {
-            for at in tape.all(&["\"agent_id\":"]) {
-                let agent = tape.field(at, "agent_id").unwrap_or_default().to_owned();
-                tape.replace(at, &format!(",\"agent_id\":{agent}"), "");
+            for key in ["agent_id", "parent_session_id"] {
+                for at in tape.all(&[&format!("\"{key}\":")]) {
+                    let said = tape.field(at, key).unwrap_or_default().to_owned();
+                    tape.replace(at, &format!(",\"{key}\":{said}"), "");
+                }
             }
         }),
     ),

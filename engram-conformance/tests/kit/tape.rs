@@ -71,11 +71,6 @@ impl Tape {
         let end = self.0.len() - 1;
         self.0[1..end].sort_by_key(|line| key(line));
     }
-
-    /// Swaps two lines.
-    pub fn swap(&mut self, one: usize, other: usize) {
-        self.0.swap(one, other);
-    }
 }
 
 fn number(line: &str, before: &str) -> Option<u64> {
