@@ -79,6 +79,7 @@ pub fn convert<R: Read>(
     let framing = adapter.probe(&head).map_or(Framing::Lines, |evidence| evidence.framing);
     let identity = adapter.identify(&head);
     let (revision, support) = descriptor.matrix.identify(&identity);
+    let support = if options.context.unknown_schema { Support::Unknown } else { support };
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {

@@ -9,6 +9,8 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 mod discover;
+pub mod sqlite;
+pub mod store;
 mod zstd_stream;
 
 pub use discover::{Candidate, discover};

@@ -44,6 +44,11 @@ impl Shown {
         self.tapes.iter()
     }
 
+    /// True for cases of that harness.
+    fn is(&self, harness: &str) -> bool {
+        self.case.harness == harness
+    }
+
     fn events(&self, kind: Kind) -> impl Iterator<Item = &Event> {
         self.tapes.iter().flatten().filter(move |event| event.is(kind))
     }
@@ -214,6 +219,73 @@ const ROWS: &[Row] = &[
             })
         },
     },
+    Row { code: "evidence.made_up", kind: Kind::Meta, shows: |case| case.is("cursor") },
+    Row {
+        code: "session.not_recorded",
+        kind: Kind::Meta,
+        shows: |case| {
+            case.is("cursor") && !case.has(Kind::Meta, |meta| meta.text("label") == Some("session") && meta.text("model").is_some())
+        },
+    },
+    Row {
+        code: "usage.not_recorded",
+        kind: Kind::Meta,
+        shows: |case| case.is("cursor") && !case.has(Kind::Meta, |meta| meta.text("label") == Some("usage")),
+    },
+    Row {
+        code: "message.placeholder",
+        kind: Kind::MsgOut,
+        shows: |case| case.is("cursor") && PLACEHOLDERS.iter().any(|mark| case.has(Kind::MsgOut, |out| says(out, mark))),
+    },
+    Row {
+        code: "reasoning.unmarked",
+        kind: Kind::MsgOut,
+        shows: |case| case.is("cursor") && case.has(Kind::MsgOut, |out| says(out, "\n\n[REDACTED]")),
+    },
+    Row {
+        code: "call.no_id",
+        kind: Kind::ToolCall,
+        shows: |case| case.is("cursor") && case.has(Kind::ToolCall, |call| call.text("call_id").is_none()),
+    },
+    Row {
+        code: "call.args_as_text",
+        kind: Kind::ToolCall,
+        shows: |case| case.is("cursor") && case.has(Kind::ToolCall, |call| call.text("args").is_some()),
+    },
+    Row {
+        code: "result.name_only",
+        kind: Kind::ToolResult,
+        shows: |case| {
+            let is_bare = |result: &Event| ["status", "stdout", "stderr"].iter().all(|key| result.text(key).is_none());
+            case.is("cursor") && case.has(Kind::ToolResult, is_bare)
+        },
+    },
+    Row {
+        code: "result.as_told",
+        kind: Kind::ToolResult,
+        shows: |case| {
+            let is_told = |result: &Event| result.text("status").is_none() && result.text("stdout").is_some();
+            case.is("cursor") && case.has(Kind::ToolResult, is_told)
+        },
+    },
+    Row {
+        code: "result.stub",
+        kind: Kind::ToolResult,
+        shows: |case| case.has(Kind::ToolResult, |result| result.text("stdout").is_some_and(|out| out.contains("totalLinesInFile"))),
+    },
+    Row {
+        code: "edit.request_only",
+        kind: Kind::CodeEdit,
+        shows: |case| case.is("cursor") && case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed").is_some()),
+    },
+    Row {
+        code: "edit.no_range",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            let is_loose = |edit: &Event| is_snippet(edit) && edit.text("call_id").is_none() && edit.0.get("confirmed").is_none();
+            case.is("cursor") && case.has(Kind::CodeEdit, is_loose)
+        },
+    },
 ];
 
 /// The codes of all rows.
@@ -232,13 +304,19 @@ pub fn demonstrated(case: &Shown) -> BTreeSet<String> {
 }
 
 /// Tools that run commands, by their real names.
-const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command"];
+const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command", "shellToolCall"];
+/// What stands in place of content that was not kept.
+const PLACEHOLDERS: &[&str] = &["[Image]", "[File: ", "[Oversize transcript blob omitted"];
 /// Tools that edit files.
 const EDITORS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit", "replace", "write_file"];
 /// Tools that a patch may be given to.
 const PATCHERS: &[&str] = &["apply_patch", "shell", "shell_command", "exec_command"];
 /// Commands that show a file.
 const SHOWING: &[&str] = &["cat ", "sed -n", "head ", "tail "];
+
+fn says(event: &Event, text: &str) -> bool {
+    event.text("text").is_some_and(|said| said.contains(text))
+}
 
 fn is_shell(call: &Value) -> bool {
     let is_patch = call["args"].to_string().contains("*** Begin Patch");

@@ -6,8 +6,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use engram_adapters::{Entry, REGISTRY, detect};
+use engram_adapters::open::store::{StoredSession, open};
+use engram_adapters::{Entry, REGISTRY, by_id, detect};
+use engram_core::adapter::Context;
 use engram_core::drive::Input;
+use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use rayon::prelude::*;
 
@@ -57,6 +60,8 @@ pub struct Artifact {
     pub bytes: Vec<u8>,
     /// The adapter that recognises it.
     pub entry: &'static Entry,
+    /// What the store that it lies in says about it, for sessions of stores.
+    pub stored: Option<Context>,
 }
 
 impl Artifact {
@@ -140,6 +145,7 @@ pub fn recording_cases() -> Vec<Case> {
     let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return Vec::new() };
     let folder = root().join(folder);
     let found: Vec<Case> = cases(&folder).into_iter().filter(|case| is_registered(&case.harness)).collect();
+    let found: Vec<Case> = found.into_iter().filter(|case| case.folder.join("truth.json").is_file()).collect();
     assert!(!found.is_empty(), "ENGRAM_RECORDINGS is set, but {} holds no recordings", folder.display());
     found
 }
@@ -166,19 +172,44 @@ pub fn is_no_session(path: &Path) -> bool {
 /// The session files of a case, and what is wrong with the others.
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
     let folder = case.folder.join("session");
-    let paths: Vec<PathBuf> = files(&folder).into_iter().filter(|path| !is_no_session(path)).collect();
+    let (stores, paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&folder).into_iter().partition(|path| is_store(path));
+    let paths: Vec<PathBuf> = paths.into_iter().filter(|path| !is_no_session(path)).collect();
     let shared = shared_folder(&paths).unwrap_or(folder);
     let (mut found, mut findings) = (Vec::new(), Vec::new());
+    for path in stores {
+        match stored(case, &path) {
+            Ok(sessions) => found.extend(sessions),
+            Err(error) => findings.push(format!("{}: {error}", path.display())),
+        }
+    }
     for path in paths {
         let bytes = read_session(&path);
         let name = path.strip_prefix(&shared).unwrap_or(&path).to_string_lossy().replace('\\', "/");
         let head = Input::new(bytes.as_slice(), Limits::default());
         match recognise(head) {
-            Ok(entry) => found.push(Artifact { case: case.clone(), path, name, bytes, entry }),
+            Ok(entry) => found.push(Artifact { case: case.clone(), path, name, bytes, entry, stored: None }),
             Err(error) => findings.push(format!("{}/{name}: {error}", case.name())),
         }
     }
     (found, findings)
+}
+
+/// True for a file that is opened into sessions.
+fn is_store(path: &Path) -> bool {
+    [".db", ".vscdb", ".txt"].iter().any(|end| path.to_string_lossy().ends_with(end))
+}
+
+/// The sessions of a store, each in the form that its adapter converts. A file that no opener knows holds none.
+fn stored(case: &Case, path: &Path) -> Result<Vec<Artifact>, AdapterError> {
+    let Some((opener, store)) = open(path, Limits::default())? else { return Ok(Vec::new()) };
+    let entry = by_id(opener.adapter_id)?;
+    let session = |session: &StoredSession| {
+        let export = store.export(session)?;
+        let name = format!("{}/{}", file_name(path), session.id);
+        let (path, bytes) = (path.to_owned(), export.text.into_bytes());
+        Ok(Artifact { case: case.clone(), path, name, bytes, entry, stored: Some(export.context) })
+    };
+    store.sessions().iter().map(session).collect()
 }
 
 fn recognise(mut input: Input<&[u8]>) -> Result<&'static Entry, String> {

@@ -33,7 +33,7 @@ fn with_version(artifact: &Artifact, version: &str) -> Vec<u8> {
 /// The artifact without its version fields.
 fn without_version(artifact: &Artifact, version: &str) -> Vec<u8> {
     let mut text = String::from_utf8_lossy(&artifact.bytes).into_owned();
-    for key in ["version", "cli_version"] {
+    for key in ["version", "cli_version", "cursor_version"] {
         let field = format!("\"{key}\":\"{version}\"");
         text = text.replace(&format!("{field},"), "").replace(&format!(",{field}"), "");
     }

@@ -1,0 +1,74 @@
+//! The text that a store is opened into: JSON Lines, bounded as a whole.
+
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+use engram_core::text::{Text, push_text};
+use serde::de::IgnoredAny;
+
+/// Lines being written.
+pub(super) struct Lines {
+    text: String,
+    limit: u64,
+}
+
+impl Lines {
+    pub(super) fn new(limits: Limits) -> Self {
+        Lines { text: String::new(), limit: limits.record_bytes }
+    }
+
+    /// Writes `{"store":"<name>", ...}`; the members' values are JSON already.
+    ///
+    /// # Errors
+    /// `limit_exceeded` when the text outgrows one record: ids may name one large blob many times.
+    pub(super) fn line(&mut self, name: &str, members: &[(&str, &str)]) -> Result<(), AdapterError> {
+        self.text.push_str("{\"store\":\"");
+        self.text.push_str(name);
+        self.text.push('"');
+        for (key, value) in members {
+            self.text.push_str(",\"");
+            self.text.push_str(key);
+            self.text.push_str("\":");
+            self.text.push_str(value);
+        }
+        self.text.push_str("}\n");
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), AdapterError> {
+        if self.text.len() as u64 > self.limit {
+            let expected = format!("a session of at most {} bytes", self.limit);
+            return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
+        }
+        Ok(())
+    }
+
+    /// Adds the lines of another text.
+    ///
+    /// # Errors
+    /// As [`Lines::line`].
+    pub(super) fn append(&mut self, lines: Lines) -> Result<(), AdapterError> {
+        self.text.push_str(&lines.text);
+        self.check()
+    }
+
+    pub(super) fn end(self) -> String {
+        self.text
+    }
+}
+
+/// A text as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_text(&mut out, Text::Plain(text));
+    out
+}
+
+/// A stored value that should be JSON: as it stands on one line, else as a JSON string of its text.
+pub(super) fn json_or_text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+        return quoted(&text);
+    }
+    // Line ends outside of strings are white space; inside of strings JSON has none.
+    text.replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,235 @@
+//! Messages: who speaks, with which model, and what the harness notes beside the parts.
+
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::{Context, Meta, Number, SessionFacts, Tokens, Usage};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::{Converter, bookkeeping, changed};
+use super::descriptor::rule;
+use super::schema::{self, Envelope, FirstMetadata, Model, Summary};
+use crate::kit::json::{Raw, filled_text, is_array, is_object, text};
+use crate::kit::time::from_millis;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// The user, or the harness in the user's place.
+    User,
+    /// The agent.
+    Assistant,
+    /// The message does not say, or is gone.
+    #[default]
+    Unknown,
+}
+
+/// What the parts of a message need to know of it.
+#[derive(Default)]
+pub(super) struct Turn<'a> {
+    pub speaker: Speaker,
+    pub message_id: Option<Text<'a>>,
+    pub model: Option<Text<'a>>,
+    /// The text is the summary of a compaction.
+    pub is_summary: bool,
+    /// A part of the message states the tokens of each request.
+    pub has_steps: bool,
+    /// The message is older than its session: a copy from the session that this one is a fork of.
+    pub replay: bool,
+    /// When the message was created, in milliseconds, for parts without a time.
+    pub created: Option<i64>,
+    /// 0.1.174: what the message says of its parts.
+    pub first: Option<&'a FirstMetadata<'a>>,
+}
+
+impl<'a> Turn<'a> {
+    /// What an envelope says.
+    pub fn of(envelope: &'a Envelope<'a>, has_steps: bool, session_created: Option<i64>) -> Self {
+        let first = envelope.metadata.as_ref();
+        let assistant = first.and_then(|first| first.assistant.as_ref());
+        let created = envelope.time.created.or(first.and_then(|first| first.time.created));
+        let summary = envelope.summary.or(assistant.and_then(|assistant| assistant.summary));
+        Turn {
+            speaker: match &*envelope.role {
+                "user" => Speaker::User,
+                "assistant" => Speaker::Assistant,
+                _ => Speaker::Unknown,
+            },
+            message_id: text(envelope.id),
+            model: filled_text(envelope.model_id.or(assistant.and_then(|assistant| assistant.model_id))),
+            is_summary: summary.is_some_and(|summary| summary.get() == "true"),
+            has_steps,
+            replay: created.zip(session_created).is_some_and(|(message, session)| message < session),
+            created,
+            first,
+        }
+    }
+
+    /// States when a record was made, and whether it is a copy.
+    pub fn stamp(&self, millis: Option<i64>, id: Raw<'_>, out: &mut Emitter) {
+        let time = millis.or(self.created).and_then(from_millis);
+        out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
+    }
+}
+
+impl Converter {
+    /// Converts what a message says of itself. Most only repeat what the messages before them said.
+    pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if turn.speaker == Speaker::Unknown {
+            return Err(Fault::unrecognized(&format!("message/{}", envelope.role)));
+        }
+        let place = Pointer::At(place);
+        turn.stamp(None, envelope.id, out);
+        let mut said = self.state_session(envelope, place, out)?;
+        said |= self.system_prompts(envelope, place, out)?;
+        said |= summary(envelope, place, out)?;
+        let first = envelope.metadata.as_ref();
+        if let Some(error) = envelope.error.as_ref().or(first.and_then(|first| first.error.as_ref())) {
+            state_error(error, place, out)?;
+            said = true;
+        }
+        said |= usage_of_message(envelope, turn, place, out)?;
+        Ok(if said { Outcome::Mapped } else { bookkeeping(record_type(turn), rule::ENVELOPE) })
+    }
+
+    /// States model, agent and directory, where they changed.
+    fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let assistant = envelope.metadata.as_ref().and_then(|first| first.assistant.as_ref());
+        let user_model = envelope.model.as_ref();
+        let model = envelope.model_id.or(user_model.and_then(model_id)).or(assistant.and_then(|assistant| assistant.model_id));
+        let provider = envelope
+            .provider_id
+            .or(user_model.and_then(|model| model.provider_id))
+            .or(assistant.and_then(|assistant| assistant.provider_id));
+        let path = envelope.path.as_ref().or(assistant.and_then(|assistant| assistant.path.as_ref()));
+        let facts = SessionFacts {
+            model: changed(&mut self.standing.model, model),
+            provider: changed(&mut self.standing.provider, provider),
+            cwd: changed(&mut self.standing.cwd, path.and_then(|path| path.cwd)),
+            agent: changed(&mut self.standing.agent, envelope.agent.or(envelope.mode)),
+            ..SessionFacts::default()
+        };
+        if facts.model.is_none() && facts.provider.is_none() && facts.cwd.is_none() && facts.agent.is_none() {
+            return Ok(false);
+        }
+        out.emit(Meta::Session(facts), place)?;
+        Ok(true)
+    }
+
+    /// States the system prompts: the harness's own by hash, instruction files by text, each once.
+    fn system_prompts(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let assistant = envelope.metadata.as_ref().and_then(|first| first.assistant.as_ref());
+        let Some(system) = envelope.system.or(assistant.and_then(|assistant| assistant.system)) else { return Ok(false) };
+        let mut said = false;
+        if is_array(system) {
+            let prompts: Vec<&serde_json::value::RawValue> = crate::kit::json::read(system, "/system", "a list of prompts")?;
+            for prompt in prompts.into_iter().filter_map(Text::of) {
+                let plain = prompt.decode_lossy();
+                if self.prompts.first(&*plain) {
+                    out.emit(Meta::Context(context_of(&plain)), place)?;
+                    said = true;
+                }
+            }
+        } else if let Some(prompt) = filled_text(Some(system))
+            && self.prompts.first(system.get())
+        {
+            // On user messages it is what the caller asked for, not the harness's own.
+            let context = Context { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
+            out.emit(Meta::Context(context), place)?;
+            said = true;
+        }
+        Ok(said)
+    }
+}
+
+/// The type of a message's own record, in the ledger.
+fn record_type(turn: &Turn<'_>) -> &'static str {
+    match turn.speaker {
+        Speaker::User => "message/user",
+        Speaker::Assistant | Speaker::Unknown => "message/assistant",
+    }
+}
+
+fn model_id<'a>(model: &Model<'a>) -> Raw<'a> {
+    model.model_id
+}
+
+/// A system prompt by what it begins with (0.1.174 and 0.5.29).
+fn context_of(plain: &str) -> Context<'_> {
+    let (name, file) = match plain.strip_prefix("Instructions from: ") {
+        Some(rest) => ("instructions", rest.lines().next()),
+        None if plain.starts_with("Here is some useful information about the environment") => ("environment", None),
+        None => ("system_prompt", None),
+    };
+    let is_instructions = file.is_some();
+    Context {
+        name: Text::Plain(name),
+        file: file.map(Text::Plain),
+        hash: Some(Hash::of_text(plain)),
+        bytes: Some(plain.len() as u64),
+        text: is_instructions.then_some(Text::Plain(plain)),
+    }
+}
+
+/// States the title and text that a model wrote of the turn (user messages, 1.0.0 to 1.2.27).
+fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(summary) = envelope.summary.filter(|summary| is_object(summary)) else { return Ok(false) };
+    let summary: Summary<'_> = crate::kit::json::read(summary, "/summary", "a summary")?;
+    let mut said = false;
+    for (name, value) in [("summary.title", summary.title), ("summary.body", summary.body)] {
+        if let Some(value) = filled_text(value) {
+            out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, place)?;
+            said = true;
+        }
+    }
+    Ok(said)
+}
+
+/// States an error, or that the turn was stopped.
+pub(super) fn state_error(error: &schema::Error<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let data = error.data.as_ref();
+    let message = data.and_then(|data| filled_text(data.message));
+    if text(error.name).is_some_and(|name| name.is("MessageAbortedError")) {
+        out.emit(Meta::Interrupt { text: message }, place)?;
+        return Ok(());
+    }
+    out.emit(Meta::Error { code: text(error.name), text: message }, place)?;
+    if let Some(body) = data.and_then(|data| filled_text(data.response_body)) {
+        out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, place)?;
+    }
+    Ok(())
+}
+
+/// States the tokens of a message none of whose parts does.
+fn usage_of_message(envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let assistant = envelope.metadata.as_ref().and_then(|first| first.assistant.as_ref());
+    let tokens = envelope.tokens.as_ref().or(assistant.and_then(|assistant| assistant.tokens.as_ref()));
+    let cost = envelope.cost.or(assistant.and_then(|assistant| assistant.cost));
+    let Some(tokens) = tokens.filter(|tokens| !turn.has_steps && is_spent(tokens)) else { return Ok(false) };
+    out.emit(usage(tokens, cost, turn.model), place)?;
+    Ok(true)
+}
+
+/// False while a request has not come back: the counts are then written as zeros.
+fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
+    [tokens.input, tokens.output].into_iter().flatten().any(|count| count.get() != "0")
+}
+
+/// Tokens and cost as an event.
+pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Raw<'a>, model: Option<Text<'a>>) -> Meta<'a> {
+    let number = |raw: Raw<'a>| raw.and_then(Number::of);
+    let cache = tokens.cache.as_ref();
+    Meta::Usage(Usage {
+        model,
+        tokens: Tokens {
+            input: number(tokens.input),
+            output: number(tokens.output),
+            cache_read: cache.and_then(|cache| number(cache.read)),
+            cache_write: cache.and_then(|cache| number(cache.write)),
+            reasoning: number(tokens.reasoning),
+            total: number(tokens.total),
+        },
+        cost_usd: number(cost),
+    })
+}
