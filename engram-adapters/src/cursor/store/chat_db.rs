@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::text::Text;
 use rusqlite::OptionalExtension;
 use rusqlite::types::ValueRef;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use super::layout::{self, push_message};
 use super::lines::{Lines, json_or_text, quoted};
 use super::turns::{Key, Turns};
-use crate::cursor::members::Members;
+use crate::kit::value::{Index, parse};
 use crate::open::sqlite::{self, refused};
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
@@ -89,10 +90,13 @@ impl Chat {
             .optional()
             .map_err(refused)?;
         let Some(json) = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok()) else { return Ok(None) };
-        let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), serde_json::from_str::<Members<'_>>(&json)) else {
+        let mut index = Index::default();
+        let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), parse(&json, &mut index)) else {
             return Ok(None);
         };
-        let kept = members.0.iter().filter(|(key, _)| key != SECRET).map(|(key, value)| format!("{}:{}", quoted(key), value.get()));
+        // The name is compared decoded, so that no spelling of it gets through.
+        let is_secret = |name: &str| Text::Token(&format!("\"{name}\"")).is(SECRET);
+        let kept = members.members().filter(|(name, _)| !is_secret(name)).map(|(name, value)| format!("\"{name}\":{}", value.raw()));
         let kept = format!("{{{}}}", kept.collect::<Vec<_>>().join(","));
         let sessions = vec![StoredSession { id: meta.agent_id, path: path.to_owned() }];
         let meta_text = json_or_text(kept.as_bytes());

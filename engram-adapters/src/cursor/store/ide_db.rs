@@ -10,11 +10,10 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::chat_db::column;
 use super::lines::{Lines, json_or_text, quoted};
-use crate::cursor::members::Members;
+use crate::kit::value::{Index, Value, parse, text};
 use crate::open::sqlite::{self, refused};
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
@@ -65,13 +64,9 @@ struct Header {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ComposerData<'a> {
+struct ComposerData {
     #[serde(default)]
     full_conversation_headers_only: Vec<Header>,
-    #[serde(borrow, default)]
-    conversation: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    bubbles: Vec<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -132,10 +127,7 @@ impl Editor {
         match self.sources.get(id) {
             Some(Source::Inline { shape, json }) => {
                 composer(shape, id, json, &mut lines)?;
-                let data: ComposerData<'_> = serde_json::from_str(json).unwrap_or_default();
-                for bubble in data.conversation.iter().chain(&data.bubbles) {
-                    lines.line("bubble", &[("bubble", &json_or_text(bubble.get().as_bytes()))])?;
-                }
+                inline_bubbles(json, &mut lines)?;
             }
             Some(Source::Rows) => self.rows(id, &mut lines)?,
             None => {}
@@ -147,10 +139,8 @@ impl Editor {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let json = json_or_text(&value(&store, &format!("composerData:{id}"))?.unwrap_or_default());
         composer("composer", id, &json, lines)?;
-        let data: ComposerData<'_> = serde_json::from_str(&json).unwrap_or_default();
-        for bubble in &data.conversation {
-            lines.line("bubble", &[("bubble", &json_or_text(bubble.get().as_bytes()))])?;
-        }
+        inline_bubbles(&json, lines)?;
+        let data: ComposerData = serde_json::from_str(&json).unwrap_or_default();
         let place: BTreeMap<&str, usize> =
             data.full_conversation_headers_only.iter().enumerate().map(|(n, header)| (header.bubble_id.as_str(), n)).collect();
         // Rows that no header names keep the order of their times, after those that one does.
@@ -177,10 +167,22 @@ impl Editor {
 
 /// The line of the conversation itself: what of its record is read.
 fn composer(shape: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
-    let members = serde_json::from_str::<Members<'_>>(json).unwrap_or(Members(Vec::new()));
-    let kept = members.0.iter().filter(|(key, _)| COMPOSER_MEMBERS.contains(&key.as_ref()));
-    let kept: Vec<String> = kept.map(|(key, value)| format!("{}:{}", quoted(key), value.get().replace(['\n', '\r'], " "))).collect();
+    let mut index = Index::default();
+    let members = parse(json, &mut index).into_iter().flat_map(Value::members);
+    let kept = members.filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
+    let kept: Vec<String> = kept.map(|(name, value)| format!("\"{name}\":{}", value.raw().replace(['\n', '\r'], " "))).collect();
     lines.line(shape, &[("id", &quoted(id)), ("composer", &format!("{{{}}}", kept.join(",")))])
+}
+
+/// The messages that stand in the conversation's own record.
+fn inline_bubbles(json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
+    let mut index = Index::default();
+    let Ok(record) = parse(json, &mut index) else { return Ok(()) };
+    let bubbles = ["conversation", "bubbles"].iter().filter_map(|list| record.member(list)).flat_map(Value::elements);
+    for bubble in bubbles {
+        lines.line("bubble", &[("bubble", &json_or_text(bubble.raw().as_bytes()))])?;
+    }
+    Ok(())
 }
 
 /// The ids of the conversations that have a row. Values may be NULL.
@@ -243,15 +245,14 @@ fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Vec<
     let sql = "SELECT value FROM ItemTable WHERE key = ?1 AND value IS NOT NULL";
     let found = store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)?;
     let Some(json) = found.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(Vec::new()) };
-    let items = serde_json::from_str::<Members<'_>>(&json).ok().and_then(|members| members.get(list));
-    let items: Vec<&RawValue> = items.and_then(|items| serde_json::from_str(items.get()).ok()).unwrap_or_default();
-    let conversation = |item: &&RawValue| {
-        let members = serde_json::from_str::<Members<'_>>(item.get()).ok()?;
-        let data: ComposerData<'_> = serde_json::from_str(item.get()).ok()?;
-        let id: String = serde_json::from_str(members.get(id)?.get()).ok()?;
-        (!data.conversation.is_empty() || !data.bubbles.is_empty()).then(|| (id, item.get().to_owned()))
+    let mut index = Index::default();
+    let Ok(value) = parse(&json, &mut index) else { return Ok(Vec::new()) };
+    let conversation = |item: Value<'_>| {
+        let has = |list| item.member(list).is_some_and(|list| list.elements().next().is_some());
+        let id = text(item.member(id))?.decode_lossy().into_owned();
+        (has("conversation") || has("bubbles")).then(|| (id, item.raw().to_owned()))
     };
-    Ok(items.iter().filter_map(conversation).collect())
+    Ok(value.member(list).into_iter().flat_map(Value::elements).filter_map(conversation).collect())
 }
 
 impl Store for Editor {

@@ -3,7 +3,8 @@
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use engram_core::text::{Text, push_text};
-use serde::de::IgnoredAny;
+
+use crate::kit::value::{Index, parse};
 
 /// Lines being written.
 pub(super) struct Lines {
@@ -66,7 +67,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// A stored value that should be JSON: as it stands on one line, else as a JSON string of its text.
 pub(super) fn json_or_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+    if parse(&text, &mut Index::default()).is_err() {
         return quoted(&text);
     }
     // Line ends outside of strings are white space; inside of strings JSON has none.
