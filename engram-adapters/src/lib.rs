@@ -14,6 +14,7 @@ mod cursor;
 mod gemini;
 pub mod kit;
 pub mod open;
+mod opencode;
 pub mod tables;
 
 use kit::tool_table::ToolTable;
@@ -29,7 +30,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, gemini::ENTRY, cursor::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY, gemini::ENTRY, cursor::ENTRY];
 
 /// The entry of the adapter with this id.
 ///

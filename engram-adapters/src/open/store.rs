@@ -6,7 +6,7 @@ use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
-use crate::cursor;
+use crate::{cursor, opencode};
 
 /// A session in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct Opener {
 }
 
 /// Every opener.
-pub const OPENERS: &[Opener] = &[cursor::store::OPENER];
+pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::store::OPENER];
 
 /// Opens the store at `path`, if it is one: a database, or the root folder of a store.
 ///

@@ -7,26 +7,28 @@ use engram_core::event::{Artifact, Attachment, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
 
 use super::convert::Converter;
 use super::messages::Turn;
 use super::parts::notice;
-use super::schema::{File, Metadata, Part, Time};
+use super::schema::{File, Invocation, Metadata, Part, State, Time, integer};
 use super::tools::TOOLS;
-use crate::kit::json::{self, Raw, boolean, filled_text, integer, text};
-use crate::kit::media::data_url_token;
+use crate::kit::media::data_url;
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
 /// A call and its result, in the words of one form. 0.1.174 had others.
 pub(super) struct Call<'a> {
     pub tool: Cow<'a, str>,
     pub name: Text<'a>,
     pub id: Option<Text<'a>>,
-    pub input: Raw<'a>,
+    pub input: Field<'a>,
     pub end: End<'a>,
-    pub metadata: Option<&'a Metadata<'a>>,
-    pub time: Time,
-    pub attachments: &'a [File<'a>],
+    pub metadata: Metadata<'a>,
+    /// A command: its exit code is stated, be it as `null`.
+    states_exit: bool,
+    started: Option<i64>,
+    ended: Option<i64>,
+    attachments: Field<'a>,
 }
 
 /// How far a call got.
@@ -45,19 +47,22 @@ pub(super) enum End<'a> {
 impl Converter {
     /// Converts a tool part: the call, its result, and what it read or changed.
     pub fn call(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let call = if part.tool_invocation.is_some() { first_call(part, turn)? } else { state_call(part)? };
-        turn.stamp(call.time.start, part.id, out);
-        let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(RawValue::get) };
+        let call = match part.invocation {
+            Some(invocation) => first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?,
+            None => state_call(part)?,
+        };
+        turn.stamp(call.started, part.id, out);
+        let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
         out.emit(event, place)?;
         if matches!(call.end, End::Open) {
-            return match call.metadata.and_then(|metadata| filled_text(metadata.output)) {
+            return match filled_text(call.metadata.output) {
                 Some(so_far) => notice("tool.output_so_far", Some(so_far), place, out),
                 None => Ok(Outcome::Mapped),
             };
         }
-        turn.stamp(call.time.end.or(call.time.start), part.id, out);
+        turn.stamp(call.ended.or(call.started), part.id, out);
         let mut result = outcome(&call);
-        result.attachments = call.attachments.iter().map(attachment).collect();
+        result.attachments = call.attachments.into_iter().flat_map(Value::elements).map(|file| attachment(&File::of(file))).collect();
         let succeeded = result.status == Some(Status::Ok);
         out.emit(result, place)?;
         if succeeded {
@@ -68,56 +73,66 @@ impl Converter {
     }
 }
 
+/// A field that a call cannot do without.
+fn needed<'a>(field: Field<'a>, pointer: &'static str) -> Result<Text<'a>, Fault> {
+    text(field).ok_or_else(|| Fault::malformed(pointer, "text", "nothing"))
+}
+
 /// The call of a part since 0.5.29.
-fn state_call<'a>(part: &'a Part<'a>) -> Result<Call<'a>, Fault> {
-    let missing = |field: &'static str| Fault::malformed(field, "a value", "nothing");
-    let state = part.state.as_ref().ok_or_else(|| missing("/state"))?;
-    let name = text(part.tool).ok_or_else(|| missing("/tool"))?;
-    let end = match &*state.status {
+fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
+    let state = part.state.ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
+    let state = State::read(state, "/state")?;
+    let name = needed(part.tool, "/tool")?;
+    let end = match word(state.status) {
         "pending" | "running" => End::Open,
         "completed" => End::Completed(text(state.output)),
         "error" => End::Failed(text(state.error)),
+        "" => return Err(Fault::malformed("/state/status", "text", "nothing")),
         other => return Err(Fault::unrecognized(&format!("tool/{other}"))),
     };
+    let time = Time::stated(state.time);
     // The arguments of a call that is still being written stand in `raw`.
-    let input = state.input.filter(|input| input.get() != "{}").or(state.raw.filter(|raw| raw.get() != "\"\"")).or(state.input);
+    let input = state.input.filter(|input| input.raw() != "{}").or(state.raw.filter(|raw| raw.raw() != "\"\"")).or(state.input);
     Ok(Call {
         tool: name.decode_lossy(),
         name,
         id: filled_text(part.call_id),
         input,
         end,
-        metadata: Some(&state.metadata),
-        time: state.time,
-        attachments: &state.attachments,
+        metadata: state.metadata.map_or_else(Metadata::default, Metadata::of),
+        states_exit: state.metadata.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit")),
+        started: integer(time.start),
+        ended: integer(time.end),
+        attachments: state.attachments,
     })
 }
 
 /// The call of a part of 0.1.174, whose metadata stands in the message.
-fn first_call<'a>(part: &'a Part<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
-    let missing = |field: &'static str| Fault::malformed(field, "a value", "nothing");
-    let invocation = part.tool_invocation.as_ref().ok_or_else(|| missing("/toolInvocation"))?;
-    let name = text(invocation.tool_name).ok_or_else(|| missing("/toolInvocation/toolName"))?;
-    let id = filled_text(invocation.tool_call_id);
-    let metadata = id.zip(turn.first).and_then(|(id, first)| first.tool.get(&id.decode_lossy()));
+fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
+    let name = needed(invocation.name, "/toolInvocation/toolName")?;
+    let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id)));
+    let stated = metadata.map_or_else(Metadata::default, Metadata::of);
     let result = text(invocation.result);
-    let end = match (&*invocation.state, metadata) {
-        ("call" | "partial-call", _) => End::Open,
-        ("result", None) => End::Aborted(result),
-        ("result", Some(metadata)) if boolean(metadata.error) == Some(true) => End::Failed(result),
-        ("result", Some(_)) => End::Completed(result),
-        (other, _) => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
+    let end = match word(invocation.state) {
+        "call" | "partial-call" => End::Open,
+        "result" if metadata.is_none() => End::Aborted(result),
+        "result" if is_true(stated.error) => End::Failed(result),
+        "result" => End::Completed(result),
+        "" => return Err(Fault::malformed("/toolInvocation/state", "text", "nothing")),
+        other => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
     };
-    let time = metadata.and_then(|metadata| metadata.time).and_then(|time| json::parse(time.get()).ok());
+    let time = Time::stated(stated.time);
     Ok(Call {
         tool: name.decode_lossy(),
         name,
-        id,
+        id: filled_text(invocation.call_id),
         input: invocation.args,
         end,
-        metadata,
-        time: time.unwrap_or_default(),
-        attachments: &[],
+        metadata: stated,
+        states_exit: metadata.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit")),
+        started: integer(time.start),
+        ended: integer(time.end),
+        attachments: None,
     })
 }
 
@@ -132,8 +147,8 @@ const STOPPED_COMMAND: &str = "User aborted the command";
 
 /// The result of a call that ended. Without artifact and attachments.
 fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
-    let mut result = ToolResult { tool: Some(call.name), call_id: call.id, duration_ms: duration(call.time), ..ToolResult::default() };
-    let metadata = call.metadata;
+    let mut result = ToolResult { tool: Some(call.name), call_id: call.id, duration_ms: duration(call), ..ToolResult::default() };
+    let metadata = &call.metadata;
     match call.end {
         End::Open => {}
         End::Aborted(said) => {
@@ -148,7 +163,7 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
                 () => Status::Error,
             });
             result.stderr = said;
-            result.stdout = metadata.and_then(|metadata| filled_text(metadata.output));
+            result.stdout = filled_text(metadata.output);
         }
         // A call of a tool that does not exist, or with wrong arguments, becomes a call of this one, which always completes.
         End::Completed(said) if call.tool == "invalid" => {
@@ -157,12 +172,11 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
         }
         End::Completed(said) => {
             result.stdout = said;
-            result.exit = metadata.and_then(|metadata| integer(metadata.exit));
+            result.exit = integer(metadata.exit);
             result.status = completed_status(call, said, result.exit);
             // The file lies elsewhere, and not at all beside an export: it is named, not read.
-            result.artifact =
-                metadata.and_then(|metadata| filled_text(metadata.output_path)).map(|path| Artifact { path, hash: None, bytes: None });
-            result.truncated = metadata.is_some_and(|metadata| boolean(metadata.truncated) == Some(true)) && is_cut(call, said);
+            result.artifact = filled_text(metadata.output_path).map(|path| Artifact { path, hash: None, bytes: None });
+            result.truncated = is_true(metadata.truncated) && is_cut(call, said);
         }
     }
     result
@@ -170,12 +184,11 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
 
 /// A command tells its failure by its exit code, and by having none that it was stopped.
 fn completed_status(call: &Call<'_>, said: Option<Text<'_>>, exit: Option<i64>) -> Option<Status> {
-    let states_exit = call.metadata.is_some_and(|metadata| metadata.exit.is_some());
     match exit {
         Some(0) => Some(Status::Ok),
         Some(_) => Some(Status::Error),
-        None if states_exit && said.is_some_and(|said| said.decode_lossy().contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
-        None if states_exit => Some(Status::Error),
+        None if call.states_exit && said.is_some_and(|said| said.decode_lossy().contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
+        None if call.states_exit => Some(Status::Error),
         // A command that the user ran (`!`) does not say how it ended.
         None if call.tool == "bash" => None,
         None => Some(Status::Ok),
@@ -195,16 +208,13 @@ fn begins_with(said: Text<'_>, words: &str) -> bool {
     }
 }
 
-fn duration(time: Time) -> Option<u64> {
-    time.end.zip(time.start).and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
+fn duration(call: &Call<'_>) -> Option<u64> {
+    call.ended.zip(call.started).and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
 }
 
 /// A file by its name, or by its URL where that leads elsewhere than to the content itself.
 pub(super) fn attachment<'a>(file: &File<'a>) -> Attachment<'a> {
-    let held = file.url.and_then(|url| data_url_token(url.get()));
-    let content = held.as_ref().and_then(|held| held.hash).is_some();
-    let name = held.as_ref().and_then(|held| held.name).filter(|_| !content);
     let none = Attachment { media_type: None, hash: None, bytes: None, name: None };
-    let held = held.unwrap_or(none);
-    Attachment { media_type: filled_text(file.mime).or(held.media_type), name: name.or(filled_text(file.filename)), ..held }
+    let held = file.url.and_then(data_url).unwrap_or(none);
+    Attachment { media_type: filled_text(file.mime).or(held.media_type), name: held.name.or(filled_text(file.filename)), ..held }
 }

@@ -8,53 +8,14 @@ use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::{Hash, is_pinned};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
 
 use super::calls::Call;
 use super::convert::Converter;
 use super::diffs::{Diff, Proof};
-use super::schema::FileDiff;
-use crate::kit::json::{self, Raw, boolean, filled_text, text};
+use super::schema::{FileArgs, FileDiff, PatchedFile, flag};
 use crate::kit::patch::{FileChange, Snippet, begin_patch};
 use crate::kit::spans::{ChangedSpan, Rewrite};
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Input<'a> {
-    #[serde(borrow)]
-    file_path: Raw<'a>,
-    #[serde(borrow)]
-    old_string: Raw<'a>,
-    #[serde(borrow)]
-    new_string: Raw<'a>,
-    #[serde(borrow)]
-    replace_all: Raw<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    patch_text: Raw<'a>,
-}
-
-/// One file in the result of `apply_patch` (1.1.65 and later).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PatchedFile<'a> {
-    #[serde(borrow)]
-    file_path: Raw<'a>,
-    /// `add`, `update`, `delete` or `move`.
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    move_path: Raw<'a>,
-    #[serde(borrow)]
-    relative_path: Raw<'a>,
-    #[serde(borrow)]
-    before: Raw<'a>,
-    #[serde(borrow)]
-    after: Raw<'a>,
-    #[serde(borrow)]
-    patch: Raw<'a>,
-}
+use crate::kit::value::{Field, filled_text, is_true, text, word};
 
 /// Where the edits of one call go.
 #[derive(Clone, Copy)]
@@ -67,7 +28,7 @@ struct Edits<'e> {
 impl Converter {
     /// States what a call changed.
     pub fn edits(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(input) = call.input.and_then(|input| json::parse::<Input<'_>>(input.get()).ok()) else { return Ok(()) };
+        let Some(input) = call.input.map(FileArgs::of) else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
             "edit" => edits.edit(call, &input, out),
@@ -86,29 +47,27 @@ impl<'e> Edits<'e> {
     }
 
     /// `write` says whether the file was there, but not what it held. A formatter may change the file afterwards.
-    fn write(self, call: &Call<'e>, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
+    fn write(self, call: &Call<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(input.file_path) else { return Ok(()) };
-        let is_new = call.metadata.is_some_and(|metadata| boolean(metadata.exists) == Some(false));
+        let is_new = flag(call.metadata.exists) == Some(false);
         let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
         self.emit(snippet(op, file, None, text(input.content).and_then(lines_of)), out)
     }
 
-    fn edit(self, call: &Call<'e>, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
+    fn edit(self, call: &Call<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(input.file_path) else { return Ok(()) };
         let (old, new) = (text(input.old_string).and_then(lines_of), text(input.new_string).and_then(lines_of));
         // An empty old text asks for a new file. The result shows an empty file before, whatever there was.
         if old.as_deref() == Some("") {
             return self.emit(snippet(EditOp::Create, file, None, new), out);
         }
-        let metadata = call.metadata;
-        let filediff: Option<FileDiff<'_>> = metadata.and_then(|metadata| metadata.filediff).and_then(|diff| json::parse(diff.get()).ok());
-        let all = boolean(input.replace_all) == Some(true);
-        if let Some((before, after)) = filediff.as_ref().and_then(|diff| whole_files(diff.before, diff.after)) {
+        let filediff = call.metadata.filediff.map_or_else(FileDiff::default, FileDiff::of);
+        let all = is_true(input.replace_all);
+        if let Some((before, after)) = whole_files(filediff.before, filediff.after) {
             let replaced = old.as_deref().zip(new.as_deref());
             return self.between(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
         }
-        let diff = filediff.and_then(|diff| diff.patch).or(metadata.and_then(|metadata| metadata.diff));
-        let diff = text(diff).and_then(lines_of);
+        let diff = text(filediff.patch.or(call.metadata.diff)).and_then(lines_of);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
             return self.emit(snippet(EditOp::Update, file, old, new), out);
         };
@@ -152,26 +111,24 @@ impl<'e> Edits<'e> {
         Ok(())
     }
 
-    fn apply_patch(self, call: &Call<'e>, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let files = call.metadata.and_then(|metadata| metadata.files);
-        let Some(files) = files.and_then(|files| json::parse::<Vec<PatchedFile<'_>>>(files.get()).ok()) else {
-            return self.patch_text(input, out);
-        };
+    fn apply_patch(self, call: &Call<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(files) = call.metadata.files else { return self.patch_text(input, out) };
         let patch_text = text(input.patch_text).and_then(lines_of);
         let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
-        for patched in &files {
+        for patched in files.elements().map(PatchedFile::of) {
             let Some(file) = filled_text(patched.file_path) else { continue };
             let named = filled_text(patched.move_path).unwrap_or(file);
-            if patched.kind == "move" {
+            let kind = word(patched.kind);
+            if kind == "move" {
                 self.moved(file, named, out)?;
             }
-            if let Some((before, after)) = whole_files(patched.before, patched.after).filter(|_| patched.kind != "delete") {
+            if let Some((before, after)) = whole_files(patched.before, patched.after).filter(|_| kind != "delete") {
                 self.between(named, &before, &after, None, out)?;
                 continue;
             }
             let diff = text(patched.patch).and_then(lines_of);
             let diff = diff.as_deref().and_then(Diff::parse);
-            let op = match &*patched.kind {
+            let op = match kind {
                 "add" => EditOp::Create,
                 "delete" => EditOp::Delete,
                 _ => EditOp::Update,
@@ -201,7 +158,7 @@ impl<'e> Edits<'e> {
     }
 
     /// The edits of a patch of which only the text is known, and that it was applied (`patch`, 0.1.174).
-    fn patch_text(self, input: &Input<'e>, out: &mut Emitter) -> Result<(), Fault> {
+    fn patch_text(self, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(patch) = text(input.patch_text).and_then(lines_of) else { return Ok(()) };
         for file in begin_patch(&patch).unwrap_or_default() {
             let edits = Edits { call_id: self.call_id, place: self.place, ..self };
@@ -236,7 +193,7 @@ fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// A whole file before and after an edit, where both are given.
-fn whole_files<'a>(before: Raw<'a>, after: Raw<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+fn whole_files<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     Some((text(before).and_then(lines_of)?, text(after).and_then(lines_of)?))
 }
 

@@ -2,8 +2,8 @@
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+
+use crate::kit::value::{Index, parse, view};
 
 /// An export being written.
 pub(super) struct ExportText {
@@ -11,22 +11,28 @@ pub(super) struct ExportText {
     limit: u64,
     has_messages: bool,
     has_parts: bool,
+    index: Index,
 }
 
-/// The ids that a store keeps outside of the record.
-#[derive(Deserialize)]
-struct Ids {
-    id: Option<IgnoredAny>,
-    #[serde(rename = "sessionID")]
-    session_id: Option<IgnoredAny>,
-    #[serde(rename = "messageID")]
-    message_id: Option<IgnoredAny>,
+view! {
+    /// The ids that a store may keep outside of the record.
+    Ids {
+        id: "id" Any,
+        session_id: "sessionID" Any,
+        message_id: "messageID" Any,
+    }
 }
 
 impl ExportText {
     /// Begins with the session's own record.
     pub fn begin(limits: Limits, info: &[u8], session_id: &str) -> Self {
-        let mut export = ExportText { text: String::from("{\"info\":"), limit: limits.record_bytes, has_messages: false, has_parts: false };
+        let mut export = ExportText {
+            text: String::from("{\"info\":"),
+            limit: limits.record_bytes,
+            has_messages: false,
+            has_parts: false,
+            index: Index::default(),
+        };
         export.record(info, &[("id", session_id)]);
         export.text.push_str(",\"messages\":[");
         export
@@ -78,7 +84,7 @@ impl ExportText {
     fn record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
         let text = String::from_utf8_lossy(record);
         let object = text.trim_ascii();
-        let known: Option<Ids> = Some(object).filter(|object| object.starts_with('{')).and_then(|object| serde_json::from_str(object).ok());
+        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::of);
         let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
             push_string(&mut self.text, &text);
             return;

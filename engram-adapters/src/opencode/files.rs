@@ -1,18 +1,16 @@
 //! Session files: the global `storage` folder (1.0.0 to 1.1.65) and the folder of each project (0.1.174 to 0.5.29).
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::export::{ExportText, push_string};
+use super::export::ExportText;
+use super::schema::integer;
 use super::surroundings::starts;
+use crate::kit::value::{Index, Value, parse, text};
 use crate::open::store::Export;
 
 /// How the files lie.
@@ -34,16 +32,6 @@ pub(super) struct SessionFiles {
     pub info: PathBuf,
     store: PathBuf,
     updated: i64,
-}
-
-#[derive(Deserialize)]
-struct Updated {
-    time: Option<UpdatedTime>,
-}
-
-#[derive(Deserialize)]
-struct UpdatedTime {
-    updated: Option<i64>,
 }
 
 impl Layout {
@@ -76,8 +64,7 @@ impl Layout {
             Layout::Project => vec![store.join("info")],
         };
         let session = |(id, info): (String, PathBuf)| {
-            let own: Option<Updated> = fs::read(&info).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            let updated = own.and_then(|own| own.time?.updated).unwrap_or(i64::MIN);
+            let updated = fs::read_to_string(&info).ok().and_then(|info| updated(&info)).unwrap_or(i64::MIN);
             SessionFiles { layout: self, id, info, store: store.to_owned(), updated }
         };
         folders.iter().flat_map(|folder| records(folder)).map(session).collect()
@@ -89,14 +76,14 @@ impl SessionFiles {
     pub fn export(&self, limits: Limits) -> Result<Export, AdapterError> {
         let info = fs::read(&self.info)?;
         let mut export = ExportText::begin(limits, &info, &self.id);
-        let mut with_message = Vec::new();
+        let (mut with_message, mut index) = (Vec::new(), Index::default());
         for (id, path) in records(&self.store.join("message").join(&self.id)) {
             let message = fs::read(path)?;
-            let inner = inner_parts(&message);
+            let inner = inner_parts(&message, &mut index);
             let record = inner.as_ref().map_or(&*message, |inner| inner.info.as_bytes());
             export.message(record, [("id", &id), ("sessionID", &self.id)])?;
             for part in inner.iter().flat_map(|inner| &inner.parts) {
-                export.part(part.get().as_bytes(), &[])?;
+                export.part(part.as_bytes(), &[])?;
             }
             self.add_parts(&id, &mut export)?;
             with_message.push(id);
@@ -139,40 +126,35 @@ impl SessionFiles {
 
     /// The call of the parent session that started this one (1.0.98 and later).
     fn parent_call(&self, info: &[u8]) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Child<'a> {
-            #[serde(rename = "parentID", borrow)]
-            parent: Cow<'a, str>,
-        }
-        let child: Child<'_> = serde_json::from_slice(info).ok()?;
+        let mut index = Index::default();
+        let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
+        let parent = text(info.member("parentID"))?;
         // The id leads to a folder only where a folder has just that name.
-        let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| *name == child.parent)?;
+        let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| parent.is(name))?;
         let parts = records(&messages).into_iter().flat_map(|(message, _)| records(&self.parts_of(&parent, &message)));
         parts.filter_map(|(_, path)| fs::read_to_string(path).ok()).find_map(|part| starts(&part, &self.id))
     }
 }
 
+/// When a session was changed last, as its own record says.
+fn updated(info: &str) -> Option<i64> {
+    let mut index = Index::default();
+    integer(parse(info, &mut index).ok()?.member("time")?.member("updated"))
+}
+
 /// A message of 0.1.174, its parts taken out of it.
 struct Inner<'a> {
     info: String,
-    parts: Vec<&'a RawValue>,
+    parts: Vec<&'a str>,
 }
 
 /// Takes the parts out of a message that holds them.
-fn inner_parts(message: &[u8]) -> Option<Inner<'_>> {
-    let fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(message).ok()?;
-    let parts = serde_json::from_str(fields.get("parts")?.get()).ok()?;
-    let mut info = String::from("{");
-    for (key, value) in fields.iter().filter(|(key, _)| *key != "parts") {
-        if info.len() > 1 {
-            info.push(',');
-        }
-        push_string(&mut info, key);
-        info.push(':');
-        info.push_str(value.get());
-    }
-    info.push('}');
-    Some(Inner { info, parts })
+fn inner_parts<'a>(message: &'a [u8], index: &'a mut Index) -> Option<Inner<'a>> {
+    let message = parse(std::str::from_utf8(message).ok()?, index).ok()?;
+    let parts = message.member("parts").filter(|parts| parts.is_array())?;
+    let fields = message.members().filter(|(name, _)| *name != "parts").map(|(name, value)| format!("\"{name}\":{}", value.raw()));
+    let info = format!("{{{}}}", fields.collect::<Vec<_>>().join(","));
+    Some(Inner { info, parts: parts.elements().map(Value::raw).collect() })
 }
 
 /// What a folder holds, by name. Nothing, where it cannot be read: a store of another version lacks it.

@@ -9,9 +9,9 @@ use engram_core::text::Text;
 
 use super::convert::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
-use super::schema::{self, Envelope, FirstMetadata, Model, Summary};
-use crate::kit::json::{Raw, filled_text, is_array, is_object, text};
+use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time, integer};
 use crate::kit::time::from_millis;
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,35 +39,32 @@ pub(super) struct Turn<'a> {
     pub replay: bool,
     /// When the message was created, in milliseconds, for parts without a time.
     pub created: Option<i64>,
-    /// 0.1.174: what the message says of its parts.
-    pub first: Option<&'a FirstMetadata<'a>>,
+    /// 0.1.174: what tools add to their results, by call id.
+    pub tool_metadata: Field<'a>,
 }
 
 impl<'a> Turn<'a> {
     /// What an envelope says.
-    pub fn of(envelope: &'a Envelope<'a>, has_steps: bool, session_created: Option<i64>) -> Self {
-        let first = envelope.metadata.as_ref();
-        let assistant = first.and_then(|first| first.assistant.as_ref());
-        let created = envelope.time.created.or(first.and_then(|first| first.time.created));
-        let summary = envelope.summary.or(assistant.and_then(|assistant| assistant.summary));
+    pub fn of(envelope: &Envelope<'a>, has_steps: bool, session_created: Option<i64>) -> Self {
+        let created = integer(Time::stated(envelope.time).created);
         Turn {
-            speaker: match &*envelope.role {
+            speaker: match word(envelope.role) {
                 "user" => Speaker::User,
                 "assistant" => Speaker::Assistant,
                 _ => Speaker::Unknown,
             },
             message_id: text(envelope.id),
-            model: filled_text(envelope.model_id.or(assistant.and_then(|assistant| assistant.model_id))),
-            is_summary: summary.is_some_and(|summary| summary.get() == "true"),
+            model: filled_text(envelope.model_id),
+            is_summary: is_true(envelope.summary),
             has_steps,
             replay: created.zip(session_created).is_some_and(|(message, session)| message < session),
             created,
-            first,
+            tool_metadata: envelope.tool,
         }
     }
 
     /// States when a record was made, and whether it is a copy.
-    pub fn stamp(&self, millis: Option<i64>, id: Raw<'_>, out: &mut Emitter) {
+    pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, out: &mut Emitter) {
         let time = millis.or(self.created).and_then(from_millis);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
     }
@@ -75,17 +72,16 @@ impl<'a> Turn<'a> {
 
 impl Converter {
     /// Converts what a message says of itself. Most only repeat what the messages before them said.
-    pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if turn.speaker == Speaker::Unknown {
-            return Err(Fault::unrecognized(&format!("message/{}", envelope.role)));
+            let role = envelope.role.ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
+            return Err(Fault::unrecognized(&format!("message/{}", word(Some(role)))));
         }
-        let place = Pointer::At(place);
         turn.stamp(None, envelope.id, out);
         let mut said = self.state_session(envelope, place, out)?;
         said |= self.system_prompts(envelope, place, out)?;
         said |= summary(envelope, place, out)?;
-        let first = envelope.metadata.as_ref();
-        if let Some(error) = envelope.error.as_ref().or(first.and_then(|first| first.error.as_ref())) {
+        if let Some(error) = envelope.error {
             state_error(error, place, out)?;
             said = true;
         }
@@ -95,18 +91,12 @@ impl Converter {
 
     /// States model, agent and directory, where they changed.
     fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let assistant = envelope.metadata.as_ref().and_then(|first| first.assistant.as_ref());
-        let user_model = envelope.model.as_ref();
-        let model = envelope.model_id.or(user_model.and_then(model_id)).or(assistant.and_then(|assistant| assistant.model_id));
-        let provider = envelope
-            .provider_id
-            .or(user_model.and_then(|model| model.provider_id))
-            .or(assistant.and_then(|assistant| assistant.provider_id));
-        let path = envelope.path.as_ref().or(assistant.and_then(|assistant| assistant.path.as_ref()));
+        let asked = envelope.model.map_or_else(Model::default, Model::of);
+        let cwd = envelope.path.and_then(|path| path.member("cwd"));
         let facts = SessionFacts {
-            model: changed(&mut self.standing.model, model),
-            provider: changed(&mut self.standing.provider, provider),
-            cwd: changed(&mut self.standing.cwd, path.and_then(|path| path.cwd)),
+            model: changed(&mut self.standing.model, envelope.model_id.or(asked.model_id)),
+            provider: changed(&mut self.standing.provider, envelope.provider_id.or(asked.provider_id)),
+            cwd: changed(&mut self.standing.cwd, cwd),
             agent: changed(&mut self.standing.agent, envelope.agent.or(envelope.mode)),
             ..SessionFacts::default()
         };
@@ -119,20 +109,17 @@ impl Converter {
 
     /// States the system prompts: the harness's own by hash, instruction files by text, each once.
     fn system_prompts(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let assistant = envelope.metadata.as_ref().and_then(|first| first.assistant.as_ref());
-        let Some(system) = envelope.system.or(assistant.and_then(|assistant| assistant.system)) else { return Ok(false) };
+        let Some(system) = envelope.system else { return Ok(false) };
         let mut said = false;
-        if is_array(system) {
-            let prompts: Vec<&serde_json::value::RawValue> = crate::kit::json::read(system, "/system", "a list of prompts")?;
-            for prompt in prompts.into_iter().filter_map(Text::of) {
-                let plain = prompt.decode_lossy();
-                if self.prompts.first(&*plain) {
-                    out.emit(Meta::Context(context_of(&plain)), place)?;
-                    said = true;
-                }
+        for prompt in system.elements().filter_map(Value::text) {
+            let plain = prompt.decode_lossy();
+            if self.prompts.first(&*plain) {
+                out.emit(Meta::Context(context_of(&plain)), place)?;
+                said = true;
             }
-        } else if let Some(prompt) = filled_text(Some(system))
-            && self.prompts.first(system.get())
+        }
+        if let Some(prompt) = filled_text(Some(system))
+            && self.prompts.first(system.raw())
         {
             // On user messages it is what the caller asked for, not the harness's own.
             let context = Context { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
@@ -149,10 +136,6 @@ fn record_type(turn: &Turn<'_>) -> &'static str {
         Speaker::User => "message/user",
         Speaker::Assistant | Speaker::Unknown => "message/assistant",
     }
-}
-
-fn model_id<'a>(model: &Model<'a>) -> Raw<'a> {
-    model.model_id
 }
 
 /// A system prompt by what it begins with (0.1.174 and 0.5.29).
@@ -174,8 +157,8 @@ fn context_of(plain: &str) -> Context<'_> {
 
 /// States the title and text that a model wrote of the turn (user messages, 1.0.0 to 1.2.27).
 fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(summary) = envelope.summary.filter(|summary| is_object(summary)) else { return Ok(false) };
-    let summary: Summary<'_> = crate::kit::json::read(summary, "/summary", "a summary")?;
+    let Some(summary) = envelope.summary.filter(|summary| summary.is_object()) else { return Ok(false) };
+    let summary = Summary::read(summary, "/summary")?;
     let mut said = false;
     for (name, value) in [("summary.title", summary.title), ("summary.body", summary.body)] {
         if let Some(value) = filled_text(value) {
@@ -187,15 +170,15 @@ fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Re
 }
 
 /// States an error, or that the turn was stopped.
-pub(super) fn state_error(error: &schema::Error<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let data = error.data.as_ref();
-    let message = data.and_then(|data| filled_text(data.message));
-    if text(error.name).is_some_and(|name| name.is("MessageAbortedError")) {
-        out.emit(Meta::Interrupt { text: message }, place)?;
+pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let error = schema::Error::read(error, "/error")?;
+    let data = error.data.map_or_else(ErrorData::default, ErrorData::of);
+    if word(error.name) == "MessageAbortedError" {
+        out.emit(Meta::Interrupt { text: filled_text(data.message) }, place)?;
         return Ok(());
     }
-    out.emit(Meta::Error { code: text(error.name), text: message }, place)?;
-    if let Some(body) = data.and_then(|data| filled_text(data.response_body)) {
+    out.emit(Meta::Error { code: text(error.name), text: filled_text(data.message) }, place)?;
+    if let Some(body) = filled_text(data.response_body) {
         out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, place)?;
     }
     Ok(())
@@ -203,30 +186,31 @@ pub(super) fn state_error(error: &schema::Error<'_>, place: Pointer<'_>, out: &m
 
 /// States the tokens of a message none of whose parts does.
 fn usage_of_message(envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let assistant = envelope.metadata.as_ref().and_then(|first| first.assistant.as_ref());
-    let tokens = envelope.tokens.as_ref().or(assistant.and_then(|assistant| assistant.tokens.as_ref()));
-    let cost = envelope.cost.or(assistant.and_then(|assistant| assistant.cost));
-    let Some(tokens) = tokens.filter(|tokens| !turn.has_steps && is_spent(tokens)) else { return Ok(false) };
-    out.emit(usage(tokens, cost, turn.model), place)?;
+    let Some(tokens) = envelope.tokens.filter(|_| !turn.has_steps) else { return Ok(false) };
+    let tokens = schema::Tokens::read(tokens, "/tokens")?;
+    if !is_spent(&tokens) {
+        return Ok(false);
+    }
+    out.emit(usage(&tokens, envelope.cost, turn.model), place)?;
     Ok(true)
 }
 
 /// False while a request has not come back: the counts are then written as zeros.
 fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
-    [tokens.input, tokens.output].into_iter().flatten().any(|count| count.get() != "0")
+    [tokens.input, tokens.output].into_iter().flatten().any(|count| count.raw() != "0")
 }
 
 /// Tokens and cost as an event.
-pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Raw<'a>, model: Option<Text<'a>>) -> Meta<'a> {
-    let number = |raw: Raw<'a>| raw.and_then(Number::of);
-    let cache = tokens.cache.as_ref();
+pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
+    let number = |field: Field<'a>| field.and_then(|value| Number::of_str(value.raw()));
+    let cache = tokens.cache.map_or_else(Cache::default, Cache::of);
     Meta::Usage(Usage {
         model,
         tokens: Tokens {
             input: number(tokens.input),
             output: number(tokens.output),
-            cache_read: cache.and_then(|cache| number(cache.read)),
-            cache_write: cache.and_then(|cache| number(cache.write)),
+            cache_read: number(cache.read),
+            cache_write: number(cache.write),
             reasoning: number(tokens.reasoning),
             total: number(tokens.total),
         },

@@ -42,7 +42,7 @@ impl StreamAdapter for OpenCode {
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        detect::marks()
+        detect::MARKS.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

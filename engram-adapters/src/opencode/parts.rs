@@ -5,20 +5,20 @@ use engram_core::event::{Channel, Context, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
 
 use super::calls::attachment;
 use super::convert::{Converter, bookkeeping};
 use super::descriptor::rule;
 use super::messages::{Speaker, Turn, state_error, usage};
-use super::schema::{File, Part};
-use crate::kit::json::{boolean, filled_text, text};
+use super::schema::{File, Part, Time, Tokens, flag, integer};
+use crate::kit::value::{Value, filled_text, is_true, text, word};
 
 impl Converter {
     /// Converts one part.
     pub fn part(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        turn.stamp(part.time.start.or(part.time.created), part.id, out);
-        match &*part.kind {
+        let time = Time::stated(part.time);
+        turn.stamp(integer(time.start.or(time.created)), part.id, out);
+        match word(part.kind) {
             "text" => self.text(part, turn, place, out),
             "reasoning" => reasoning(part, turn, place, out),
             "tool" | "tool-invocation" => self.call(part, turn, place, out),
@@ -29,31 +29,30 @@ impl Converter {
             "file" => file(part, turn, place, out),
             "compaction" => {
                 // 1.0.98 does not say.
-                self.compaction_trigger = boolean(part.auto).map(|auto| if auto { "auto" } else { "manual" });
+                self.compaction_trigger = flag(part.auto).map(|auto| if auto { "auto" } else { "manual" });
                 notice("compaction", self.compaction_trigger.map(Text::Plain), place, out)
             }
             "retry" => {
-                let error = part.error.as_ref().ok_or_else(|| Fault::malformed("/error", "an error", "nothing"))?;
+                let error = part.error.ok_or_else(|| Fault::malformed("/error", "an error", "nothing"))?;
                 state_error(error, place, out)?;
                 Ok(Outcome::Mapped)
             }
             "agent" => notice("agent", filled_text(part.name), place, out),
             "subtask" => subtask(part, place, out),
             "source-url" => notice("source", filled_text(part.url), place, out),
+            "" => Err(Fault::malformed("/type", "a type of part", "nothing")),
             other => Err(Fault::unrecognized(other)),
         }
     }
 
     fn text(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(said) = text(part.text) else {
-            return Err(Fault::malformed("/text", "a string", part.text.map_or("nothing", RawValue::get)));
-        };
+        let said = text(part.text).ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
         if said.is_empty() {
             return notice("empty_text", None, place, out);
         }
         match turn.speaker {
             Speaker::User => {
-                let synthetic = boolean(part.synthetic) == Some(true);
+                let synthetic = is_true(part.synthetic);
                 out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, place)?;
             }
             Speaker::Assistant if turn.is_summary => {
@@ -88,16 +87,15 @@ fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emi
 }
 
 fn step_finish(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let tokens = part.tokens.as_ref().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
-    out.emit(usage(tokens, part.cost, turn.model), place)?;
+    let tokens = part.tokens.ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
+    out.emit(usage(&Tokens::read(tokens, "/tokens")?, part.cost, turn.model), place)?;
     Ok(Outcome::Mapped)
 }
 
 /// The files that a step changed, by whichever tool: the only trace of what a command did to a file.
 fn patch(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let files = part.files.ok_or_else(|| Fault::malformed("/files", "a list of files", "nothing"))?;
-    let files: Vec<&RawValue> = crate::kit::json::read(files, "/files", "a list of files")?;
-    let files: Vec<_> = files.into_iter().filter_map(Text::of).map(|file| file.decode_lossy()).collect();
+    let files: Vec<_> = files.elements().filter_map(Value::text).map(|file| file.decode_lossy()).collect();
     let list = files.join("\n");
     notice("files_changed", (!list.is_empty()).then_some(Text::Plain(&list)), place, out)
 }
@@ -107,7 +105,7 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
     let attached = attachment(&file);
     match turn.speaker {
         Speaker::User => {
-            let synthetic = boolean(part.synthetic) == Some(true);
+            let synthetic = is_true(part.synthetic);
             out.emit(MsgIn { role: Role::User, text: None, synthetic, attachments: vec![attached] }, place)?;
         }
         Speaker::Assistant => {

@@ -5,12 +5,12 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
-use serde::Deserialize;
 
 use super::calls::{Call, End};
 use super::convert::Converter;
 use super::revisions::Dialect;
-use crate::kit::json::{self, Raw, filled_text};
+use super::schema::FileArgs;
+use crate::kit::value::filled_text;
 
 /// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
 const LONGEST_LINE: usize = 2000;
@@ -18,19 +18,11 @@ const LONGEST_LINE: usize = 2000;
 /// How a line ends that was longer: the second since 1.14.34.
 const CUT_LINE: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Input<'a> {
-    #[serde(borrow)]
-    file_path: Raw<'a>,
-}
-
 impl Converter {
     /// States what a read returned. Images and directories have no lines.
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (End::Completed(Some(said)), "read", Some(input)) = (call.end, &*call.tool, call.input) else { return Ok(()) };
-        let input: Option<Input<'_>> = json::parse(input.get()).ok();
-        let Some(file) = input.and_then(|input| filled_text(input.file_path)) else { return Ok(()) };
+        let Some(file) = filled_text(FileArgs::of(input).file_path) else { return Ok(()) };
         let said = said.decode_lossy();
         if said.contains("</path>\n<type>directory</type>") {
             return Ok(());

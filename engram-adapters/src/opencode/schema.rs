@@ -1,428 +1,328 @@
-//! The shapes of an export and of a stream, borrowed from the text. Only what the tape needs is named; the rest is skipped.
-//!
-//! Strings are kept as raw JSON values, so that text which is already canonical is copied and never decoded.
+//! The shapes of an export and of a stream: which fields the tape needs, under the names that the harness gives them.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use engram_core::emit::Fault;
 
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use crate::kit::value::{Field, Value, view};
 
-use crate::kit::json::Raw;
-
-/// `opencode export`: a session with its messages and their parts.
-#[derive(Debug, Deserialize)]
-pub(super) struct Document<'a> {
-    #[serde(borrow)]
-    pub info: Info<'a>,
-    #[serde(borrow)]
-    pub messages: Vec<Message<'a>>,
+view! {
+    /// `opencode export`: a session with its messages and their parts.
+    Document {
+        info: "info" Any,
+        messages: "messages" List,
+    }
 }
 
-/// As [`Document`], unread: for documents in which something has another shape.
-#[derive(Debug, Deserialize)]
-pub(super) struct RawDocument<'a> {
-    #[serde(borrow)]
-    pub info: &'a RawValue,
-    #[serde(borrow)]
-    pub messages: Vec<&'a RawValue>,
+view! {
+    /// One message with its parts.
+    Message {
+        info: "info" Any,
+        parts: "parts" List,
+    }
 }
 
-/// One message.
-#[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
-    #[serde(borrow)]
-    pub info: Envelope<'a>,
-    #[serde(borrow)]
-    pub parts: Vec<Part<'a>>,
+view! {
+    /// What a session says of itself.
+    Info {
+        id: "id" Text,
+        version: "version" Text,
+        directory: "directory" Text,
+        title: "title" Text,
+        parent_id: "parentID" Text,
+        /// 1.14.34 and later.
+        agent: "agent" Text,
+        /// 1.14.34 and later.
+        model: "model" Object,
+        time: "time" Object,
+        /// Messages that the user took back. They stay until the next prompt.
+        revert: "revert" Object,
+        /// Where the session is published.
+        share: "share" Object,
+        /// The permissions that the session was started with.
+        permission: "permission" List,
+    }
 }
 
-/// As [`Message`], unread.
-#[derive(Debug, Deserialize)]
-pub(super) struct RawMessage<'a> {
-    #[serde(borrow)]
-    pub info: &'a RawValue,
-    #[serde(borrow)]
-    pub parts: Vec<&'a RawValue>,
+view! {
+    /// A model: `id` on sessions, `modelID` on messages.
+    Model {
+        id: "id" Text,
+        model_id: "modelID" Text,
+        provider_id: "providerID" Text,
+    }
 }
 
-/// What a session says of itself.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Info<'a> {
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    #[serde(borrow)]
-    pub directory: Raw<'a>,
-    #[serde(borrow)]
-    pub title: Raw<'a>,
-    #[serde(rename = "parentID", borrow)]
-    pub parent_id: Raw<'a>,
-    /// 1.14.34 and later.
-    #[serde(borrow)]
-    pub agent: Raw<'a>,
-    /// 1.14.34 and later.
-    #[serde(borrow)]
-    pub model: Option<Model<'a>>,
-    #[serde(default)]
-    pub time: Time,
-    #[serde(borrow)]
-    pub revert: Option<Revert<'a>>,
-    #[serde(borrow)]
-    pub share: Option<Share<'a>>,
-    #[serde(default, borrow)]
-    pub permission: Vec<Rule<'a>>,
+view! {
+    /// A permission that the session was started with.
+    Rule {
+        permission: "permission" Text,
+        pattern: "pattern" Text,
+        action: "action" Text,
+    }
 }
 
-/// A model: `id` on sessions, `modelID` on messages.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Model<'a> {
-    #[serde(alias = "id", rename = "modelID", borrow)]
-    pub model_id: Raw<'a>,
-    #[serde(rename = "providerID", borrow)]
-    pub provider_id: Raw<'a>,
+view! {
+    /// Times in milliseconds since the epoch.
+    Time {
+        created: "created" Number,
+        start: "start" Number,
+        end: "end" Number,
+        archived: "archived" Number,
+    }
 }
 
-/// Messages that the user took back. They stay until the next prompt.
-#[derive(Debug, Deserialize)]
-pub(super) struct Revert<'a> {
-    #[serde(borrow)]
-    pub diff: Raw<'a>,
+view! {
+    /// What a message says of itself.
+    Envelope {
+        id: "id" Text,
+        /// `user` or `assistant`.
+        role: "role" Text,
+        time: "time" Object,
+        agent: "agent" Text,
+        mode: "mode" Text,
+        /// User messages, 1.0.98 and later.
+        model: "model" Object,
+        model_id: "modelID" Text,
+        provider_id: "providerID" Text,
+        path: "path" Object,
+        /// System prompts: a list on assistant messages up to 0.5.29, a string on user messages.
+        system: "system" Any,
+        /// `true` on the assistant message that holds a compaction's summary; an object on user messages.
+        summary: "summary" Any,
+        error: "error" Object,
+        cost: "cost" Number,
+        tokens: "tokens" Object,
+        /// 0.1.174: everything above but `id` and `role` stands in here, some of it under `assistant`.
+        metadata: "metadata" Object,
+        /// 0.1.174, under `metadata`.
+        assistant: "assistant" Object,
+        /// 0.1.174, under `metadata`: what a tool adds to its result, by call id.
+        tool: "tool" Object,
+    }
 }
 
-/// Where a session is published.
-#[derive(Debug, Deserialize)]
-pub(super) struct Share<'a> {
-    #[serde(borrow)]
-    pub url: Raw<'a>,
+view! {
+    /// The summary of a user message's turn.
+    Summary {
+        title: "title" Text,
+        body: "body" Text,
+    }
 }
 
-/// A permission that the session was started with.
-#[derive(Debug, Deserialize)]
-pub(super) struct Rule<'a> {
-    #[serde(borrow)]
-    pub permission: Raw<'a>,
-    #[serde(borrow)]
-    pub pattern: Raw<'a>,
-    #[serde(borrow)]
-    pub action: Raw<'a>,
+view! {
+    /// An error that the harness recorded.
+    Error {
+        name: "name" Text,
+        data: "data" Object,
+    }
 }
 
-/// Times in milliseconds since the epoch.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-pub(super) struct Time {
-    pub created: Option<i64>,
-    pub start: Option<i64>,
-    pub end: Option<i64>,
-    pub archived: Option<i64>,
+view! {
+    /// Details of an [`Error`].
+    ErrorData {
+        message: "message" Text,
+        /// What the provider answered.
+        response_body: "responseBody" Text,
+    }
 }
 
-/// What a message says of itself.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Envelope<'a> {
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    /// `user` or `assistant`.
-    #[serde(borrow)]
-    pub role: Cow<'a, str>,
-    #[serde(default)]
-    pub time: Time,
-    #[serde(borrow)]
-    pub agent: Raw<'a>,
-    #[serde(borrow)]
-    pub mode: Raw<'a>,
-    /// User messages, 1.0.98 and later.
-    #[serde(borrow)]
-    pub model: Option<Model<'a>>,
-    #[serde(rename = "modelID", borrow)]
-    pub model_id: Raw<'a>,
-    #[serde(rename = "providerID", borrow)]
-    pub provider_id: Raw<'a>,
-    #[serde(borrow)]
-    pub path: Option<Path<'a>>,
-    /// System prompts: a list on assistant messages up to 0.5.29, a string on user messages.
-    #[serde(borrow)]
-    pub system: Raw<'a>,
-    /// `true` on the assistant message that holds a compaction's summary; an object on user messages.
-    #[serde(borrow)]
-    pub summary: Raw<'a>,
-    #[serde(borrow)]
-    pub error: Option<Error<'a>>,
-    #[serde(borrow)]
-    pub cost: Raw<'a>,
-    #[serde(borrow)]
-    pub tokens: Option<Tokens<'a>>,
-    /// 0.1.174: everything above but `id` and `role` stands in here.
-    #[serde(borrow)]
-    pub metadata: Option<FirstMetadata<'a>>,
+view! {
+    /// Tokens of one request.
+    Tokens {
+        input: "input" Number,
+        output: "output" Number,
+        reasoning: "reasoning" Number,
+        /// 1.1.65 and later.
+        total: "total" Number,
+        cache: "cache" Object,
+    }
 }
 
-/// Where the agent works.
-#[derive(Debug, Deserialize)]
-pub(super) struct Path<'a> {
-    #[serde(borrow)]
-    pub cwd: Raw<'a>,
+view! {
+    /// Cached tokens of one request.
+    Cache {
+        read: "read" Number,
+        write: "write" Number,
+    }
 }
 
-/// `metadata` of a message of 0.1.174.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct FirstMetadata<'a> {
-    #[serde(default)]
-    pub time: Time,
-    #[serde(borrow)]
-    pub error: Option<Error<'a>>,
-    #[serde(borrow)]
-    pub assistant: Option<FirstAssistant<'a>>,
-    /// What a tool adds to its result, by call id.
-    #[serde(default, borrow)]
-    pub tool: BTreeMap<Cow<'a, str>, Metadata<'a>>,
+view! {
+    /// One part of a message. Which fields it has follows from its `type`.
+    Part {
+        kind: "type" Text,
+        id: "id" Text,
+        message_id: "messageID" Text,
+        time: "time" Object,
+        text: "text" Text,
+        synthetic: "synthetic" Flag,
+        /// What a provider added, reasoning that only it can read among it.
+        metadata: "metadata" Any,
+        tool: "tool" Text,
+        call_id: "callID" Text,
+        state: "state" Object,
+        invocation: "toolInvocation" Object,
+        cost: "cost" Number,
+        tokens: "tokens" Object,
+        snapshot: "snapshot" Text,
+        files: "files" List,
+        mime: "mime" Text,
+        /// 0.1.174.
+        media_type: "mediaType" Text,
+        url: "url" Text,
+        filename: "filename" Text,
+        auto: "auto" Flag,
+        name: "name" Text,
+        prompt: "prompt" Text,
+        description: "description" Text,
+        error: "error" Object,
+    }
 }
 
-/// `metadata.assistant` of a message of 0.1.174.
-#[derive(Debug, Deserialize)]
-pub(super) struct FirstAssistant<'a> {
-    #[serde(borrow)]
-    pub system: Raw<'a>,
-    #[serde(borrow)]
-    pub path: Option<Path<'a>>,
-    #[serde(rename = "modelID", borrow)]
-    pub model_id: Raw<'a>,
-    #[serde(rename = "providerID", borrow)]
-    pub provider_id: Raw<'a>,
-    #[serde(borrow)]
-    pub cost: Raw<'a>,
-    #[serde(borrow)]
-    pub tokens: Option<Tokens<'a>>,
-    #[serde(borrow)]
-    pub summary: Raw<'a>,
+view! {
+    /// What a tool part says about its call.
+    State {
+        /// `pending`, `running`, `completed` or `error`.
+        status: "status" Text,
+        input: "input" Any,
+        /// The arguments of a pending call as far as they have come.
+        raw: "raw" Text,
+        output: "output" Text,
+        error: "error" Text,
+        metadata: "metadata" Object,
+        time: "time" Object,
+        attachments: "attachments" List,
+    }
 }
 
-/// The summary of a user message's turn.
-#[derive(Debug, Deserialize)]
-pub(super) struct Summary<'a> {
-    #[serde(borrow)]
-    pub title: Raw<'a>,
-    #[serde(borrow)]
-    pub body: Raw<'a>,
+view! {
+    /// A call of 0.1.174 with its result.
+    Invocation {
+        /// `partial-call`, `call` or `result`.
+        state: "state" Text,
+        call_id: "toolCallId" Text,
+        name: "toolName" Text,
+        args: "args" Any,
+        result: "result" Text,
+    }
 }
 
-/// An error that the harness recorded.
-#[derive(Debug, Deserialize)]
-pub(super) struct Error<'a> {
-    #[serde(borrow)]
-    pub name: Raw<'a>,
-    #[serde(borrow)]
-    pub data: Option<ErrorData<'a>>,
+view! {
+    /// What a tool adds to its result. Each tool has its own fields, and tools of others may use the same names otherwise.
+    Metadata {
+        /// `bash`: `null` when the command was stopped.
+        exit: "exit" Number,
+        output: "output" Text,
+        truncated: "truncated" Flag,
+        output_path: "outputPath" Text,
+        exists: "exists" Flag,
+        diff: "diff" Text,
+        filediff: "filediff" Object,
+        files: "files" List,
+        /// `task`: the session that the call started (1.0.98 and later).
+        session_id: "sessionId" Text,
+        /// 0.1.174: the call failed.
+        error: "error" Flag,
+        /// 0.1.174: when the call ran.
+        time: "time" Object,
+    }
 }
 
-/// Details of an [`Error`].
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ErrorData<'a> {
-    #[serde(borrow)]
-    pub message: Raw<'a>,
-    /// What the provider answered.
-    #[serde(borrow)]
-    pub response_body: Raw<'a>,
+view! {
+    /// `metadata.filediff` of `edit`.
+    FileDiff {
+        /// The whole file before, 1.0.0 to 1.3.2.
+        before: "before" Text,
+        /// The whole file after, 1.0.0 to 1.3.2.
+        after: "after" Text,
+        /// A unified diff, 1.14.34 and later.
+        patch: "patch" Text,
+    }
 }
 
-/// Tokens of one request.
-#[derive(Debug, Deserialize)]
-pub(super) struct Tokens<'a> {
-    #[serde(borrow)]
-    pub input: Raw<'a>,
-    #[serde(borrow)]
-    pub output: Raw<'a>,
-    #[serde(borrow)]
-    pub reasoning: Raw<'a>,
-    /// 1.1.65 and later.
-    #[serde(borrow)]
-    pub total: Raw<'a>,
-    #[serde(borrow)]
-    pub cache: Option<Cache<'a>>,
+view! {
+    /// One file in the result of `apply_patch` (1.1.65 and later).
+    PatchedFile {
+        file_path: "filePath" Text,
+        /// `add`, `update`, `delete` or `move`.
+        kind: "type" Text,
+        move_path: "movePath" Text,
+        relative_path: "relativePath" Text,
+        before: "before" Text,
+        after: "after" Text,
+        patch: "patch" Text,
+    }
 }
 
-/// Cached tokens of one request.
-#[derive(Debug, Deserialize)]
-pub(super) struct Cache<'a> {
-    #[serde(borrow)]
-    pub read: Raw<'a>,
-    #[serde(borrow)]
-    pub write: Raw<'a>,
+view! {
+    /// Arguments that say which file and which text a call is about.
+    FileArgs {
+        file_path: "filePath" Text,
+        old_string: "oldString" Text,
+        new_string: "newString" Text,
+        replace_all: "replaceAll" Flag,
+        content: "content" Text,
+        patch_text: "patchText" Text,
+    }
 }
 
-/// One part of a message. Which fields it has follows from its `type`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Part<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    #[serde(rename = "messageID", borrow)]
-    pub message_id: Raw<'a>,
-    #[serde(default, deserialize_with = "or_default")]
-    pub time: Time,
-    #[serde(borrow)]
-    pub text: Raw<'a>,
-    #[serde(borrow)]
-    pub synthetic: Raw<'a>,
-    /// What a provider added, reasoning that only it can read among it.
-    #[serde(borrow)]
-    pub metadata: Raw<'a>,
-    #[serde(borrow)]
-    pub tool: Raw<'a>,
-    #[serde(rename = "callID", borrow)]
-    pub call_id: Raw<'a>,
-    #[serde(borrow)]
-    pub state: Option<State<'a>>,
-    #[serde(borrow)]
-    pub tool_invocation: Option<Invocation<'a>>,
-    #[serde(borrow)]
-    pub cost: Raw<'a>,
-    #[serde(borrow)]
-    pub tokens: Option<Tokens<'a>>,
-    #[serde(borrow)]
-    pub snapshot: Raw<'a>,
-    #[serde(borrow)]
-    pub files: Raw<'a>,
-    #[serde(borrow)]
-    pub mime: Raw<'a>,
-    #[serde(alias = "mediaType", borrow)]
-    pub media_type: Raw<'a>,
-    #[serde(borrow)]
-    pub url: Raw<'a>,
-    #[serde(borrow)]
-    pub filename: Raw<'a>,
-    #[serde(borrow)]
-    pub auto: Raw<'a>,
-    #[serde(borrow)]
-    pub name: Raw<'a>,
-    #[serde(borrow)]
-    pub prompt: Raw<'a>,
-    #[serde(borrow)]
-    pub description: Raw<'a>,
-    #[serde(borrow)]
-    pub error: Option<Error<'a>>,
+view! {
+    /// A file that is attached to a message or a result.
+    File {
+        mime: "mime" Text,
+        url: "url" Text,
+        filename: "filename" Text,
+    }
 }
 
-/// What a tool part says about its call.
-#[derive(Debug, Deserialize)]
-pub(super) struct State<'a> {
-    /// `pending`, `running`, `completed` or `error`.
-    #[serde(borrow)]
-    pub status: Cow<'a, str>,
-    #[serde(borrow)]
-    pub input: Raw<'a>,
-    /// The arguments of a pending call as far as they have come.
-    #[serde(borrow)]
-    pub raw: Raw<'a>,
-    #[serde(borrow)]
-    pub output: Raw<'a>,
-    #[serde(borrow)]
-    pub error: Raw<'a>,
-    #[serde(default, borrow, deserialize_with = "or_default")]
-    pub metadata: Metadata<'a>,
-    #[serde(default, deserialize_with = "or_default")]
-    pub time: Time,
-    #[serde(default, borrow, deserialize_with = "or_default")]
-    pub attachments: Vec<File<'a>>,
+view! {
+    /// One line of `run --format json`.
+    Line {
+        kind: "type" Text,
+        timestamp: "timestamp" Number,
+        session_id: "sessionID" Text,
+        part: "part" Object,
+        error: "error" Object,
+    }
 }
 
-/// A call of 0.1.174 with its result.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Invocation<'a> {
-    /// `partial-call`, `call` or `result`.
-    #[serde(borrow)]
-    pub state: Cow<'a, str>,
-    #[serde(borrow)]
-    pub tool_call_id: Raw<'a>,
-    #[serde(borrow)]
-    pub tool_name: Raw<'a>,
-    #[serde(borrow)]
-    pub args: Raw<'a>,
-    #[serde(borrow)]
-    pub result: Raw<'a>,
+impl<'a> Envelope<'a> {
+    /// A message's own record, with what 0.1.174 has under `metadata` and `metadata.assistant` in its later place.
+    pub fn read_message(value: Value<'a>) -> Result<Self, Fault> {
+        let stated = Envelope::read(value, "")?;
+        let Some(metadata) = stated.metadata else { return Ok(stated) };
+        let common = Envelope::read(metadata, "/metadata")?;
+        let of_assistant = match common.assistant {
+            Some(assistant) => Envelope::read(assistant, "/metadata/assistant")?,
+            None => Envelope::default(),
+        };
+        Ok(Envelope {
+            time: stated.time.or(common.time),
+            error: stated.error.or(common.error),
+            model_id: stated.model_id.or(of_assistant.model_id),
+            provider_id: stated.provider_id.or(of_assistant.provider_id),
+            path: stated.path.or(of_assistant.path),
+            system: stated.system.or(of_assistant.system),
+            summary: stated.summary.or(of_assistant.summary),
+            cost: stated.cost.or(of_assistant.cost),
+            tokens: stated.tokens.or(of_assistant.tokens),
+            tool: common.tool,
+            ..stated
+        })
+    }
 }
 
-/// What a tool adds to its result. Each tool has its own fields.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Metadata<'a> {
-    /// `bash`: `null` when the command was stopped, so presence must be told from absence.
-    #[serde(borrow, default, deserialize_with = "present")]
-    pub exit: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub output: Raw<'a>,
-    #[serde(borrow)]
-    pub truncated: Raw<'a>,
-    #[serde(borrow)]
-    pub output_path: Raw<'a>,
-    #[serde(borrow)]
-    pub exists: Raw<'a>,
-    #[serde(borrow)]
-    pub diff: Raw<'a>,
-    #[serde(borrow)]
-    pub filediff: Raw<'a>,
-    #[serde(borrow)]
-    pub files: Raw<'a>,
-    /// 0.1.174: the call failed.
-    #[serde(borrow)]
-    pub error: Raw<'a>,
-    /// 0.1.174: when the call ran.
-    #[serde(borrow)]
-    pub time: Raw<'a>,
+impl<'a> Time<'a> {
+    /// The times of a record that may have none.
+    pub fn stated(field: Field<'a>) -> Time<'a> {
+        field.map_or_else(Time::default, Time::of)
+    }
 }
 
-/// `metadata.filediff` of `edit`.
-#[derive(Debug, Deserialize)]
-pub(super) struct FileDiff<'a> {
-    /// The whole file before, 1.0.0 to 1.3.2.
-    #[serde(borrow)]
-    pub before: Raw<'a>,
-    /// The whole file after, 1.0.0 to 1.3.2.
-    #[serde(borrow)]
-    pub after: Raw<'a>,
-    /// A unified diff, 1.14.34 and later.
-    #[serde(borrow)]
-    pub patch: Raw<'a>,
+/// Milliseconds, or another whole number.
+pub(super) fn integer(field: Field<'_>) -> Option<i64> {
+    field?.raw().parse().ok()
 }
 
-/// A file that is attached to a message or a result.
-#[derive(Debug, Deserialize)]
-pub(super) struct File<'a> {
-    #[serde(borrow)]
-    pub mime: Raw<'a>,
-    #[serde(borrow)]
-    pub url: Raw<'a>,
-    #[serde(borrow)]
-    pub filename: Raw<'a>,
-}
-
-/// One line of `run --format json`.
-#[derive(Debug, Deserialize)]
-pub(super) struct StreamLine<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    pub timestamp: Option<i64>,
-    #[serde(rename = "sessionID", borrow)]
-    pub session_id: Raw<'a>,
-    #[serde(borrow)]
-    pub part: Option<Part<'a>>,
-    #[serde(borrow)]
-    pub error: Option<Error<'a>>,
-}
-
-/// Keeps `null`, which an `Option` takes for absence.
-fn present<'de, D: Deserializer<'de>>(input: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(input).map(Some)
-}
-
-/// Takes `null` for absence.
-fn or_default<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
-    Option::deserialize(input).map(Option::unwrap_or_default)
+/// True or false, where it is stated.
+pub(super) fn flag(field: Field<'_>) -> Option<bool> {
+    field.map(Value::is_true)
 }

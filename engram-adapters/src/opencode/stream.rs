@@ -5,36 +5,36 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Converter;
+use super::convert::{Converter, under};
 use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
-use super::schema::StreamLine;
-use crate::kit::json;
-use crate::kit::json::text;
+use super::schema::{Line, Part, integer};
+use crate::kit::value::{text, word};
 
 impl Converter {
     /// Converts one line of a stream.
-    pub fn stream_line(&mut self, line: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: StreamLine<'_> = json::parse(line)?;
-        let session = text(line.session_id).map(|id| id.decode_lossy());
-        if session.is_some() {
-            out.source(session.as_deref(), None);
+    pub fn stream_line(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if let Some(session) = text(line.session_id).map(|id| id.decode_lossy()) {
+            out.source(Some(&*session), None);
         }
-        let part = line.part.as_ref();
-        let message_id = part.and_then(|part| text(part.message_id));
-        let turn = Turn { speaker: Speaker::Assistant, created: line.timestamp, message_id, has_steps: true, ..Turn::default() };
-        match (&*line.kind, part, &line.error) {
+        let created = integer(line.timestamp);
+        match (word(line.kind), line.part, line.error) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(part), _) => {
-                self.part(part, &turn, Pointer::At("/part"), out).map(as_line)
+                let part = Part::read(part, "/part")?;
+                let message_id = text(part.message_id);
+                let turn = Turn { speaker: Speaker::Assistant, created, message_id, has_steps: true, ..Turn::default() };
+                self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under("/part", fault))
             }
             ("error", _, Some(error)) => {
-                turn.stamp(None, None, out);
+                Turn { created, ..Turn::default() }.stamp(None, None, out);
                 state_error(error, Pointer::At("/error"), out)?;
                 Ok(Outcome::Mapped)
             }
-            ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning" | "error", ..) => {
-                Err(Fault::malformed("", "a part or an error", "neither"))
+            ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", None, _) => {
+                Err(Fault::malformed("/part", "a part", "nothing"))
             }
+            ("error", _, None) => Err(Fault::malformed("/error", "an error", "nothing")),
+            ("", ..) => Err(Fault::malformed("/type", "a type of line", "nothing")),
             (other, ..) => Err(Fault::unrecognized(other)),
         }
     }

@@ -1,16 +1,14 @@
 //! What the files beside an export say about it: the call that started the session.
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
 use engram_core::adapter::Context;
 use engram_core::head::Head;
-use serde::Deserialize;
 
 use super::detect;
-use super::schema::{RawDocument, RawMessage};
-use crate::kit::json;
+use super::schema::Metadata;
+use crate::kit::value::{Index, Value, parse, text};
 
 /// The largest export of a parent that is looked into.
 const LARGEST_PARENT: u64 = 64 << 20;
@@ -28,33 +26,22 @@ fn parent_call(path: &Path, head: &Head<'_>) -> Option<String> {
         return None;
     }
     let text = fs::read_to_string(export).ok()?;
-    let document: RawDocument<'_> = json::parse(&text).ok()?;
-    let messages = document.messages.iter().filter_map(|message| json::parse::<RawMessage<'_>>(message.get()).ok());
-    messages.flat_map(|message| message.parts).find_map(|part| starts(part.get(), &id))
+    let mut index = Index::default();
+    let messages = parse(&text, &mut index).ok()?.member("messages")?;
+    let parts = messages.elements().filter_map(|message| message.member("parts")).flat_map(Value::elements);
+    parts.filter(|part| part.raw().contains(&id)).find_map(|part| call_that_started(part, &id))
 }
 
 /// The id of the call, if this part is the one that started the session.
 pub(super) fn starts(part: &str, session_id: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Part<'a> {
-        #[serde(rename = "callID", borrow)]
-        call_id: Cow<'a, str>,
-        #[serde(borrow)]
-        state: State<'a>,
-    }
-    #[derive(Deserialize)]
-    struct State<'a> {
-        #[serde(borrow)]
-        metadata: Metadata<'a>,
-    }
-    #[derive(Deserialize)]
-    struct Metadata<'a> {
-        #[serde(rename = "sessionId", borrow)]
-        session_id: Cow<'a, str>,
-    }
     if !part.contains(session_id) {
         return None;
     }
-    let part: Part<'_> = json::parse(part).ok()?;
-    (part.state.metadata.session_id == session_id).then(|| part.call_id.into_owned())
+    call_that_started(parse(part, &mut Index::default()).ok()?, session_id)
+}
+
+fn call_that_started(part: Value<'_>, session_id: &str) -> Option<String> {
+    let metadata = Metadata::of(part.member("state")?.member("metadata")?);
+    let started = text(metadata.session_id).is_some_and(|id| id.is(session_id));
+    started.then(|| text(part.member("callID")).map(|id| id.decode_lossy().into_owned()))?
 }
