@@ -67,7 +67,10 @@ pub fn sessions(candidate: &Candidate, limits: Limits) -> Result<Option<Sessions
 }
 
 fn open(path: &Path, limits: Limits) -> store::Opened<(&'static Opener, Box<dyn Store>)> {
-    store::open(path, limits).map_err(|error| error.path(path.to_string_lossy()))
+    store::open(path, limits).map_err(|mut error| {
+        error.path.get_or_insert_with(|| path.to_string_lossy().into_owned());
+        error
+    })
 }
 
 /// How messages name a session: its file, and its id where the file is not its own.

@@ -6,7 +6,7 @@ use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
-use crate::{cursor, opencode};
+use crate::{claude_code, cursor, opencode};
 
 /// A session in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct Opener {
 }
 
 /// Every opener.
-pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::store::OPENER];
+pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::store::OPENER, claude_code::store::OPENER];
 
 /// The opener of the store that has its root at this folder, if it is one.
 pub fn root(path: &Path) -> Option<&'static Opener> {

@@ -8,14 +8,13 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::text::Text;
 use rusqlite::OptionalExtension;
-use rusqlite::types::ValueRef;
 use serde::Deserialize;
 
 use super::layout::{self, push_message};
-use super::lines::{Lines, json_or_text, quoted};
 use super::turns::{Key, Turns};
 use crate::kit::value::{Index, parse};
-use crate::open::sqlite::{self, refused};
+use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
 /// A chat open for reading.
@@ -113,15 +112,15 @@ impl Chat {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
         let mut lines = Lines::new(self.limits);
-        lines.line("chat", &[("meta", &self.meta)])?;
+        lines.line(&[("store", "\"chat\""), ("meta", &self.meta)])?;
         if self.root.is_empty() {
             return Ok(lines.end());
         }
         let Some(json) = decoded(&self.root, &layout::ROOT, &blobs)? else {
-            lines.line("missing", &[("blob", &quoted(&self.root))])?;
+            lines.line(&[("store", "\"missing\""), ("blob", &quoted(&self.root))])?;
             return Ok(lines.end());
         };
-        lines.line("root", &[("root", &json)])?;
+        lines.line(&[("store", "\"root\""), ("root", &json)])?;
         let root: Root = serde_json::from_str(&json).unwrap_or_default();
         let mut turns = Turns::read(&root.turns, &blobs)?;
         let mut messages = Lines::new(self.limits);
@@ -149,7 +148,7 @@ fn decoded(id: &str, layout: &layout::Layout, blobs: &Blobs<'_>) -> Result<Optio
 /// What a compaction replaced: the messages that the root no longer names, then the summary.
 fn summarized(id: &str, root: &Root, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
     let Some(json) = decoded(id, &layout::SUMMARY_ARCHIVE, blobs)? else {
-        return lines.line("missing", &[("blob", &quoted(id))]);
+        return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]);
     };
     let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
     let is_named = |id: &String| root.root_prompt_messages_json.contains(id);
@@ -157,17 +156,17 @@ fn summarized(id: &str, root: &Root, turns: &mut Turns, lines: &mut Lines, blobs
         message(id, turns, lines, blobs)?;
     }
     if archive.summary_message.as_ref().is_none_or(|id| !is_named(id)) {
-        lines.line("summary", &[("blob", &quoted(id)), ("archive", &json)])?;
+        lines.line(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)])?;
     }
     Ok(())
 }
 
 /// One message as the model saw it, with the steps of the turn graph that are the same.
 fn message(id: &str, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
-    let Some(bytes) = blobs(id)? else { return lines.line("missing", &[("blob", &quoted(id))]) };
+    let Some(bytes) = blobs(id)? else { return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]) };
     let json = json_or_text(&bytes);
     let Ok(message) = serde_json::from_str::<Message>(&json) else {
-        return lines.line("message", &[("blob", &quoted(id)), ("message", &json)]);
+        return lines.line(&[("store", "\"message\""), ("blob", &quoted(id)), ("message", &json)]);
     };
     let keys: Vec<Option<Key>> = match &message.content {
         Content::Text(text) => vec![text_key(&message.role, text)],
@@ -182,7 +181,7 @@ fn message(id: &str, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) ->
     }
     steps.push_str(if steps.is_empty() { "{}" } else { "}" });
     let role = quoted(&message.role);
-    lines.line("message", &[("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)])
+    lines.line(&[("store", "\"message\""), ("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)])
 }
 
 fn part_key(role: &str, part: &Part) -> Option<Key> {
@@ -221,14 +220,6 @@ impl Store for Chat {
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: Context::default() })
-    }
-}
-
-/// The bytes of a column, whatever type SQLite gave it. Nothing for NULL and numbers.
-pub(super) fn column(value: ValueRef<'_>) -> Vec<u8> {
-    match value {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_vec(),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Vec::new(),
     }
 }
 

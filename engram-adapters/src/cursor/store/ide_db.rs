@@ -11,10 +11,9 @@ use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
-use super::chat_db::column;
-use super::lines::{Lines, json_or_text, quoted};
 use crate::kit::value::{Index, Value, parse, text};
-use crate::open::sqlite::{self, refused};
+use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
 /// Where one conversation lies.
@@ -154,12 +153,12 @@ impl Editor {
             let bytes = value(&store, &format!("bubbleId:{id}:{bubble_id}"))?.unwrap_or_default();
             let json = json_or_text(&bytes);
             let contents = contents(&store, &json)?;
-            let mut members = vec![("bubble", json.as_str())];
+            let mut members = vec![("store", "\"bubble\""), ("bubble", json.as_str())];
             if at == usize::MAX {
                 members.push(("unlisted", "true"));
             }
             members.extend(contents.iter().map(|(key, text)| (*key, text.as_str())));
-            lines.line("bubble", &members)?;
+            lines.line(&members)?;
         }
         Ok(())
     }
@@ -171,7 +170,7 @@ fn composer(shape: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), 
     let members = parse(json, &mut index).into_iter().flat_map(Value::members);
     let kept = members.filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
     let kept: Vec<String> = kept.map(|(name, value)| format!("\"{name}\":{}", value.raw().replace(['\n', '\r'], " "))).collect();
-    lines.line(shape, &[("id", &quoted(id)), ("composer", &format!("{{{}}}", kept.join(",")))])
+    lines.line(&[("store", &quoted(shape)), ("id", &quoted(id)), ("composer", &format!("{{{}}}", kept.join(",")))])
 }
 
 /// The messages that stand in the conversation's own record.
@@ -180,7 +179,7 @@ fn inline_bubbles(json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
     let Ok(record) = parse(json, &mut index) else { return Ok(()) };
     let bubbles = ["conversation", "bubbles"].iter().filter_map(|list| record.member(list)).flat_map(Value::elements);
     for bubble in bubbles {
-        lines.line("bubble", &[("bubble", &json_or_text(bubble.raw().as_bytes()))])?;
+        lines.line(&[("store", "\"bubble\""), ("bubble", &json_or_text(bubble.raw().as_bytes()))])?;
     }
     Ok(())
 }

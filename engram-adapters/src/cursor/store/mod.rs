@@ -5,7 +5,6 @@ mod chat_db;
 pub(super) mod ide;
 mod ide_db;
 mod layout;
-mod lines;
 mod text;
 mod turns;
 mod wire;
