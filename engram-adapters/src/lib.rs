@@ -53,7 +53,10 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterErro
             .iter()
             .map(|(entry, evidence)| format!("{} ({})", entry.adapter.describe().adapter_id, evidence.marks.join(", ")))
             .collect();
-        return Err(AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness").found(&candidates.join("; ")));
+        let mut error = AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness");
+        // Our own words, so they need not be cut as an excerpt of the input.
+        error.found = Some(candidates.join("; "));
+        return Err(error);
     }
     found.pop().ok_or_else(|| {
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");
