@@ -150,6 +150,33 @@ fn an_id_that_is_a_path_leads_nowhere() {
 }
 
 #[test]
+fn a_broken_file_is_kept_as_it_is_and_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = folder.path().join("storage");
+    for (name, content) in [
+        ("session/p/ses_1.json", &br#"{"version":"1.0.98","time":{"created":1000,"updated":2000}}"#[..]),
+        ("message/ses_1/msg_1.json", br#"{"role":"user","time":{"created":1001}}"#),
+        ("part/msg_1/prt_1.json", br#"{"type":"text","text":"the pro"#),
+        ("part/msg_1/prt_2.json", b""),
+        ("part/msg_1/prt_3.json", b"{\"type\":\"text\",\"text\":\"caf\xe9\"}"),
+        ("part/msg_1/prt_4.json", br#"{"type":"text","text":"the rest"}"#),
+        ("message/ses_1/msg_2.json", br#"{"role":"assis"#),
+        ("part/msg_2/prt_5.json", br#"{"type":"tool","tool":"bash","callID":"c","state":{"status":"running","input":{}}}"#),
+    ] {
+        let path = storage.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let store = open(folder.path());
+    assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+    let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
+    let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(said, ["the rest"]);
+    assert!(tape.iter().any(|event| event["k"] == "tool.call"), "a call says itself what it is");
+    assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 4, "three parts and a message");
+}
+
+#[test]
 fn a_migration_that_no_tested_version_knows_makes_the_version_unknown() {
     let (_folder, path) = database("INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)");
     let store = open(&path);
