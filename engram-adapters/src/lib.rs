@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use engram_core::adapter::{Context, Evidence, StreamAdapter};
-use engram_core::drive::{Input, Options, Summary, convert};
+use engram_core::drive::{Input, Options, Summary, convert_framed};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 
@@ -67,8 +67,8 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterErro
 /// Detects the harness, picks the adapter, converts, and gives what it came to.
 ///
 /// # Errors
-/// As [`detect`] and [`convert`]. The sink may hold part of a tape then: the caller throws it away.
+/// As [`detect`] and [`convert_framed`]. The sink may hold part of a tape then: the caller throws it away.
 pub fn ingest<R: Read>(mut input: Input<R>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
-    let (entry, _) = detect(&input.head()?)?;
-    convert(entry.adapter, input, options, sink)
+    let (entry, evidence) = detect(&input.head()?)?;
+    convert_framed(entry.adapter, evidence.framing, input, options, sink)
 }
