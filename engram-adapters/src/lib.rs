@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use engram_core::adapter::{Context, Evidence, StreamAdapter};
-use engram_core::drive::{Input, Options, Summary, convert};
+use engram_core::drive::{Input, Options, Summary, convert_framed};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 
@@ -55,7 +55,7 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterErro
             .map(|(entry, evidence)| format!("{} ({})", entry.adapter.describe().adapter_id, evidence.marks.join(", ")))
             .collect();
         let mut error = AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness");
-        // Names of ours, none of the input's, so all of them may be said.
+        // Our own words, so they need not be cut as an excerpt of the input.
         error.found = Some(candidates.join("; "));
         return Err(error);
     }
@@ -68,8 +68,8 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterErro
 /// Detects the harness, picks the adapter, converts, and gives what it came to.
 ///
 /// # Errors
-/// As [`detect`] and [`convert`]. The sink may hold part of a tape then: the caller throws it away.
+/// As [`detect`] and [`convert_framed`]. The sink may hold part of a tape then: the caller throws it away.
 pub fn ingest<R: Read>(mut input: Input<R>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
-    let (entry, _) = detect(&input.head()?)?;
-    convert(entry.adapter, input, options, sink)
+    let (entry, evidence) = detect(&input.head()?)?;
+    convert_framed(entry.adapter, evidence.framing, input, options, sink)
 }

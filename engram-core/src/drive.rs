@@ -74,9 +74,23 @@ pub fn convert<R: Read>(
     options: &Options,
     sink: &mut dyn Write,
 ) -> Result<Summary, AdapterError> {
+    let framing = adapter.probe(&input.head()?).map_or(Framing::Lines, |evidence| evidence.framing);
+    convert_framed(adapter, framing, input, options, sink)
+}
+
+/// As [`convert`], for an artifact that has been probed: its [`Evidence`](crate::adapter::Evidence) tells the framing.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_framed<R: Read>(
+    adapter: &dyn StreamAdapter,
+    framing: Framing,
+    mut input: Input<R>,
+    options: &Options,
+    sink: &mut dyn Write,
+) -> Result<Summary, AdapterError> {
     let descriptor = adapter.describe();
     let head = input.head()?;
-    let framing = adapter.probe(&head).map_or(Framing::Lines, |evidence| evidence.framing);
     let identity = adapter.identify(&head);
     let (revision, support) = descriptor.matrix.identify(&identity);
     let support = if options.context.unknown_schema { Support::Unknown } else { support };

@@ -1,18 +1,16 @@
 //! The emitter: the only way to make an event. It owns order, time, source, parents and the ledger.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
 use crate::adapter::Identity;
 use crate::anchor;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::{Event, Kind};
 use crate::hash::Hash;
+use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
-use crate::render::{Object, Place, Pointer, push_fields, push_origin};
+use crate::render::{Object, Place, Pointer, key, push_fields, push_number, push_origin};
 use crate::standing::{Standing, push_harness, push_standing, refusal, stand};
 use crate::text::{LoneSurrogate, Text, push_json, push_plain, push_text};
 use crate::version::Revision;
@@ -101,7 +99,7 @@ pub struct Emitter {
     /// The record's own id as a canonical token; empty where it has none.
     id: String,
     replay: bool,
-    calls: HashMap<u64, u64>,
+    calls: KeyMap<u64>,
     next_parent: Option<u64>,
     at_begin: u64,
     unknown_blocks: Option<String>,
@@ -131,7 +129,7 @@ impl Emitter {
             place: Place::default(),
             id: String::new(),
             replay: false,
-            calls: HashMap::new(),
+            calls: KeyMap::default(),
             next_parent: None,
             at_begin: 0,
             unknown_blocks: None,
@@ -159,9 +157,9 @@ impl Emitter {
     fn render_source(&mut self) {
         self.source.clear();
         let mut source = Object::open(&mut self.source);
-        source.word("harness", self.descriptor.harness_family);
-        source.name("session_id", self.source_key.0.as_deref().map(Text::Plain));
-        source.name("agent_id", self.source_key.1.as_deref().map(Text::Plain));
+        source.word(key!("harness"), self.descriptor.harness_family);
+        source.name(key!("session_id"), self.source_key.0.as_deref().map(Text::Plain));
+        source.name(key!("agent_id"), self.source_key.1.as_deref().map(Text::Plain));
         source.close();
     }
 
@@ -269,7 +267,7 @@ impl Emitter {
         let standing = self.standing.clone();
         let family = self.descriptor.harness_family;
         self.write(Kind::Meta, Pointer::Root, None, |object| {
-            object.word("label", "revision");
+            object.word(key!("label"), "revision");
             push_harness(object, family, &standing);
             push_standing(object, &standing);
             Ok(())
@@ -325,10 +323,10 @@ impl Emitter {
         let text = String::from_utf8_lossy(bytes);
         let lossy = matches!(text, std::borrow::Cow::Owned(_));
         self.write(Kind::Meta, Pointer::Root, None, |object| {
-            object.word("label", "unrecognized");
-            object.word("name", "malformed");
-            object.word("raw", &text);
-            object.flag("lossy", lossy, false);
+            object.word(key!("label"), "unrecognized");
+            object.word(key!("name"), "malformed");
+            object.text(key!("raw"), Some(Text::Plain(&text)));
+            object.flag(key!("lossy"), lossy, false);
             Ok(())
         })?;
         self.ledger.malformed("malformed");
@@ -343,10 +341,10 @@ impl Emitter {
 
     fn write_oversize(&mut self, bytes: u64, hash: Hash, name: &str) -> Result<(), Fault> {
         self.write(Kind::Meta, Pointer::Root, None, |object| {
-            object.word("label", "unrecognized");
-            object.word("name", name);
-            object.value("bytes", Some(bytes));
-            object.hash("hash", Some(hash));
+            object.word(key!("label"), "unrecognized");
+            object.text(key!("name"), Some(Text::Plain(name)));
+            object.number(key!("bytes"), Some(bytes));
+            object.hash(key!("hash"), Some(hash));
             Ok(())
         })?;
         Ok(())
@@ -363,9 +361,9 @@ impl Emitter {
             return self.write_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
         }
         self.write(Kind::Meta, pointer, None, |object| {
-            object.word("label", "unrecognized");
-            object.word("name", name);
-            object.key("raw").push_str(&spelled);
+            object.word(key!("label"), "unrecognized");
+            object.text(key!("name"), Some(Text::Plain(name)));
+            object.key(key!("raw")).push_str(&spelled);
             Ok(())
         })?;
         Ok(())
@@ -381,24 +379,24 @@ impl Emitter {
     ) -> Result<u64, Fault> {
         let before = self.out.len();
         let mut object = Object::open(&mut self.out);
-        object.value("seq", Some(self.seq));
-        object.word("t", self.last_t.as_deref().unwrap_or(NO_TIME));
-        object.word("k", kind.as_str());
-        object.key("source").push_str(&self.source);
+        object.number(key!("seq"), Some(self.seq));
+        object.word(key!("t"), self.last_t.as_deref().unwrap_or(NO_TIME));
+        object.word(key!("k"), kind.as_str());
+        object.key(key!("source")).push_str(&self.source);
         if let Err(limit) = fields(&mut object) {
             self.out.truncate(before);
             return Err(limit.into());
         }
-        object.value("parent", parent);
+        object.number(key!("parent"), parent);
         if self.last_t.is_none() {
-            object.word("t_basis", "absent");
+            object.word(key!("t_basis"), "absent");
         } else if !self.own_t {
-            object.word("t_basis", "inherited");
+            object.word(key!("t_basis"), "inherited");
         }
         // The id is held canonical, and a canonical token copies as it stands.
         let id = (!self.id.is_empty()).then_some(Text::Token(&self.id));
         push_origin(&mut object, self.place, pointer, id);
-        object.flag("replay", self.replay, false);
+        object.flag(key!("replay"), self.replay, false);
         object.close();
         self.out.push('\n');
         self.counts[kind as usize] += 1;
@@ -409,15 +407,15 @@ impl Emitter {
     pub(crate) fn start(&mut self) -> Result<(), Fault> {
         let (descriptor, policy, standing) = (self.descriptor, self.policy, self.standing.clone());
         self.write(Kind::Meta, Pointer::Root, None, |object| {
-            object.word("label", "tape.start");
-            object.word("schema", TAPE_SCHEMA);
-            object.object("adapter", |adapter| {
-                adapter.word("id", descriptor.adapter_id);
-                adapter.word("version", descriptor.adapter_version);
+            object.word(key!("label"), "tape.start");
+            object.word(key!("schema"), TAPE_SCHEMA);
+            object.object(key!("adapter"), |adapter| {
+                adapter.word(key!("id"), descriptor.adapter_id);
+                adapter.word(key!("version"), descriptor.adapter_version);
             });
             push_harness(object, descriptor.harness_family, &standing);
-            object.word("policy", policy.as_str());
-            object.word("anchors", anchor::SCHEME);
+            object.word(key!("policy"), policy.as_str());
+            object.word(key!("anchors"), anchor::SCHEME);
             push_standing(object, &standing);
             Ok(())
         })?;
@@ -430,18 +428,18 @@ impl Emitter {
         counts[Kind::Meta as usize] += 1;
         let ledger = serde_json::to_string(&self.ledger).map_err(|_| Fault::Fatal(AdapterError::new(ErrorCode::AdapterDefect)))?;
         self.write(Kind::Meta, Pointer::Root, None, |object| {
-            object.word("label", "tape.stop");
-            object.object("counts", |inner| {
+            object.word(key!("label"), "tape.stop");
+            object.object(key!("counts"), |inner| {
                 for kind in Kind::ALL {
-                    inner.value(kind.as_str(), Some(counts[kind as usize]));
+                    push_number(inner.named(kind.as_str()), counts[kind as usize]);
                 }
             });
-            object.key("ledger").push_str(&ledger);
-            object.object("input", |inner| {
-                inner.hash("hash", Some(input.0));
-                inner.value("bytes", Some(input.1));
+            object.key(key!("ledger")).push_str(&ledger);
+            object.object(key!("input"), |inner| {
+                inner.hash(key!("hash"), Some(input.0));
+                inner.number(key!("bytes"), Some(input.1));
             });
-            object.key("complete").push_str(if complete { "true" } else { "false" });
+            object.key(key!("complete")).push_str(if complete { "true" } else { "false" });
             Ok(())
         })?;
         Ok(())
@@ -469,15 +467,13 @@ impl Emitter {
 }
 
 fn call_key(call_id: Text<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
     match call_id.decode() {
-        Ok(id) => id.hash(&mut hasher),
+        Ok(id) => keys::key(id),
         // Two ids that differ in half a surrogate pair are two ids.
         Err(LoneSurrogate) => {
             let mut spelled = String::new();
             push_text(&mut spelled, call_id);
-            spelled.hash(&mut hasher);
+            keys::key(spelled)
         }
     }
-    hasher.finish()
 }

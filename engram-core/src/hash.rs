@@ -10,11 +10,22 @@ pub struct Hash(blake3::Hash);
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "blake3:{}", self.0.to_hex())
+        f.write_str(&self.spelled())
     }
 }
 
+/// `blake3:` and 64 hex digits.
+const SPELLED_BYTES: usize = 71;
+
 impl Hash {
+    /// The hash as it stands in a tape.
+    pub fn spelled(&self) -> String {
+        let mut spelled = String::with_capacity(SPELLED_BYTES);
+        spelled.push_str("blake3:");
+        spelled.push_str(&self.0.to_hex());
+        spelled
+    }
+
     /// The hash of bytes as they are: attachments, side files, the input.
     pub fn of_bytes(bytes: &[u8]) -> Hash {
         Hash(blake3::hash(bytes))

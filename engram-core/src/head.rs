@@ -13,13 +13,20 @@ pub const HEAD_MAX_BYTES: usize = 32 << 20;
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'h> {
     bytes: &'h [u8],
+    /// The bytes up to the first that is not UTF-8.
+    text: &'h str,
     whole: bool,
 }
 
 impl<'h> Head<'h> {
     /// A head of these bytes; `whole` when the artifact ends with them.
     pub fn new(bytes: &'h [u8], whole: bool) -> Self {
-        Head { bytes: bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), whole }
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = match str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        Head { bytes, text, whole }
     }
 
     /// True when the head is the whole artifact.
@@ -29,22 +36,27 @@ impl<'h> Head<'h> {
 
     /// The text of the head, up to the first byte that is not UTF-8.
     pub fn text(&self) -> &'h str {
-        match str::from_utf8(self.bytes) {
-            Ok(text) => text,
-            Err(error) => str::from_utf8(&self.bytes[..error.valid_up_to()]).unwrap_or_default(),
-        }
+        self.text
     }
 
     /// The complete lines of the head that are UTF-8 and not blank.
     pub fn lines(&self) -> impl Iterator<Item = &'h str> + use<'h> {
-        let complete = match memchr::memrchr(b'\n', self.bytes) {
-            _ if self.whole => self.bytes.len(),
+        let Head { bytes, text, whole } = *self;
+        let complete = match memchr::memrchr(b'\n', bytes) {
+            _ if whole => bytes.len(),
             Some(last) => last,
             None => 0,
         };
-        self.bytes[..complete]
-            .split(|byte| *byte == b'\n')
-            .filter_map(|line| str::from_utf8(line).ok())
+        let mut start = 0;
+        let ranges = std::iter::from_fn(move || {
+            let rest = bytes[..complete].get(start..).filter(|rest| !rest.is_empty())?;
+            let from = start;
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            start += len + 1;
+            Some(from..from + len)
+        });
+        ranges
+            .filter_map(move |range| text.get(range.clone()).or_else(|| str::from_utf8(&bytes[range]).ok()))
             .filter(|line| !line.trim().is_empty())
     }
 

@@ -120,7 +120,10 @@ impl<R: Read> Input<R> {
             self.searched -= self.start;
             self.start = 0;
         }
-        if self.buffer.len() - self.end < READ_BYTES {
+        if self.buffer.is_empty() {
+            // Enough for most heads, and zeroed by the system only as far as it is used.
+            self.buffer = vec![0; HEAD_BYTES + READ_BYTES];
+        } else if self.buffer.len() - self.end < READ_BYTES {
             let grown = (self.buffer.len() * 3 / 2).max(self.end + READ_BYTES);
             self.buffer.resize(grown, 0);
         }

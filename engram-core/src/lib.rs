@@ -18,6 +18,7 @@ pub mod event;
 pub mod hash;
 pub mod head;
 mod input;
+pub mod keys;
 pub mod ledger;
 pub mod limits;
 pub mod policy;

@@ -1,11 +1,21 @@
 //! Event to bytes: the only code that knows how an event is spelled in a tape.
 
-use std::fmt::{Display, Write as _};
-
 use crate::event::*;
 use crate::hash::Hash;
 use crate::limits::LimitExceeded;
 use crate::text::{Text, push_json, push_plain, push_text};
+
+/// The name of a member as it stands behind another one: `,"name":`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key(pub &'static str);
+
+/// The [`Key`] of a name, put together by the compiler so that it is copied in one piece. The name needs no escapes.
+macro_rules! key {
+    ($name:literal) => {
+        $crate::render::Key(concat!(",\"", $name, "\":"))
+    };
+}
+pub(crate) use key;
 
 /// Writes the members of one JSON object in the order of the calls.
 pub(crate) struct Object<'o> {
@@ -23,73 +33,105 @@ impl<'o> Object<'o> {
         self.out.push('}');
     }
 
-    /// Writes the key and gives the place for the value. Keys are our own and need no escapes.
-    pub fn key(&mut self, key: &str) -> &mut String {
-        if !std::mem::take(&mut self.empty) {
-            self.out.push(',');
-        }
-        self.out.push('"');
-        self.out.push_str(key);
+    /// Writes the key and gives the place for the value.
+    #[inline(always)]
+    pub fn key(&mut self, key: Key) -> &mut String {
+        let first = std::mem::take(&mut self.empty);
+        self.out.push_str(if first { &key.0[1..] } else { key.0 });
+        self.out
+    }
+
+    /// As [`Object::key`], for a name that only the run knows. It needs no escapes.
+    pub fn named(&mut self, name: &str) -> &mut String {
+        self.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
+        self.out.push_str(name);
         self.out.push_str("\":");
         self.out
     }
 
-    pub fn text(&mut self, key: &str, text: Option<Text<'_>>) {
+    #[inline]
+    pub fn text(&mut self, key: Key, text: Option<Text<'_>>) {
         if let Some(text) = text {
             push_text(self.key(key), text);
         }
     }
 
     /// As [`Object::text`], for names and ids: an empty one says nothing and is left out.
-    pub fn name(&mut self, key: &str, text: Option<Text<'_>>) {
+    #[inline]
+    pub fn name(&mut self, key: Key, text: Option<Text<'_>>) {
         self.text(key, text.filter(|text| !text.is_empty()));
     }
 
-    pub fn word(&mut self, key: &str, word: &str) {
-        self.text(key, Some(Text::Plain(word)));
+    /// Writes a word of the spec or a time: text that needs no escapes.
+    #[inline]
+    pub fn word(&mut self, key: Key, word: &str) {
+        push_word(self.key(key), word);
     }
 
-    pub fn value(&mut self, key: &str, value: Option<impl Display>) {
-        if let Some(value) = value {
-            let _ = write!(self.key(key), "{value}");
+    #[inline]
+    pub fn word_if(&mut self, key: Key, word: Option<&str>) {
+        if let Some(word) = word {
+            self.word(key, word);
         }
     }
 
-    pub fn hash(&mut self, key: &str, hash: Option<Hash>) {
+    #[inline]
+    pub fn number(&mut self, key: Key, number: Option<impl itoa::Integer>) {
+        if let Some(number) = number {
+            push_number(self.key(key), number);
+        }
+    }
+
+    /// Writes a number as the source spells it.
+    pub fn spelled(&mut self, key: Key, number: Option<Number<'_>>) {
+        if let Some(number) = number {
+            self.key(key).push_str(number.as_str());
+        }
+    }
+
+    pub fn hash(&mut self, key: Key, hash: Option<Hash>) {
         if let Some(hash) = hash {
-            let _ = write!(self.key(key), "\"{hash}\"");
+            push_word(self.key(key), &hash.spelled());
         }
     }
 
     /// Writes `"key":true` or `"key":false`, if `value` is not what absence means.
-    pub fn flag(&mut self, key: &str, value: bool, absent: bool) {
+    #[inline]
+    pub fn flag(&mut self, key: Key, value: bool, absent: bool) {
         if value != absent {
             self.key(key).push_str(if value { "true" } else { "false" });
         }
     }
 
-    pub fn range(&mut self, key: &str, range: Option<Range>) {
+    pub fn range(&mut self, key: Key, range: Option<Range>) {
         if let Some(Range { first, last }) = range {
-            let _ = write!(self.key(key), "[{first},{last}]");
+            let out = self.key(key);
+            out.push('[');
+            push_number(out, first);
+            out.push(',');
+            push_number(out, last);
+            out.push(']');
         }
     }
 
-    pub fn anchors(&mut self, key: &str, anchors: &[u64]) {
+    pub fn anchors(&mut self, key: Key, anchors: &[u64]) {
         if anchors.is_empty() {
             return;
         }
         let out = self.key(key);
         for (n, anchor) in anchors.iter().enumerate() {
-            let _ = write!(out, "{}\"{anchor:016x}\"", if n == 0 { '[' } else { ',' });
+            out.push_str(if n == 0 { "[\"" } else { ",\"" });
+            push_hex(out, *anchor);
+            out.push('"');
         }
         out.push(']');
     }
 
-    pub fn json(&mut self, key: &str, raw: Option<&str>, max_depth: usize) -> Result<(), LimitExceeded> {
+    pub fn json(&mut self, key: Key, raw: Option<&str>, max_depth: usize) -> Result<(), LimitExceeded> {
         raw.map_or(Ok(()), |raw| push_json(self.key(key), raw, max_depth))
     }
 
-    pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    pub fn object(&mut self, key: Key, fill: impl FnOnce(&mut Object<'_>)) {
         let mut inner = Object::open(self.key(key));
         fill(&mut inner);
         inner.close();
@@ -99,18 +141,37 @@ impl<'o> Object<'o> {
         if attachments.is_empty() {
             return;
         }
-        let out = self.key("attachments");
+        let out = self.key(key!("attachments"));
         for (n, attachment) in attachments.iter().enumerate() {
             out.push(if n == 0 { '[' } else { ',' });
             let mut object = Object::open(out);
-            object.name("media_type", attachment.media_type);
-            object.hash("hash", attachment.hash);
-            object.value("bytes", attachment.bytes);
-            object.name("name", attachment.name);
+            object.name(key!("media_type"), attachment.media_type);
+            object.hash(key!("hash"), attachment.hash);
+            object.number(key!("bytes"), attachment.bytes);
+            object.name(key!("name"), attachment.name);
             object.close();
         }
         out.push(']');
     }
+}
+
+#[inline]
+pub(crate) fn push_word(out: &mut String, word: &str) {
+    out.push('"');
+    out.push_str(word);
+    out.push('"');
+}
+
+#[inline]
+pub(crate) fn push_number(out: &mut String, number: impl itoa::Integer) {
+    out.push_str(itoa::Buffer::new().format(number));
+}
+
+/// Writes 16 hex digits.
+fn push_hex(out: &mut String, number: u64) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits: [u8; 16] = std::array::from_fn(|n| DIGITS[(number >> (60 - 4 * n) & 0xf) as usize]);
+    out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
 }
 
 /// Writes the event's own fields.
@@ -118,80 +179,80 @@ pub(crate) fn push_fields(object: &mut Object<'_>, event: &Event<'_>, max_depth:
     match event {
         Event::Meta(meta) => push_meta(object, meta),
         Event::MsgIn(msg) => {
-            object.word("role", msg.role.as_str());
-            object.text("text", msg.text);
-            object.flag("synthetic", msg.synthetic, false);
+            object.word(key!("role"), msg.role.as_str());
+            object.text(key!("text"), msg.text);
+            object.flag(key!("synthetic"), msg.synthetic, false);
             object.attachments(&msg.attachments);
         }
         Event::MsgOut(msg) => {
-            object.text("text", msg.text);
-            object.text("channel", msg.channel.map(|channel| Text::Plain(channel.as_str())));
-            object.name("model", msg.model);
-            object.name("message_id", msg.message_id);
-            object.flag("redacted", msg.redacted, false);
+            object.text(key!("text"), msg.text);
+            object.word_if(key!("channel"), msg.channel.map(Channel::as_str));
+            object.name(key!("model"), msg.model);
+            object.name(key!("message_id"), msg.message_id);
+            object.flag(key!("redacted"), msg.redacted, false);
         }
         Event::ToolCall(call) => {
-            object.text("tool", Some(call.tool));
-            object.word("kind", call.kind.as_str());
-            object.name("call_id", call.call_id);
-            object.json("args", call.args, max_depth)?;
+            object.text(key!("tool"), Some(call.tool));
+            object.word(key!("kind"), call.kind.as_str());
+            object.name(key!("call_id"), call.call_id);
+            object.json(key!("args"), call.args, max_depth)?;
         }
         Event::ToolResult(result) => push_result(object, result),
         Event::CodeRead(read) => {
-            object.name("call_id", read.call_id);
-            object.text("file", Some(read.file));
-            object.range("range", read.range);
-            object.value("total_lines", read.total_lines);
-            object.hash("hash", read.hash);
-            object.anchors("anchor_hashes", &read.anchor_hashes);
+            object.name(key!("call_id"), read.call_id);
+            object.text(key!("file"), Some(read.file));
+            object.range(key!("range"), read.range);
+            object.number(key!("total_lines"), read.total_lines);
+            object.hash(key!("hash"), read.hash);
+            object.anchors(key!("anchor_hashes"), &read.anchor_hashes);
         }
         Event::CodeEdit(edit) => push_edit(object, edit),
         Event::SpanLink(link) => {
-            object.text("from_file", Some(link.from_file));
-            object.range("from_range", link.from_range);
-            object.text("to_file", Some(link.to_file));
-            object.range("to_range", link.to_range);
-            object.text("note", link.note);
+            object.text(key!("from_file"), Some(link.from_file));
+            object.range(key!("from_range"), link.from_range);
+            object.text(key!("to_file"), Some(link.to_file));
+            object.range(key!("to_range"), link.to_range);
+            object.text(key!("note"), link.note);
         }
     }
     Ok(())
 }
 
 fn push_result(object: &mut Object<'_>, result: &ToolResult<'_>) {
-    object.name("tool", result.tool);
-    object.name("call_id", result.call_id);
-    object.text("status", result.status.map(|status| Text::Plain(status.as_str())));
-    object.value("exit", result.exit);
-    object.text("stdout", result.stdout);
-    object.text("stderr", result.stderr);
-    object.flag("truncated", result.truncated, false);
+    object.name(key!("tool"), result.tool);
+    object.name(key!("call_id"), result.call_id);
+    object.word_if(key!("status"), result.status.map(Status::as_str));
+    object.number(key!("exit"), result.exit);
+    object.text(key!("stdout"), result.stdout);
+    object.text(key!("stderr"), result.stderr);
+    object.flag(key!("truncated"), result.truncated, false);
     if let Some(artifact) = &result.artifact {
-        object.object("artifact", |inner| {
-            inner.text("path", Some(artifact.path));
-            inner.hash("hash", artifact.hash);
-            inner.value("bytes", artifact.bytes);
+        object.object(key!("artifact"), |inner| {
+            inner.text(key!("path"), Some(artifact.path));
+            inner.hash(key!("hash"), artifact.hash);
+            inner.number(key!("bytes"), artifact.bytes);
         });
     }
     object.attachments(&result.attachments);
-    object.value("duration_ms", result.duration_ms);
+    object.number(key!("duration_ms"), result.duration_ms);
 }
 
 fn push_edit(object: &mut Object<'_>, edit: &CodeEdit<'_>) {
-    object.name("call_id", edit.call_id);
-    object.word("op", edit.op.as_str());
-    object.text("file", Some(edit.file));
-    object.range("before_range", edit.before_range);
-    object.range("after_range", edit.after_range);
-    object.hash("before_hash", edit.before_hash);
-    object.hash("after_hash", edit.after_hash);
-    object.hash("file_before_hash", edit.file_before_hash);
-    object.hash("file_after_hash", edit.file_after_hash);
-    object.anchors("before_anchor_hashes", &edit.before_anchor_hashes);
-    object.anchors("after_anchor_hashes", &edit.after_anchor_hashes);
+    object.name(key!("call_id"), edit.call_id);
+    object.word(key!("op"), edit.op.as_str());
+    object.text(key!("file"), Some(edit.file));
+    object.range(key!("before_range"), edit.before_range);
+    object.range(key!("after_range"), edit.after_range);
+    object.hash(key!("before_hash"), edit.before_hash);
+    object.hash(key!("after_hash"), edit.after_hash);
+    object.hash(key!("file_before_hash"), edit.file_before_hash);
+    object.hash(key!("file_after_hash"), edit.file_after_hash);
+    object.anchors(key!("before_anchor_hashes"), &edit.before_anchor_hashes);
+    object.anchors(key!("after_anchor_hashes"), &edit.after_anchor_hashes);
     if edit.snippet {
-        object.word("basis", "snippet");
+        object.word(key!("basis"), "snippet");
     }
-    object.flag("confirmed", !edit.unconfirmed, true);
+    object.flag(key!("confirmed"), !edit.unconfirmed, true);
 }
 
 fn push_meta(object: &mut Object<'_>, meta: &Meta<'_>) {
@@ -199,77 +260,77 @@ fn push_meta(object: &mut Object<'_>, meta: &Meta<'_>) {
         Meta::Session(facts) => push_session(object, facts),
         Meta::Usage(usage) => push_usage(object, usage),
         Meta::Compaction { text, trigger } => {
-            object.word("label", "compaction");
-            object.text("text", *text);
-            object.name("trigger", *trigger);
+            object.word(key!("label"), "compaction");
+            object.text(key!("text"), *text);
+            object.name(key!("trigger"), *trigger);
         }
         Meta::Error { code, text } => {
-            object.word("label", "error");
-            object.name("code", *code);
-            object.text("text", *text);
+            object.word(key!("label"), "error");
+            object.name(key!("code"), *code);
+            object.text(key!("text"), *text);
         }
         Meta::Interrupt { text } => {
-            object.word("label", "interrupt");
-            object.text("text", *text);
+            object.word(key!("label"), "interrupt");
+            object.text(key!("text"), *text);
         }
         Meta::Permission(permission) => {
-            object.word("label", "permission");
-            object.word("decision", permission.decision.as_str());
-            object.name("tool", permission.tool);
-            object.name("call_id", permission.call_id);
-            object.text("text", permission.text);
+            object.word(key!("label"), "permission");
+            object.word(key!("decision"), permission.decision.as_str());
+            object.name(key!("tool"), permission.tool);
+            object.name(key!("call_id"), permission.call_id);
+            object.text(key!("text"), permission.text);
         }
         Meta::Context(context) => {
-            object.word("label", "context");
-            object.text("name", Some(context.name));
-            object.name("file", context.file);
-            object.hash("hash", context.hash);
-            object.value("bytes", context.bytes);
-            object.text("text", context.text);
+            object.word(key!("label"), "context");
+            object.text(key!("name"), Some(context.name));
+            object.name(key!("file"), context.file);
+            object.hash(key!("hash"), context.hash);
+            object.number(key!("bytes"), context.bytes);
+            object.text(key!("text"), context.text);
         }
         Meta::System { name, text } => {
-            object.word("label", "system");
-            object.text("name", Some(*name));
-            object.text("text", *text);
+            object.word(key!("label"), "system");
+            object.text(key!("name"), Some(*name));
+            object.text(key!("text"), *text);
         }
     }
 }
 
 fn push_session(object: &mut Object<'_>, facts: &SessionFacts<'_>) {
-    object.word("label", "session");
-    object.name("model", facts.model);
-    object.name("provider", facts.provider);
-    object.name("repo_head", facts.repo_head);
-    object.name("repo_branch", facts.repo_branch);
-    object.name("repo_url", facts.repo_url);
-    object.name("cwd", facts.cwd);
-    object.name("title", facts.title);
-    object.name("parent_session_id", facts.parent_session_id);
-    object.name("parent_call_id", facts.parent_call_id);
-    object.name("fork_of", facts.fork_of);
-    object.name("agent", facts.agent);
+    object.word(key!("label"), "session");
+    object.name(key!("model"), facts.model);
+    object.name(key!("provider"), facts.provider);
+    object.name(key!("repo_head"), facts.repo_head);
+    object.name(key!("repo_branch"), facts.repo_branch);
+    object.name(key!("repo_url"), facts.repo_url);
+    object.name(key!("cwd"), facts.cwd);
+    object.name(key!("title"), facts.title);
+    object.name(key!("parent_session_id"), facts.parent_session_id);
+    object.name(key!("parent_call_id"), facts.parent_call_id);
+    object.name(key!("fork_of"), facts.fork_of);
+    object.name(key!("agent"), facts.agent);
 }
 
 fn push_usage(object: &mut Object<'_>, usage: &Usage<'_>) {
-    object.word("label", "usage");
-    object.name("model", usage.model);
+    object.word(key!("label"), "usage");
+    object.name(key!("model"), usage.model);
     let Tokens { input, output, cache_read, cache_write, reasoning, total } = usage.tokens;
     let named = [
-        ("input", input),
-        ("output", output),
-        ("cache_read", cache_read),
-        ("cache_write", cache_write),
-        ("reasoning", reasoning),
-        ("total", total),
+        (key!("input"), input),
+        (key!("output"), output),
+        (key!("cache_read"), cache_read),
+        (key!("cache_write"), cache_write),
+        (key!("reasoning"), reasoning),
+        (key!("total"), total),
     ];
     if named.iter().any(|(_, tokens)| tokens.is_some()) {
-        object.object("tokens", |inner| {
+        object.object(key!("tokens"), |inner| {
             for (key, tokens) in named {
-                inner.value(key, tokens.map(Number::as_str));
+                inner.spelled(key, tokens);
             }
         });
     }
-    object.value("cost_usd", usage.cost_usd.map(Number::as_str));
+    object.spelled(key!("cost_usd"), usage.cost_usd);
 }
 
 /// A place inside a record (RFC 6901), built without allocation.
@@ -301,27 +362,29 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
     if place.line == 0 && !has_pointer && id.is_none() {
         return;
     }
-    object.object("origin", |origin| {
-        origin.value("line", (place.line > 0).then_some(place.line));
-        origin.value("part", (place.part > 0).then_some(place.part));
+    object.object(key!("origin"), |origin| {
+        origin.number(key!("line"), (place.line > 0).then_some(place.line));
+        origin.number(key!("part"), (place.part > 0).then_some(place.part));
         if has_pointer {
-            let out = origin.key("pointer");
+            let out = origin.key(key!("pointer"));
             out.push('"');
             match pointer {
                 Pointer::Root => {}
                 Pointer::At(path) => push_plain(out, path),
                 Pointer::Item(path, index) => {
                     push_plain(out, path);
-                    let _ = write!(out, "/{index}");
+                    out.push('/');
+                    push_number(out, index);
                 }
                 Pointer::Field(path, index, rest) => {
                     push_plain(out, path);
-                    let _ = write!(out, "/{index}");
+                    out.push('/');
+                    push_number(out, index);
                     push_plain(out, rest);
                 }
             }
             out.push('"');
         }
-        origin.text("id", id);
+        origin.text(key!("id"), id);
     });
 }

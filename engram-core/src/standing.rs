@@ -4,7 +4,7 @@ use crate::coverage::Coverage;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::Kind;
-use crate::render::Object;
+use crate::render::{Object, key, push_word};
 use crate::text::Text;
 use crate::version::{Revision, Support};
 
@@ -19,23 +19,23 @@ pub(crate) struct Standing {
 }
 
 pub(crate) fn push_harness(object: &mut Object<'_>, family: &str, standing: &Standing) {
-    object.object("harness", |harness| {
-        harness.word("family", family);
-        harness.name("version", standing.version.as_deref().map(Text::Plain));
-        harness.text("schema", standing.revision.map(Text::Plain));
+    object.object(key!("harness"), |harness| {
+        harness.word(key!("family"), family);
+        harness.name(key!("version"), standing.version.as_deref().map(Text::Plain));
+        harness.word_if(key!("schema"), standing.revision);
     });
 }
 
 pub(crate) fn push_standing(object: &mut Object<'_>, standing: &Standing) {
-    object.word("support", standing.support.as_str());
+    object.word(key!("support"), standing.support.as_str());
     if let Some(coverage) = &standing.coverage {
-        object.object("coverage", |inner| {
+        object.object(key!("coverage"), |inner| {
             for kind in Kind::ALL {
-                inner.word(kind.as_str(), coverage.grade(kind).as_str());
+                push_word(inner.named(kind.as_str()), coverage.grade(kind).as_str());
             }
         });
     }
-    let out = object.key("degraded");
+    let out = object.key(key!("degraded"));
     out.push('[');
     for (n, reason) in standing.degraded.iter().enumerate() {
         out.push_str(if n == 0 { "\"" } else { ",\"" });

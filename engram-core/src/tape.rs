@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::event::Kind;
-use crate::render::Object;
+use crate::render::{Object, key};
 use crate::text::{Text, push_json};
 
 /// A line that is no event of a tape. [`crate::check`] says in full what is wrong with a tape.
@@ -116,29 +116,29 @@ impl<'t> TapeEvent<'t> {
     /// Writes the event in canonical form, with its `\n`. An event read from a valid tape gives the bytes it was read from.
     pub fn write(&self, out: &mut String) {
         let mut object = Object::open(out);
-        object.value("seq", Some(self.seq));
-        object.word("t", self.t);
-        object.word("k", self.kind.as_str());
-        object.object("source", |source| {
-            source.word("harness", self.source.harness);
-            source.text("session_id", self.source.session_id);
-            source.text("agent_id", self.source.agent_id);
+        object.number(key!("seq"), Some(self.seq));
+        object.word(key!("t"), self.t);
+        object.word(key!("k"), self.kind.as_str());
+        object.object(key!("source"), |source| {
+            source.word(key!("harness"), self.source.harness);
+            source.text(key!("session_id"), self.source.session_id);
+            source.text(key!("agent_id"), self.source.agent_id);
         });
         for (key, value) in &self.fields.0 {
             // Without a bound on nesting, nothing is refused.
-            let _ = push_json(object.key(key), value.get(), usize::MAX);
+            let _ = push_json(object.named(key), value.get(), usize::MAX);
         }
-        object.value("parent", self.parent);
-        object.text("t_basis", self.t_basis.map(|basis| Text::Plain(basis.as_str())));
+        object.number(key!("parent"), self.parent);
+        object.word_if(key!("t_basis"), self.t_basis.map(TimeBasis::as_str));
         if let Some(origin) = &self.origin {
-            object.object("origin", |inner| {
-                inner.value("line", origin.line);
-                inner.value("part", (origin.part > 0).then_some(origin.part));
-                inner.text("pointer", origin.pointer);
-                inner.text("id", origin.id);
+            object.object(key!("origin"), |inner| {
+                inner.number(key!("line"), origin.line);
+                inner.number(key!("part"), (origin.part > 0).then_some(origin.part));
+                inner.text(key!("pointer"), origin.pointer);
+                inner.text(key!("id"), origin.id);
             });
         }
-        object.flag("replay", self.replay, false);
+        object.flag(key!("replay"), self.replay, false);
         object.close();
         out.push('\n');
     }

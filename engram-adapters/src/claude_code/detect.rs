@@ -1,8 +1,11 @@
 //! Is it ours, and what does its head say? Named marks of content, never a file name.
 
+use std::sync::LazyLock;
+
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use engram_core::text::Text;
+use memchr::memmem::Finder;
 
 use crate::kit::time::rfc3339;
 use crate::kit::value::{find_line, text, view, word};
@@ -78,7 +81,7 @@ pub(super) fn marks() -> Vec<&'static str> {
 /// Yes when a line shows a mark.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks: Vec<&'static str> = Vec::new();
-    find_line(head.lines().take(LOOKED_AT), |line| {
+    find_line(head.lines().take(LOOKED_AT).filter(|line| may_show_a_mark(line)), |line| {
         let line = Probe::of(line);
         let mark = MARKS.iter().find(|mark| (mark.shows)(&line))?.name;
         if !marks.contains(&mark) {
@@ -87,6 +90,12 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
         (mark == MARKS[0].name).then_some(())
     });
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
+}
+
+/// Every mark has one of these fields: a look for their names spares reading the lines of other harnesses.
+fn may_show_a_mark(line: &str) -> bool {
+    static NAMES: LazyLock<[Finder<'_>; 3]> = LazyLock::new(|| ["\"sessionId\"", "\"leafUuid\"", "\"messageId\""].map(Finder::new));
+    NAMES.iter().any(|name| name.find(line.as_bytes()).is_some())
 }
 
 /// The first version, session, agent and time that the head records.

@@ -1,16 +1,16 @@
 //! What a transcript says twice: copies of another session's history, and messages that were appended again.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use engram_core::head::Head;
 use engram_core::text::Text;
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 
 use super::convert::{Record, SYNTHETIC};
 use super::revisions::Dialect;
 use super::schema::{Line, Message};
-use crate::kit::correlate::{Said, key};
+use crate::kit::correlate::{KeyMap, Said, key};
 use crate::kit::time::millis;
 use crate::kit::value::{Value, find_line, is_true, text, word};
 
@@ -35,7 +35,7 @@ pub(super) struct History {
     origin: Option<String>,
     origin_said: bool,
     /// The root of every sidechain record, by its `uuid`.
-    sidechains: HashMap<u64, usize>,
+    sidechains: KeyMap<usize>,
     roots: Vec<String>,
     /// Blocks and results that have been said.
     said: Said,
@@ -67,7 +67,7 @@ impl History {
             only_copies: true,
             origin: None,
             origin_said: false,
-            sidechains: HashMap::new(),
+            sidechains: KeyMap::default(),
             roots: Vec::new(),
             said: Said::default(),
             current: None,
@@ -218,10 +218,9 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
 
 /// The last record of the head whose answer another session asked for.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
-    let field = memmem::Finder::new("\"requestSessionId\"");
-    field.find(head.text().as_bytes())?;
+    REQUEST_SESSION.find(head.text().as_bytes())?;
     let mut last = None;
-    find_line(head.lines().filter(|line| field.find(line.as_bytes()).is_some()), |line| {
+    find_line(head.lines().filter(|line| may_be_foreign(line)), |line| {
         let line = Line::of(line);
         let (asked_by, session) = (text(line.request_session_id)?, text(line.session_id)?);
         if line.message.is_some() && !asked_by.is(&session.decode_lossy()) {
@@ -230,4 +229,15 @@ fn last_foreign_request(head: &Head<'_>) -> Option<String> {
         None::<()>
     });
     last
+}
+
+static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\":\""));
+
+/// False where the line says that its own session asked: then it need not be read. The field is the harness's, which writes
+/// no white space around it; elsewhere its quotes would be escaped.
+fn may_be_foreign(line: &str) -> bool {
+    let Some(at) = REQUEST_SESSION.find(line.as_bytes()) else { return false };
+    let asked_by = &line[at + REQUEST_SESSION.needle().len()..];
+    let asked_by = &asked_by[..asked_by.find('"').unwrap_or_default()];
+    memmem::find(line.as_bytes(), format!("\"sessionId\":\"{asked_by}\"").as_bytes()).is_none()
 }

@@ -5,13 +5,13 @@ use engram_core::event::{Artifact, Attachment, Context, Decision, Meta, Permissi
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
-use memchr::memmem;
 
 use super::convert::Converter;
 use super::messages::{begins, image};
 use super::schema::{Block, FileArguments, Line, Structured};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
+use crate::kit::search::holds;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
 /// Where the blocks of a message lie.
@@ -186,7 +186,7 @@ fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<T
 fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
     let Some(content) = content else { return said.is_empty() };
     let (said, content) = (said.decode_lossy(), content.decode_lossy());
-    memmem::find(content.as_bytes(), said.strip_prefix("Error: ").unwrap_or(&said).trim().as_bytes()).is_some()
+    holds(&content, said.strip_prefix("Error: ").unwrap_or(&said).trim())
 }
 
 /// The text blocks of a result as one JSON string, a line end between them. None where there is no list.

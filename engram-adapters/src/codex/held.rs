@@ -4,9 +4,9 @@ use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Meta, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use memchr::memmem;
 
 use super::outputs::{body, is_cut_rendering, unquote};
+use crate::kit::search::holds;
 
 /// The most ends that wait at a time. An older one gives its result without the output.
 const MAX_WAITING: usize = 256;
@@ -63,10 +63,7 @@ impl Held {
 
     /// True when the output (a token) says all that the item says.
     pub fn is_in(&self, output: &str) -> bool {
-        self.said().is_none_or(|said| {
-            let (output, said) = (unquote(output), unquote(said));
-            output.ends_with(said) || memmem::find(output.as_bytes(), said.as_bytes()).is_some()
-        })
+        self.said().is_none_or(|said| holds(unquote(output), unquote(said)))
     }
 
     /// True when the output (a token) is what the item says, cut.

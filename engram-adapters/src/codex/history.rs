@@ -1,8 +1,6 @@
 //! What has been said: facts that two records state, history that a fork or a child copied, and calls that wait for their results.
 
-use std::collections::HashMap;
-
-use crate::kit::correlate::{OpenCalls, Said, key};
+use crate::kit::correlate::{KeyMap, OpenCalls, Said, key};
 use crate::kit::value::{Field, Value};
 
 use super::held::Waiting;
@@ -34,7 +32,7 @@ pub(super) enum Fact {
 #[derive(Debug, Default)]
 pub(super) struct Twins {
     /// By fact: how often the model's side is ahead, or (below zero) the screen's.
-    ahead: HashMap<u64, i32>,
+    ahead: KeyMap<i32>,
 }
 
 impl Twins {

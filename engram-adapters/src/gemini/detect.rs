@@ -31,6 +31,9 @@ const MESSAGE_TYPES: &[&str] = &["user", "gemini", "info", "warning", "error"];
 /// This many messages are looked at for what no known version writes.
 const LOOKED_AT: usize = 8;
 
+/// A header or a list begins within so many bytes.
+const BEGINNING_BYTES: usize = 64 << 10;
+
 /// How an artifact is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -64,7 +67,8 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         return list_form(source);
     }
     // Most heads are of other harnesses: a look for a word spares reading their lines.
-    let holds = |word: &str| memmem::find(source.as_bytes(), word.as_bytes()).is_some();
+    let beginning = &source.as_bytes()[..source.len().min(BEGINNING_BYTES)];
+    let holds = |word: &str| memmem::find(beginning, word.as_bytes()).is_some();
     if !source.starts_with('{') || !["\"startTime\"", "\"history\""].iter().any(|word| holds(word)) {
         return None;
     }

@@ -1,7 +1,9 @@
 //! Open calls that wait for their results, and what has been said before.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+pub use engram_core::keys::{KeyMap, key};
 
 /// The most calls that are held open. Older ones are forgotten: their results then come without the call's facts.
 const MAX_OPEN: usize = 4096;
@@ -9,25 +11,26 @@ const MAX_OPEN: usize = 4096;
 /// What is kept of each open call, by call id.
 #[derive(Debug)]
 pub struct OpenCalls<T> {
-    calls: HashMap<String, T>,
-    order: VecDeque<String>,
+    calls: KeyMap<(String, T)>,
+    order: VecDeque<u64>,
 }
 
 impl<T> Default for OpenCalls<T> {
     fn default() -> Self {
-        OpenCalls { calls: HashMap::new(), order: VecDeque::new() }
+        OpenCalls { calls: KeyMap::default(), order: VecDeque::new() }
     }
 }
 
 impl<T> OpenCalls<T> {
     /// Opens a call.
     pub fn open(&mut self, call_id: &str, facts: T) {
-        if self.calls.insert(call_id.to_owned(), facts).is_none() {
-            self.order.push_back(call_id.to_owned());
+        let call = key(call_id);
+        if self.calls.insert(call, (call_id.to_owned(), facts)).is_none() {
+            self.order.push_back(call);
         }
         // Closed calls stay in the order until there are as many of them as may be open.
         if self.order.len() > 2 * MAX_OPEN {
-            self.order.retain(|id| self.calls.contains_key(id));
+            self.order.retain(|call| self.calls.contains_key(call));
         }
         while self.calls.len() > MAX_OPEN {
             let Some(oldest) = self.order.pop_front() else { break };
@@ -37,69 +40,41 @@ impl<T> OpenCalls<T> {
 
     /// What is kept of an open call.
     pub fn get(&self, call_id: &str) -> Option<&T> {
-        self.calls.get(call_id)
+        self.calls.get(&key(call_id)).map(|(_, facts)| facts)
     }
 
     /// As [`OpenCalls::get`], to change it.
     pub fn get_mut(&mut self, call_id: &str) -> Option<&mut T> {
-        self.calls.get_mut(call_id)
+        self.calls.get_mut(&key(call_id)).map(|(_, facts)| facts)
     }
 
     /// Closes a call.
     pub fn close(&mut self, call_id: &str) -> Option<T> {
-        self.calls.remove(call_id)
+        self.calls.remove(&key(call_id)).map(|(_, facts)| facts)
     }
 
     /// The open calls, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.order.iter().filter_map(|id| self.calls.get(id).map(|facts| (id.as_str(), facts)))
+        self.order.iter().filter_map(|call| self.calls.get(call).map(|(id, facts)| (id.as_str(), facts)))
     }
 }
 
 /// What has been said before, at eight bytes a fact.
 #[derive(Debug, Default)]
 pub struct Said {
-    keys: HashSet<u64, BuildHasherDefault<AsItIs>>,
-}
-
-/// What is kept by [`key`].
-pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
-
-/// Keys are hashes already.
-#[derive(Debug, Default)]
-pub struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    facts: KeyMap<()>,
 }
 
 impl Said {
     /// True when the fact is new.
     pub fn first(&mut self, fact: impl Hash) -> bool {
-        self.keys.insert(key(fact))
+        self.facts.insert(key(fact), ()).is_none()
     }
 
     /// True when the fact was said before. Does not record it.
     pub fn contains(&self, fact: impl Hash) -> bool {
-        self.keys.contains(&key(fact))
+        self.facts.contains_key(&key(fact))
     }
-}
-
-/// A fact as eight bytes. Not for the tape: only for telling facts of one run apart.
-pub fn key(fact: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    fact.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub mod json;
 pub mod linenum;
 pub mod media;
 pub mod patch;
+pub mod search;
 pub mod spans;
 pub mod time;
 pub mod tool_table;

@@ -129,6 +129,11 @@ const GAPS: &[Gap] = &[
         reason: "an output that is cut, and any before 1.0.98, does not say how many lines the file has",
         fixture: "1.18.34/main",
     },
+    Gap {
+        code: "read.shell",
+        reason: "a file that a command shows is no read: the log does not say which lines of which file the output is",
+        fixture: "1.18.34/main",
+    },
     Gap { code: "stream.no_reasoning", reason: "`run --format json` prints no reasoning", fixture: "1.18.34/main" },
 ];
 

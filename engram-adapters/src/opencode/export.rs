@@ -80,13 +80,13 @@ impl ExportText {
         Err(AdapterError::new(ErrorCode::LimitExceeded).expected(format!("a session of at most {} bytes", self.limit)))
     }
 
-    /// Adds a record with the ids that it lacks. What is no JSON object stands as a string: the adapter then says what is wrong with it.
+    /// Adds a record with the ids that it lacks. What is no JSON object in UTF-8 stands as a string: the adapter then says what is
+    /// wrong with it.
     fn record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
-        let text = String::from_utf8_lossy(record);
-        let object = text.trim_ascii();
+        let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
         let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::of);
         let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
-            push_string(&mut self.text, &text);
+            push_string(&mut self.text, &String::from_utf8_lossy(record));
             return;
         };
         self.text.push_str(body);

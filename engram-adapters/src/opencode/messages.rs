@@ -37,8 +37,8 @@ pub(super) struct Turn<'a> {
     pub has_steps: bool,
     /// The message is older than its session: a copy from the session that this one is a fork of.
     pub replay: bool,
-    /// When the message was created, in milliseconds, for parts without a time.
-    pub created: Option<i64>,
+    /// When the line of a stream was printed, in milliseconds, for parts without a time. Parts of a message have none then.
+    pub printed: Option<i64>,
     /// 0.1.174: what tools add to their results, by call id.
     pub tool_metadata: Field<'a>,
 }
@@ -58,14 +58,14 @@ impl<'a> Turn<'a> {
             is_summary: is_true(envelope.summary),
             has_steps,
             replay: created.zip(session_created).is_some_and(|(message, session)| message < session),
-            created,
+            printed: None,
             tool_metadata: envelope.tool,
         }
     }
 
     /// States when a record was made, and whether it is a copy.
     pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, out: &mut Emitter) {
-        let time = millis.or(self.created).and_then(from_millis);
+        let time = millis.or(self.printed).and_then(from_millis);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
     }
 }
@@ -77,7 +77,7 @@ impl Converter {
             let role = envelope.role.ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
             return Err(Fault::unrecognized(&format!("message/{}", word(Some(role)))));
         }
-        turn.stamp(None, envelope.id, out);
+        turn.stamp(integer(Time::stated(envelope.time).created), envelope.id, out);
         let mut said = self.state_session(envelope, place, out)?;
         said |= self.system_prompts(envelope, place, out)?;
         said |= summary(envelope, place, out)?;

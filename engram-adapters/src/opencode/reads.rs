@@ -59,11 +59,11 @@ impl Lines {
     /// `<file>\n00001| text\n...` (up to 1.0.98), `...<content>1: text\n...` (1.1.65 to 1.3.2), `...<content>\n1: text\n...`.
     fn of(said: &str, dialect: Dialect) -> Option<Lines> {
         let (rest, separator, counts_final_end) = if let Some(rest) = said.strip_prefix("<file>\n") {
-            (rest, "| ", true)
+            (rest, "| ", Some(true))
         } else {
             let (_, rest) = said.split_once("<type>file</type>\n<content>")?;
             match rest.strip_prefix('\n') {
-                Some(rest) => (rest, ": ", false),
+                Some(rest) => (rest, ": ", Some(false)),
                 None => (rest, ": ", dialect.final_line_end_is_a_line),
             }
         };
@@ -82,9 +82,10 @@ impl Lines {
         let reaches_end = stated_total.is_some() && rest_of_output.trim_start().starts_with("(End of file")
             || rest_of_output.trim_start().starts_with("</file>");
         let mut total = stated_total;
-        if reaches_end && counts_final_end && lines.last() == Some(&"") {
+        // Where it is not known whether an empty last line is one, the lines before it are right in either case.
+        if reaches_end && counts_final_end != Some(false) && lines.last() == Some(&"") {
             lines.pop();
-            total = total.and_then(|total| total.checked_sub(1));
+            total = total.filter(|_| counts_final_end.is_some()).and_then(|total| total.checked_sub(1));
         }
         let first = first.unwrap_or(1);
         let whole = !lines.iter().any(|line| is_cut(line));
@@ -121,8 +122,9 @@ fn is_cut(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: true, moves_are_links: true };
-    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: false, moves_are_links: true };
+    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: Some(true), moves_are_links: true };
+    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: Some(false), moves_are_links: true };
+    const UNKNOWN: Dialect = Dialect { final_line_end_is_a_line: None, moves_are_links: true };
 
     fn lines(said: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
         let lines = Lines::of(said, dialect).unwrap();
@@ -137,6 +139,7 @@ mod tests {
         let middle = "<path>/f</path>\n<type>file</type>\n<content>1: a\n2: \n\n(End of file - total 2 lines)\n</content>";
         assert_eq!(lines(middle, COUNTING), (1, 1, Some(1), "a".into(), true));
         assert_eq!(lines(middle, NOT_COUNTING), (1, 2, Some(2), "a\n".into(), true));
+        assert_eq!(lines(middle, UNKNOWN), (1, 1, None, "a".into(), true));
         let new = "<path>/f</path>\n<type>file</type>\n<content>\n1: a\n2: \n\n(End of file - total 2 lines)\n</content>";
         assert_eq!(lines(new, COUNTING), (1, 2, Some(2), "a\n".into(), true));
     }

@@ -8,8 +8,8 @@ use semver::Version;
 /// What differs between revisions and does not show in the records themselves, named after behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// `read` counts what follows the last line end as one more, empty line.
-    pub final_line_end_is_a_line: bool,
+    /// `read` counts what follows the last line end as one more, empty line. None where the version does not tell.
+    pub final_line_end_is_a_line: Option<bool>,
     /// Moves by `apply_patch` are proven to be logged as such.
     pub moves_are_links: bool,
 }
@@ -25,8 +25,11 @@ pub(super) const STREAM: &str = "run-stream";
 pub(super) fn dialect(identity: &Identity) -> Dialect {
     let parsed = identity.version.as_deref().and_then(|version| Version::parse(version).ok());
     let known = parsed.and_then(|version| MATRIX.revisions.iter().find(|revision| revision.covers(&version)));
-    let counts_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
-    Dialect { final_line_end_is_a_line: !counts_lines, moves_are_links: counts_lines || identity.schema == Some(STREAM) }
+    let counts_lines = known.map(|revision| revision.schema == COUNTED_LINES);
+    Dialect {
+        final_line_end_is_a_line: counts_lines.map(|counts| !counts),
+        moves_are_links: counts_lines == Some(true) || identity.schema == Some(STREAM),
+    }
 }
 
 const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
@@ -34,22 +37,19 @@ const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Gr
 }
 
 /// Reads of 0.1.174, which returns no images.
-const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total"]);
+const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "read.shell"]);
 
 /// Reads.
-const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total"]);
+const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total", "read.shell"]);
 
 /// Moves by `apply_patch`.
 const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
 /// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
-const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.after_error"]);
+const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]);
 
-/// Edits with the file before and after.
-const EDITS_OF_FILES: Grade = Grade::Partial(&["edit.shell", "edit.formatter"]);
-
-/// Edits with a diff alone, in the newer versions among these.
-const EDITS_OF_DIFFS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
+/// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
+const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
 
 /// The claim that holds for every revision.
 pub(super) const WEAKEST: Coverage = coverage(
@@ -73,19 +73,19 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: PART_RECORDS,
             versions: Some(">=0.5.29, <=1.2.27"),
             tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
-            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS_OF_FILES, Grade::None),
+            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None),
         },
         Revision {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.2, <=1.18.34"),
             tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
-            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS_OF_DIFFS, MOVES),
+            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, MOVES),
         },
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &[],
-            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS_OF_DIFFS, MOVES),
+            tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
+            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES),
         },
     ],
     known_bad: &[],

@@ -17,16 +17,16 @@ impl Converter {
         if let Some(session) = text(line.session_id).map(|id| id.decode_lossy()) {
             out.source(Some(&*session), None);
         }
-        let created = integer(line.timestamp);
+        let printed = integer(line.timestamp);
         match (word(line.kind), line.part, line.error) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(part), _) => {
                 let part = Part::read(part, "/part")?;
                 let message_id = text(part.message_id);
-                let turn = Turn { speaker: Speaker::Assistant, created, message_id, has_steps: true, ..Turn::default() };
+                let turn = Turn { speaker: Speaker::Assistant, printed, message_id, has_steps: true, ..Turn::default() };
                 self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under("/part", fault))
             }
             ("error", _, Some(error)) => {
-                Turn { created, ..Turn::default() }.stamp(None, None, out);
+                Turn { printed, ..Turn::default() }.stamp(None, None, out);
                 state_error(error, Pointer::At("/error"), out)?;
                 Ok(Outcome::Mapped)
             }

@@ -154,6 +154,7 @@ fn a_reader_that_loses_a_byte_is_noticed() {
         name: String::new(),
         bytes: artifact.bytes.clone(),
         entry: artifact.entry,
+        form: artifact.form,
         stored: None,
     };
     shorter.bytes.push(b'\n');

@@ -101,6 +101,11 @@ impl RealEdit<'_> {
         self.0["before"].is_string()
     }
 
+    /// The file was text after.
+    fn has_text(&self) -> bool {
+        self.0["after"].is_string()
+    }
+
     /// The file was not UTF-8, and the harness wrote U+FFFD in place of what it could not read.
     fn is_damaged(&self) -> bool {
         let written = self.0["after"].as_str().is_some_and(|after| after.contains('\u{fffd}'));
@@ -189,6 +194,57 @@ const ROWS: &[Row] = &[
             let is_delegated =
                 |said: &Event| said.text("text").is_some_and(|text| text.starts_with("Your task is to ") && !prompts.contains(&text));
             case.has(Kind::MsgIn, |said| said.0.get("synthetic").is_none() && is_delegated(said))
+        },
+    },
+    Row {
+        code: "edit.formatter",
+        kind: Kind::CodeEdit,
+        shows: |case| case.edits_by(&["write"], |edit, real| is_snippet(edit) && edit.text("file_after_hash").is_none() && real.has_text()),
+    },
+    Row {
+        code: "edit.no_file_hash",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            case.is("opencode")
+                && case.edits_by(OPENCODE_EDITORS, |edit, real| {
+                    edit.range("after_range").is_some() && lacks_before(edit) && edit.text("file_after_hash").is_none() && real.has_text()
+                })
+        },
+    },
+    Row {
+        code: "edit.altered_diff",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            case.is("opencode")
+                && case.edits_by(OPENCODE_EDITORS, |edit, real| {
+                    is_bare(edit) && edit.text("after_hash").is_none() && edit.range("after_range").is_some() && real.has_text()
+                })
+        },
+    },
+    Row {
+        code: "edit.after_error",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            case.edits().any(|real| {
+                let of_edit = |event: &Event| event.text("call_id").is_some_and(|id| real.is_of(id));
+                let failed = |result: &Event| of_edit(result) && result.text("status") == Some("error");
+                let by_editor =
+                    case.calls_of(&real).into_iter().all(|call| OPENCODE_EDITORS.contains(&call["tool"].as_str().unwrap_or_default()));
+                by_editor && case.has(Kind::ToolResult, failed) && !case.has(Kind::CodeEdit, of_edit)
+            })
+        },
+    },
+    Row {
+        code: "stream.no_reasoning",
+        kind: Kind::MsgOut,
+        shows: |case| {
+            let is_stream =
+                |tape: &&Vec<Event>| tape.first().and_then(|start| start.0.pointer("/harness/schema")?.as_str()) == Some("run-stream");
+            case.tapes().filter(is_stream).any(|tape| {
+                let reasoned =
+                    |event: &Event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0);
+                tape.iter().any(reasoned) && !tape.iter().any(|event| event.text("channel") == Some("reasoning"))
+            })
         },
     },
     Row { code: "edit.patch_text", kind: Kind::CodeEdit, shows: |case| case.edits_by(PATCHERS, |edit, _| is_snippet(edit)) },
@@ -304,11 +360,13 @@ pub fn demonstrated(case: &Shown) -> BTreeSet<String> {
 }
 
 /// Tools that run commands, by their real names.
-const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command", "shellToolCall"];
+const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command", "shellToolCall", "bash"];
 /// What stands in place of content that was not kept.
 const PLACEHOLDERS: &[&str] = &["[Image]", "[File: ", "[Oversize transcript blob omitted"];
 /// Tools that edit files.
 const EDITORS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit", "replace", "write_file"];
+/// Tools that edit files, by the names that OpenCode gives them.
+const OPENCODE_EDITORS: &[&str] = &["edit", "write", "apply_patch", "patch"];
 /// Tools that a patch may be given to.
 const PATCHERS: &[&str] = &["apply_patch", "shell", "shell_command", "exec_command"];
 /// Commands that show a file.

@@ -4,6 +4,7 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
+use super::quotes::Quotes;
 use super::scan::{Declined, Scanner};
 
 /// The most values of one record. The index takes 12 bytes a value, and a text of short ones would make it many times its size.
@@ -22,6 +23,7 @@ pub(in crate::kit) struct Node {
 pub struct Index {
     nodes: Vec<Node>,
     open: Vec<Around>,
+    quotes: Quotes,
 }
 
 impl Index {
@@ -32,7 +34,11 @@ impl Index {
     pub(in crate::kit) fn note(&mut self, text: &str) -> Result<&[Node], Fault> {
         self.nodes.clear();
         self.open.clear();
-        match self.scan(&mut Scanner::new(text)) {
+        // Out of its place while the scanner borrows it.
+        let mut quotes = std::mem::take(&mut self.quotes);
+        let scanned = quotes.note(text).and_then(|()| self.scan(&mut Scanner::new(text, &quotes)));
+        self.quotes = quotes;
+        match scanned {
             Ok(()) => Ok(&self.nodes),
             Err(Declined) if self.nodes.len() >= MAX_VALUES => Err(LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into()),
             Err(Declined) => match serde_json::from_str::<IgnoredAny>(text) {
@@ -133,7 +139,8 @@ mod tests {
     /// The scanner accepts exactly what `serde_json` does.
     fn agree(text: &str) {
         let mut index = Index::default();
-        let accepted = index.scan(&mut Scanner::new(text)).is_ok();
+        let mut quotes = Quotes::default();
+        let accepted = quotes.note(text).is_ok() && index.scan(&mut Scanner::new(text, &quotes)).is_ok();
         assert_eq!(accepted, serde_json::from_str::<IgnoredAny>(text).is_ok(), "{text:?}");
     }
 

@@ -1,6 +1,7 @@
 //! Looking at JSON text without building it: the checking pass and its index.
 
 mod index;
+mod quotes;
 mod scan;
 
 pub use index::Index;

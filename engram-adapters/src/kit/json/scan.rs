@@ -1,7 +1,9 @@
 //! A strict scanner over JSON text: where a value ends. Accepts exactly what `serde_json` skips over.
 //!
-//! `serde_json` looks at every byte of a string; most bytes of a log lie in strings, so this looks at eight or more at a
-//! time. What it does not accept is left to `serde_json`, which then says what is wrong.
+//! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
+//! left to `serde_json`, which then says what is wrong.
+
+use super::quotes::Quotes;
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,15 +14,13 @@ pub(super) struct Declined;
 pub(super) struct Scanner<'t> {
     text: &'t str,
     at: usize,
-    /// Some byte below U+0020 is in the text: then strings are searched for it.
-    has_controls: bool,
+    quotes: &'t Quotes,
 }
 
 impl<'t> Scanner<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        // No early exit: so the compiler compares many bytes at once.
-        let has_controls = text.bytes().fold(false, |found, byte| found | (byte < 0x20));
-        Scanner { text, at: 0, has_controls }
+    /// A scanner at the beginning of `text`, whose quotes are noted.
+    pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
+        Scanner { text, at: 0, quotes }
     }
 
     /// The next byte that is no white space, not taken.
@@ -65,38 +65,9 @@ impl<'t> Scanner<'t> {
 
     /// Goes to the end of a string whose opening quote is taken.
     #[inline(always)]
-    pub(super) fn string_rest(&mut self) -> Result<bool, Declined> {
-        let start = self.at;
-        let mut has_escapes = false;
-        loop {
-            self.at += quote_or_escape(&self.text.as_bytes()[self.at..])?;
-            if self.text.as_bytes()[self.at] == b'"' {
-                break;
-            }
-            has_escapes = true;
-            self.escape()?;
-        }
-        let inner = &self.text.as_bytes()[start..self.at];
-        self.at += 1;
-        if self.has_controls && inner.iter().any(|byte| *byte < 0x20) { Err(Declined) } else { Ok(has_escapes) }
-    }
-
-    #[inline(always)]
-    fn escape(&mut self) -> Result<(), Declined> {
-        let Some(byte) = self.text.as_bytes().get(self.at + 1) else { return Err(Declined) };
-        if matches!(byte, b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') {
-            self.at += 2;
-            return Ok(());
-        }
-        self.unicode_escape()
-    }
-
-    #[cold]
-    fn unicode_escape(&mut self) -> Result<(), Declined> {
-        let escape = self.text.as_bytes().get(self.at + 1..self.at + 6).ok_or(Declined)?;
-        let is_sound = escape[0] == b'u' && escape[1..].iter().all(u8::is_ascii_hexdigit);
-        self.at += 6;
-        if is_sound { Ok(()) } else { Err(Declined) }
+    pub(super) fn string_rest(&mut self) -> Result<(), Declined> {
+        self.at = self.quotes.next(self.at)? + 1;
+        Ok(())
     }
 
     /// Takes a value that is no object and no array. `byte` is its first, as `peek` has shown it.
@@ -105,7 +76,7 @@ impl<'t> Scanner<'t> {
         match byte {
             b'"' => {
                 self.take();
-                self.string_rest().map(drop)
+                self.string_rest()
             }
             b't' => self.word("true"),
             b'f' => self.word("false"),
@@ -146,35 +117,4 @@ impl<'t> Scanner<'t> {
     pub(super) fn at_end(&mut self) -> bool {
         self.peek().is_err()
     }
-}
-
-/// Bytes that are looked at eight at a time before a search with wider registers is worth its call.
-const SHORT: usize = 32;
-
-/// How far it is to the first `"` or `\`.
-#[inline(always)]
-fn quote_or_escape(bytes: &[u8]) -> Result<usize, Declined> {
-    let mut at = 0;
-    while let Some(word) = bytes[at..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let hits = zero_bytes(word ^ spread(b'"')) | zero_bytes(word ^ spread(b'\\'));
-        if hits != 0 {
-            return Ok(at + hits.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-        if at == SHORT {
-            return memchr::memchr2(b'"', b'\\', &bytes[at..]).map(|found| at + found).ok_or(Declined);
-        }
-    }
-    bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')).map(|found| at + found).ok_or(Declined)
-}
-
-const fn spread(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
-/// A high bit for every byte that is zero; exact up to the lowest one.
-#[inline(always)]
-const fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(spread(0x01)) & !word & spread(0x80)
 }

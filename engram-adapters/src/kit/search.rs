@@ -1,0 +1,53 @@
+//! Looking for one text in another, where both may be long.
+
+use memchr::memmem;
+
+/// What is looked for first. A search prepares for the whole of what it looks for, and that costs more than it saves where
+/// most texts are found at once or not at all.
+const BEGINNING_BYTES: usize = 32;
+/// After so many places where only the beginning stands, the whole is looked for.
+const TRIES: usize = 16;
+
+/// True when `text` holds `part`.
+pub fn holds(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    if text.len() < part.len() || text.ends_with(part) {
+        return text.ends_with(part);
+    }
+    let Some(beginning) = part.get(..BEGINNING_BYTES) else { return memmem::find(text, part).is_some() };
+    let mut places = memmem::find_iter(text, beginning);
+    for _ in 0..TRIES {
+        match places.next() {
+            None => return false,
+            Some(at) if text[at..].starts_with(part) => return true,
+            Some(_) => {}
+        }
+    }
+    memmem::find(text, part).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_long_part_is_found_behind_many_of_its_beginnings() {
+        let beginning = "0123456789".repeat(4);
+        let part = format!("{beginning}the rest");
+        let text = format!("{}{part}.", beginning.repeat(100));
+        assert!(holds(&text, &part));
+        assert!(!holds(&text, &format!("{part}!")));
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_the_standard_library(text in "[ab]{0,80}", part in "[ab]{0,6}", long in "[ab]{33,40}") {
+            prop_assert_eq!(holds(&text, &part), text.contains(&part));
+            let longer = format!("{text}{long}{text}");
+            prop_assert!(holds(&longer, &long));
+            prop_assert_eq!(holds(&longer, &format!("{long}{part}")), longer.contains(&format!("{long}{part}")));
+        }
+    }
+}
