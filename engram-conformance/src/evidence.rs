@@ -51,7 +51,9 @@ impl Evidence {
         let shown = self.revisions.entry(schema.clone()).or_default();
         shown.kinds.extend(side.events.iter().filter_map(|event| event.kind()).map(Kind::as_str));
         shown.gaps.extend(scene.gaps.iter().map(|gap| (*gap, name.clone())));
-        shown.versions.insert(scene.recording.version.clone());
+        // A session that a newer release went on with is of the release that it says.
+        let recorded = start.0.pointer("/harness/version").and_then(Value::as_str).unwrap_or_default();
+        shown.versions.insert(if recorded.is_empty() { scene.recording.version.clone() } else { recorded.to_owned() });
         let claimed = scene.subject.descriptor.matrix.schema(&schema).and_then(|revision| serde_json::to_value(revision.coverage).ok());
         if claimed.is_some_and(|claimed| start.0.get("coverage") != Some(&claimed)) {
             self.disagreeing.push(scene.place(side));
@@ -80,7 +82,9 @@ impl Evidence {
             sum.gaps.extend(shown.gaps);
             sum.versions.extend(shown.versions);
         }
-        self.gaps.extend(other.gaps);
+        for (name, gaps) in other.gaps {
+            self.gaps.entry(name).or_default().extend(gaps);
+        }
         self.rules.extend(other.rules);
         self.ledger_rules.extend(other.ledger_rules);
         self.disagreeing.extend(other.disagreeing);

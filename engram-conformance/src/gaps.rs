@@ -18,85 +18,56 @@ pub struct GapRow {
     pub kind: Kind,
     /// True when the recording shows it.
     pub shows: fn(&Scene<'_>) -> bool,
-    /// True for an edit that has no lines because of it.
-    pub lacks_lines: Option<fn(&Event) -> bool>,
+    lacks_lines: Option<fn(&Event) -> bool>,
+    lacks_hash: Option<fn(&Event) -> bool>,
 }
 
-const fn row(code: &'static str, kind: Kind, shows: fn(&Scene<'_>) -> bool) -> GapRow {
-    GapRow { code, kind, shows, lacks_lines: None }
-}
+impl GapRow {
+    /// A gap, and how a recording shows it.
+    pub const fn new(code: &'static str, kind: Kind, shows: fn(&Scene<'_>) -> bool) -> GapRow {
+        GapRow { code, kind, shows, lacks_lines: None, lacks_hash: None }
+    }
 
-const fn without_lines(code: &'static str, shows: fn(&Scene<'_>) -> bool, lacks_lines: fn(&Event) -> bool) -> GapRow {
-    GapRow { code, kind: Kind::CodeEdit, shows, lacks_lines: Some(lacks_lines) }
+    /// The same, for edits that have no lines because of it.
+    pub const fn without_lines(self, lacks_lines: fn(&Event) -> bool) -> GapRow {
+        GapRow { lacks_lines: Some(lacks_lines), ..self }
+    }
+
+    /// The same, for edits that do not hash their file because of it.
+    pub const fn without_hash(self, lacks_hash: fn(&Event) -> bool) -> GapRow {
+        GapRow { lacks_hash: Some(lacks_hash), ..self }
+    }
 }
 
 /// The gaps that any harness may have.
 pub const ROWS: &[GapRow] = &[
-    row("edit.shell", Kind::CodeEdit, shell_edit_unseen),
-    row("edit.shell_no_text", Kind::CodeEdit, |scene| {
+    GapRow::new("edit.shell", Kind::CodeEdit, shell_edit_unseen),
+    GapRow::new("edit.shell_no_text", Kind::CodeEdit, |scene| {
         edits_by(scene, &["execute"], |edit, _| is_bare(edit) && edit.range("after_range").is_some())
-    }),
-    row("edit.not_utf8", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_damaged(real))),
-    row("edit.big_file", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_untold(real))),
-    row("edit.write_no_before", Kind::CodeEdit, |scene| {
-        edits_by(scene, &["write"], |edit, real| lacks_before(edit) && !is_snippet(edit) && real.before.is_some())
-    }),
-    row("edit.notebook_no_text", Kind::CodeEdit, |scene| {
-        edits_by(scene, EDITORS, |edit, real| real.file.ends_with(".ipynb") && lacks_before(edit) && real.before.is_some())
-    }),
-    without_lines(
-        "edit.copied_snippet",
-        |scene| scene.events(Kind::CodeEdit).any(|(side, edit)| is_snippet(edit) && edit.is_replay() && !is_patch(side, edit)),
-        Event::is_replay,
-    ),
-    without_lines(
-        "edit.agent_snippet",
-        |scene| scene.events(Kind::CodeEdit).any(|(_, edit)| is_snippet(edit) && is_agents(edit)),
-        is_agents,
-    ),
-    without_lines(
-        "edit.snippet",
-        |scene| {
-            let is_plain = |edit: &Event| is_snippet(edit) && !edit.has("confirmed") && !edit.is_replay() && !is_agents(edit);
-            edits_by(scene, EDITORS, |edit, _| is_plain(edit))
-                && !scene.events(Kind::CodeEdit).any(|(side, edit)| is_plain(edit) && is_patch(side, edit))
-        },
-        |edit| !edit.has("confirmed"),
-    ),
-    without_lines(
-        "edit.parallel_lost",
-        |scene| scene.events(Kind::CodeEdit).any(|(_, edit)| edit.0.get("confirmed") == Some(&Value::Bool(false)) && edit.has("call_id")),
-        |edit| edit.has("confirmed"),
-    ),
-    without_lines(
-        "edit.patch_text",
-        |scene| scene.events(Kind::CodeEdit).any(|(side, edit)| is_snippet(edit) && is_patch(side, edit)),
-        |_| true,
-    ),
-    row("edit.add_over_file", Kind::CodeEdit, |scene| {
+    })
+    .without_hash(is_bare),
+    GapRow::new("edit.not_utf8", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_damaged(real)))
+        .without_hash(is_bare),
+    GapRow::new("edit.big_file", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_untold(real)))
+        .without_hash(is_bare),
+    GapRow::new("edit.patch_text", Kind::CodeEdit, |scene| {
+        scene.events(Kind::CodeEdit).any(|(side, edit)| is_snippet(edit) && is_patch(side, edit))
+    })
+    .without_lines(|_| true),
+    GapRow::new("edit.add_over_file", Kind::CodeEdit, |scene| {
         scene.events(Kind::CodeEdit).any(|(side, edit)| {
             edit.text("op") == Some("create") && is_patch(side, edit) && real_of(scene, edit).is_some_and(|real| real.before.is_some())
         })
     }),
-    row("read.no_total", Kind::CodeRead, |scene| {
+    GapRow::new("read.no_total", Kind::CodeRead, |scene| {
         scene.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_some() && !read.has("total_lines"))
     }),
-    row("read.no_lines", Kind::CodeRead, |scene| scene.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_none())),
-    row("read.not_utf8", Kind::CodeRead, |scene| {
+    GapRow::new("read.no_lines", Kind::CodeRead, |scene| scene.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_none())),
+    GapRow::new("read.not_utf8", Kind::CodeRead, |scene| {
         scene.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_some() && !read.has("hash"))
     }),
-    row("read.shell", Kind::CodeRead, shell_read_unseen),
-    row("link.no_range", Kind::SpanLink, |scene| scene.events(Kind::SpanLink).any(|(_, link)| link.range("from_range").is_none())),
-    row("call.nested_parent", Kind::ToolCall, |scene| {
-        scene.events(Kind::ToolCall).any(|(_, call)| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
-    }),
-    row("prompt.delegated", Kind::MsgIn, |scene| {
-        let is_delegated = |said: &Event| {
-            said.text("text")
-                .is_some_and(|text| text.starts_with("Your task is to ") && !scene.truth.prompts.iter().any(|prompt| prompt == text))
-        };
-        scene.events(Kind::MsgIn).any(|(_, said)| !said.has("synthetic") && is_delegated(said))
-    }),
+    GapRow::new("read.shell", Kind::CodeRead, shell_read_unseen),
+    GapRow::new("link.no_range", Kind::SpanLink, |scene| scene.events(Kind::SpanLink).any(|(_, link)| link.range("from_range").is_none())),
 ];
 
 /// Every row that is known for an adapter.
@@ -128,18 +99,21 @@ pub(crate) fn lacks_lines_by_a_gap(scene: &Scene<'_>, side: &Side, edit: &Event)
     claimed(scene, side).iter().copied().find(|code| find(code, scene.subject.offered.gaps).is_some_and(excuses))
 }
 
-/// The gap by which an edit of this recording has no hash of its file, if its revision has one that the recording shows.
-pub(crate) fn lacks_hash_by_a_gap(scene: &Scene<'_>, side: &Side) -> Option<&'static str> {
-    claimed(scene, side).iter().copied().find(|code| *code != "edit.shell" && scene.gaps.contains(code))
+/// The gap by which an edit does not hash its file, before or after, if its revision has one.
+pub(crate) fn lacks_hash_by_a_gap(scene: &Scene<'_>, side: &Side, edit: &Event) -> Option<&'static str> {
+    let excuses = |row: &GapRow| {
+        row.lacks_hash.is_some_and(|lacks| lacks(edit)) || (is_snippet(edit) && row.lacks_lines.is_some_and(|lacks| lacks(edit)))
+    };
+    claimed(scene, side).iter().copied().find(|code| find(code, scene.subject.offered.gaps).is_some_and(excuses))
 }
 
 /// Kinds of tools that edit files.
-const EDITORS: &[&str] = &["edit", "write"];
+pub(crate) const EDITORS: &[&str] = &["edit", "write"];
 /// Commands that show a file.
 const SHOWING: &[&str] = &["cat ", "sed -n", "head ", "tail "];
 
 /// True when an edit by a tool of one of these kinds shows it, given the real edit.
-fn edits_by(scene: &Scene<'_>, kinds: &[&str], shows: impl Fn(&Event, &RealEdit) -> bool) -> bool {
+pub(crate) fn edits_by(scene: &Scene<'_>, kinds: &[&str], shows: impl Fn(&Event, &RealEdit) -> bool) -> bool {
     scene.events(Kind::CodeEdit).any(|(side, edit)| {
         let of_kind = side.call_of(edit).and_then(|call| call.text("kind")).is_some_and(|kind| kinds.contains(&kind));
         of_kind && real_of(scene, edit).is_some_and(|real| shows(edit, real))
@@ -170,19 +144,19 @@ fn is_untold(real: &RealEdit) -> bool {
 }
 
 /// No hash of the file, and none of the span before.
-fn is_bare(edit: &Event) -> bool {
+pub(crate) fn is_bare(edit: &Event) -> bool {
     lacks_before(edit) && !edit.has("before_hash") && !edit.has("file_after_hash")
 }
 
-fn lacks_before(edit: &Event) -> bool {
+pub(crate) fn lacks_before(edit: &Event) -> bool {
     !edit.has("file_before_hash")
 }
 
-fn is_snippet(edit: &Event) -> bool {
+pub(crate) fn is_snippet(edit: &Event) -> bool {
     edit.text("basis") == Some("snippet")
 }
 
-fn is_agents(edit: &Event) -> bool {
+pub(crate) fn is_agents(edit: &Event) -> bool {
     edit.0.pointer("/source/agent_id").is_some()
 }
 

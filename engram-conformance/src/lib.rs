@@ -41,9 +41,9 @@ mod truth;
 
 pub use catalogue::CHECKS;
 pub use check::{Check, Needs, Part, Tier};
-pub use options::{Files, Offered, Open, Options, Session};
+pub use options::{Files, Form, Offered, Open, Options, Session, text_of};
 pub use outcome::{Example, Found, Outcome, Verdict};
-pub use recordings::{Recording, Recordings, RecordingsError};
+pub use recordings::{Recording, Recordings, RecordingsError, files};
 pub use report::{Column, Report};
 pub use scenario::{SCENARIOS, SEED_MATRIX, Scenario};
 pub use scene::{Scene, Side};

@@ -47,6 +47,17 @@ impl Default for Offered<'_> {
     }
 }
 
+/// In which of a harness's own forms a session lies. A recording may hold the same sessions in several; each is judged by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// As the harness keeps it: files, or a store.
+    Kept,
+    /// As the harness exports it.
+    Exported,
+    /// As the harness prints it while it runs.
+    Printed,
+}
+
 /// One session of a recording.
 pub struct Session {
     /// Its name inside the recording.
@@ -57,29 +68,31 @@ pub struct Session {
     pub bytes: Vec<u8>,
     /// What the files around it say.
     pub context: Context,
+    /// The form that it is in.
+    pub form: Form,
 }
 
 /// How the sessions of a recording are opened.
 pub trait Open: Sync {
-    /// Every session below `session`, the folder with the files as the harness laid them out.
+    /// Every session of the recording in this folder. Its `session/` holds the files as the harness laid them out.
     ///
     /// # Errors
     /// A sentence that names the file.
-    fn sessions(&self, session: &Path) -> Result<Vec<Session>, String>;
+    fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String>;
 }
 
-/// Every file that is not empty is a session; `.zst` is decompressed.
+/// Every file below `session/` that is not empty is a session; `.zst` is decompressed.
 #[derive(Debug, Clone, Copy)]
 pub struct Files;
 
 impl Open for Files {
-    fn sessions(&self, session: &Path) -> Result<Vec<Session>, String> {
-        let mut found = Vec::new();
-        for path in files(session) {
+    fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String> {
+        let (session, mut found) = (recording.join("session"), Vec::new());
+        for path in files(&session) {
             let bytes = text_of(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             if !bytes.is_empty() {
-                let name = path.strip_prefix(session).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                found.push(Session { name, path, bytes, context: Context::default() });
+                let name = path.strip_prefix(&session).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                found.push(Session { name, path, bytes, context: Context::default(), form: Form::Kept });
             }
         }
         Ok(found)

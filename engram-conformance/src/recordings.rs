@@ -12,6 +12,9 @@ use crate::scenario::Scenario;
 /// The list of declared scenarios, at the root of a tree: a line a recording, its name, a tab, and the scenarios.
 pub const SCENARIO_LIST: &str = "scenarios.tsv";
 
+/// How folders are called that hold, in place of a version, the steps of one store through several: `<number>-<version>`.
+const UPGRADES: &str = "upgrade-";
+
 /// Why recordings cannot be used. Every one names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingsError {
@@ -84,19 +87,46 @@ impl Recordings {
     /// When there is none, or one of them is not whole.
     pub fn load(root: &Path) -> Result<Recordings, RecordingsError> {
         let declared = declared(&root.join(SCENARIO_LIST))?;
+        let mut recordings = Recordings { is_declared: declared.is_some(), ..Recordings::undeclared(root)? };
+        recordings.declare(declared.unwrap_or_default())?;
+        Ok(recordings)
+    }
+
+    /// As [`Recordings::load`], whatever the tree declares.
+    ///
+    /// # Errors
+    /// As [`Recordings::load`].
+    pub fn undeclared(root: &Path) -> Result<Recordings, RecordingsError> {
         let folders: Vec<PathBuf> = folders(root)?.iter().flat_map(|harness| below(harness)).flat_map(|version| below(&version)).collect();
         let all: Vec<Recording> = folders.par_iter().filter_map(|folder| recording(folder).transpose()).collect::<Result<_, _>>()?;
         if all.is_empty() {
             return Err(RecordingsError::Empty(root.to_owned()));
         }
-        let mut recordings = Recordings { root: root.to_owned(), all, is_declared: declared.is_some() };
-        recordings.declare(declared.unwrap_or_default())?;
+        let mut recordings = Recordings { root: root.to_owned(), all, is_declared: false };
+        recordings.chain();
         Ok(recordings)
     }
 
     /// The recordings of one harness.
     pub fn of<'r>(&'r self, harness: &'r str) -> impl Iterator<Item = &'r Recording> {
         self.all.iter().filter(move |recording| recording.harness == harness)
+    }
+
+    /// In a chain of upgrades, what happened in the steps before lies in the store of each step too.
+    fn chain(&mut self) {
+        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADES)).cloned().collect();
+        let number = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>();
+        for recording in &mut self.all {
+            let is_earlier = |step: &&Recording| {
+                let is_same = step.harness == recording.harness && step.scenario == recording.scenario;
+                is_same && number(&step.version) < number(&recording.version)
+            };
+            let earlier: Vec<&Value> = steps.iter().filter(is_earlier).map(|step| &step.truth).collect();
+            for (key, list) in recording.truth.as_object_mut().into_iter().flatten() {
+                let more = earlier.iter().flat_map(|truth| truth[key.as_str()].as_array().into_iter().flatten());
+                list.as_array_mut().into_iter().for_each(|list| list.extend(more.clone().cloned()));
+            }
+        }
     }
 
     fn declare(&mut self, mut declared: BTreeMap<String, Declared>) -> Result<(), RecordingsError> {
@@ -154,7 +184,12 @@ fn recording(folder: &Path) -> Result<Option<Recording>, RecordingsError> {
     }
     let mut names = folder.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
     let mut name = || names.next().unwrap_or_default();
-    let (scenario, version, harness) = (name(), name(), name());
+    let (mut scenario, mut version, harness) = (name(), name(), name());
+    if version.starts_with(UPGRADES)
+        && let Some((_, step)) = scenario.split_once('-')
+    {
+        (scenario, version) = (version.clone(), step.to_owned());
+    }
     Ok(Some(Recording { harness, version, scenario, folder: folder.to_owned(), truth: read_json(&truth)?, declared: None }))
 }
 

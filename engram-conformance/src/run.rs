@@ -46,7 +46,6 @@ pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Opti
     let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
     let checks: Vec<&Check> = CHECKS.iter().filter(|check| is_asked(check, options)).collect();
     let needs_evidence = checks.iter().any(|check| matches!(check.over, Over::Adapter(_)));
-    // A panic inside of a conversion is caught and reported; what the runtime prints of it would stand in the way.
     let seen = of_harness.par_iter().map(|recording| look(&subject, recording, &checks, needs_evidence)).reduce(Seen::default, Seen::add);
     let outcomes = checks.iter().map(|check| (check.id, outcome(check, &subject, recordings, &seen, of_harness.len()))).collect();
     Report::of(Column {
@@ -63,7 +62,8 @@ pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Opti
 pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
     let subject = Subject::new(adapter, options.offered);
     let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
-    of_harness.par_iter().map(|recording| (recording.name(), Scene::set(&subject, recording).shows)).collect()
+    let shown = |recording: &&Recording| Scene::all(&subject, recording).pop().map(|scene| (recording.name(), scene.shows));
+    of_harness.par_iter().filter_map(shown).collect()
 }
 
 fn is_asked(check: &Check, options: &Options<'_>) -> bool {
@@ -73,22 +73,24 @@ fn is_asked(check: &Check, options: &Options<'_>) -> bool {
 }
 
 fn look(subject: &Subject<'_>, recording: &Recording, checks: &[&Check], needs_evidence: bool) -> Seen {
-    let scene = Scene::set(subject, recording);
-    let mut seen = Seen { sessions: scene.sides.len() as u64 + scene.troubles.len() as u64, ..Seen::default() };
-    for check in checks {
-        let wanted = match check.needs {
-            Needs::Scenario(name) => scene.shows.contains(name),
-            _ => true,
-        };
-        if let Over::Recordings(over) = check.over
-            && wanted
-        {
-            over(&scene, seen.found.entry(check.id).or_default());
+    let mut seen = Seen::default();
+    for scene in Scene::all(subject, recording) {
+        seen.sessions += scene.sides.len() as u64 + scene.troubles.len() as u64;
+        for check in checks {
+            let is_shown = match check.needs {
+                Needs::Scenario(name) => scene.shows.contains(name),
+                _ => true,
+            };
+            if let Over::Recordings(over) = check.over
+                && is_shown
+            {
+                over(&scene, seen.found.entry(check.id).or_default());
+            }
         }
-    }
-    seen.scenarios = scene.shows.iter().map(|name| (*name, 1)).collect();
-    if needs_evidence {
-        seen.evidence = Evidence::of(&scene);
+        seen.scenarios = scene.shows.iter().map(|name| (*name, 1)).collect();
+        if needs_evidence {
+            seen.evidence.add(Evidence::of(&scene));
+        }
     }
     seen
 }

@@ -10,11 +10,11 @@ use engram_core::event::Kind;
 
 use crate::convert::{Subject, Trouble};
 use crate::gaps;
-use crate::options::Session;
+use crate::options::{Form, Session};
 use crate::recordings::Recording;
 use crate::scenario;
 use crate::tape::{Event, events};
-use crate::truth::{Call, Truth, named};
+use crate::truth::{Call, Truth, named, one_a_line};
 
 /// One session with its tape.
 pub struct Side {
@@ -24,6 +24,8 @@ pub struct Side {
     pub tape: String,
     /// The tape's events.
     pub events: Vec<Event>,
+    /// The source, a line a record, whatever it looks like.
+    records: Vec<u8>,
     violations: OnceLock<Vec<Violation>>,
     audit: OnceLock<Result<AuditReport, String>>,
 }
@@ -31,7 +33,8 @@ pub struct Side {
 impl Side {
     fn new(session: Session, tape: String) -> Side {
         let events = events(&tape);
-        Side { session, tape, events, violations: OnceLock::new(), audit: OnceLock::new() }
+        let records = one_a_line(&session.bytes).into_owned();
+        Side { session, tape, events, records, violations: OnceLock::new(), audit: OnceLock::new() }
     }
 
     /// The rules of the format that the tape breaks.
@@ -57,14 +60,18 @@ impl Side {
 
     /// True when the source holds these bytes.
     pub fn logs(&self, bytes: &[u8]) -> bool {
-        memchr::memmem::find(self.source(), bytes).is_some()
+        memchr::memmem::find(&self.records, bytes).is_some()
     }
 
     /// True when one line of the source holds both a call's id and a text, spelled as a JSON string.
     pub fn logs_together(&self, id: &str, text: &str) -> bool {
         let text = escaped(text);
-        memchr::memmem::find_iter(self.source(), id.as_bytes())
-            .any(|at| memchr::memmem::find(line_around(self.source(), at), text.as_bytes()).is_some())
+        self.records_of(id).any(|record| memchr::memmem::find(record, text.as_bytes()).is_some())
+    }
+
+    /// The records of the source that hold a call's id.
+    pub fn records_of(&self, id: &str) -> impl Iterator<Item = &[u8]> {
+        memchr::memmem::find_iter(&self.records, id.as_bytes()).map(|at| line_around(&self.records, at))
     }
 
     /// The call that an event belongs to, as the tape has it.
@@ -93,7 +100,7 @@ impl Side {
     }
 }
 
-/// A recording with its tapes.
+/// A recording with its tapes, in one of the forms that it holds its sessions in.
 pub struct Scene<'a> {
     /// The adapter that made them.
     pub subject: &'a Subject<'a>,
@@ -117,8 +124,28 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Opens the sessions of a recording and makes their tapes.
-    pub fn set(subject: &'a Subject<'a>, recording: &'a Recording) -> Scene<'a> {
+    /// Opens the sessions of a recording and makes their tapes: a scene for each form that it holds them in.
+    pub fn all(subject: &'a Subject<'a>, recording: &'a Recording) -> Vec<Scene<'a>> {
+        let mut forms: BTreeMap<Form, Vec<Session>> = BTreeMap::new();
+        let unopened = match subject.offered.open.sessions(&recording.folder) {
+            Ok(sessions) => {
+                sessions.into_iter().for_each(|session| forms.entry(session.form).or_default().push(session));
+                None
+            }
+            Err(error) => Some(error),
+        };
+        if forms.is_empty() {
+            forms.insert(Form::Kept, Vec::new());
+        }
+        let mut scenes: Vec<Scene<'_>> = forms.into_values().map(|sessions| Scene::set(subject, recording, sessions)).collect();
+        scenes[0].unopened = unopened;
+        // What one form shows, the recording shows.
+        let shows: BTreeSet<&'static str> = scenes.iter().flat_map(|scene| scene.shows.iter().copied()).collect();
+        scenes.iter_mut().for_each(|scene| scene.shows.clone_from(&shows));
+        scenes
+    }
+
+    fn set(subject: &'a Subject<'a>, recording: &'a Recording, sessions: Vec<Session>) -> Scene<'a> {
         let mut scene = Scene {
             subject,
             recording,
@@ -131,10 +158,7 @@ impl<'a> Scene<'a> {
             gaps: BTreeSet::new(),
             shows: BTreeSet::new(),
         };
-        match subject.offered.open.sessions(&recording.folder.join("session")) {
-            Err(error) => scene.unopened = Some(error),
-            Ok(sessions) => sessions.into_iter().for_each(|session| scene.take(session)),
-        }
+        sessions.into_iter().for_each(|session| scene.take(session));
         let (truth, missing) = named(recording.truth.clone(), &scene.sides);
         scene.missing_calls = missing;
         match serde_json::from_value(truth) {
@@ -168,6 +192,12 @@ impl<'a> Scene<'a> {
     pub(crate) fn is_logged(&self, text: &str) -> bool {
         let spelled = escaped(text);
         self.sides.iter().any(|side| side.logs(spelled.as_bytes()) || (spelled != text && side.logs(text.as_bytes())))
+    }
+
+    /// True when a record is of this call. That of a call which started a session may repeat that session's calls.
+    pub(crate) fn logs_call(&self, id: &str) -> bool {
+        let repeats = |record: &[u8]| memchr::memmem::find(record, b"\"summary\":[{").is_some();
+        self.sides.iter().any(|side| side.records_of(&escaped(id)).any(|record| !repeats(record)))
     }
 
     pub(crate) fn call(&self, id: &str) -> Option<&Call> {

@@ -93,6 +93,7 @@ pub fn convert_framed<R: Read>(
     let head = input.head()?;
     let identity = adapter.identify(&head);
     let (revision, support) = descriptor.matrix.identify(&identity);
+    let support = if options.context.unknown_schema { Support::Unknown } else { support };
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {

@@ -9,14 +9,13 @@ use crate::{bless, report};
 
 /// The fixture tree, with what its recordings declare to show.
 fn fixtures() -> Recordings {
-    let load = || Recordings::load(&root().join("fixtures")).unwrap_or_else(|error| panic!("{error}"));
-    let list = root().join("fixtures/scenarios.tsv");
+    let tree = root().join("fixtures");
     if bless::is_asked() {
         // What is declared is rewritten from what is shown, so it must not be read before.
-        let recordings = Recordings { is_declared: false, ..load() };
-        bless::compare(&list, &registry::scenario_list(&recordings));
+        let recordings = Recordings::undeclared(&tree).unwrap_or_else(|error| panic!("{error}"));
+        bless::compare(&tree.join("scenarios.tsv"), &registry::scenario_list(&recordings));
     }
-    load()
+    Recordings::load(&tree).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What the kit says of the registered adapters over the fixtures. Made once for all gates.

@@ -6,6 +6,7 @@ mod conformance;
 mod contract;
 mod detection;
 mod determinism;
+mod forms;
 mod golden;
 mod hostile;
 mod mutation;

@@ -32,16 +32,9 @@ pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, 
     Ok(Tape { text: String::from_utf8(out).expect("a tape is UTF-8"), summary })
 }
 
-/// What the files around an artifact say.
-pub fn surroundings(artifact: &Artifact) -> Context {
-    let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
-    let head: Head<'_> = input.head().expect("memory can be read");
-    (artifact.entry.surroundings)(&artifact.path, &head)
-}
-
 /// Converts an artifact as the command does, with its surroundings.
 pub fn convert_artifact(artifact: &Artifact) -> Result<Tape, AdapterError> {
-    convert_bytes(artifact.entry.adapter, &artifact.bytes, policy_for(artifact), surroundings(artifact))
+    convert_bytes(artifact.entry.adapter, &artifact.bytes, policy_for(artifact), artifact.context.clone())
 }
 
 /// Strict, since every session of the tree is of a supported version; but for the few that record no version and

@@ -2,14 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use engram_adapters::{Entry, REGISTRY, detect};
-pub use engram_conformance::registry::is_no_session;
-use engram_core::drive::Input;
-use engram_core::limits::Limits;
+use engram_adapters::{Entry, REGISTRY};
+pub use engram_conformance::files;
+pub use engram_conformance::registry::{is_no_session, is_printed};
+use engram_conformance::{Form, Recordings, Session, registry, text_of};
+use engram_core::adapter::Context;
 use rayon::prelude::*;
 
 /// One scenario of one harness version: session files, what really happened, and how it was recorded.
@@ -44,6 +44,10 @@ pub struct Artifact {
     pub bytes: Vec<u8>,
     /// The adapter that recognises it.
     pub entry: &'static Entry,
+    /// The form that it is in.
+    pub form: Form,
+    /// What the files around it say.
+    pub context: Context,
 }
 
 impl Artifact {
@@ -64,47 +68,19 @@ pub fn read_json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folders in a folder, sorted, those left out whose name begins with `_`.
-fn folders(path: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(path) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
-    found.retain(|path| !file_name(path).starts_with('_'));
-    found.sort();
-    found
-}
-
-/// Every file below a folder, sorted by path.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = Vec::new();
-    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
 /// The last component of a path.
 pub fn file_name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// The cases below a folder that is laid out as `<harness>/<version>/<scenario>`.
-pub fn cases(tree: &Path) -> Vec<Case> {
-    let mut found = Vec::new();
-    for harness in folders(tree) {
-        for version in folders(&harness) {
-            for scenario in folders(&version) {
-                found.push(Case {
-                    harness: file_name(&harness).to_owned(),
-                    version: file_name(&version).to_owned(),
-                    scenario: file_name(&scenario).to_owned(),
-                    folder: scenario.clone(),
-                });
-            }
-        }
-    }
-    found
+/// The cases of a tree of recordings.
+fn cases(tree: &Path) -> Vec<Case> {
+    let recordings = Recordings::undeclared(tree).unwrap_or_else(|error| panic!("{error}"));
+    let case = |recording: engram_conformance::Recording| {
+        let engram_conformance::Recording { harness, version, scenario, folder, .. } = recording;
+        Case { harness, version, scenario, folder }
+    };
+    recordings.all.into_iter().map(case).collect()
 }
 
 /// True when an adapter is registered for the harness.
@@ -133,48 +109,17 @@ pub fn recording_cases() -> Vec<Case> {
 
 /// The text of a session file.
 pub fn read_session(path: &Path) -> Vec<u8> {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if path.extension() != Some(OsStr::new("zst")) {
-        return bytes;
-    }
-    let mut text = Vec::new();
-    zstd::Decoder::new(bytes.as_slice())
-        .and_then(|mut decoder| decoder.read_to_end(&mut text))
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text
+    text_of(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The session files of a case, and what is wrong with the others.
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
-    let folder = case.folder.join("session");
-    let paths: Vec<PathBuf> = files(&folder).into_iter().filter(|path| !is_no_session(path)).collect();
-    let shared = shared_folder(&paths).unwrap_or(folder);
-    let (mut found, mut findings) = (Vec::new(), Vec::new());
-    for path in paths {
-        let bytes = read_session(&path);
-        let name = path.strip_prefix(&shared).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        let head = Input::new(bytes.as_slice(), Limits::default());
-        match recognise(head) {
-            Ok(entry) => found.push(Artifact { case: case.clone(), path, name, bytes, entry }),
-            Err(error) => findings.push(format!("{}/{name}: {error}", case.name())),
-        }
-    }
-    (found, findings)
-}
-
-fn recognise(mut input: Input<&[u8]>) -> Result<&'static Entry, String> {
-    let head = input.head().map_err(|error| error.to_string())?;
-    detect(&head).map(|(entry, _)| entry).map_err(|error| error.to_string())
-}
-
-fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
-    let mut shared = paths.first()?.parent()?.to_owned();
-    for path in paths {
-        while !path.starts_with(&shared) {
-            shared.pop();
-        }
-    }
-    Some(shared)
+    let (found, findings) = registry::sessions(&case.harness, &case.folder);
+    let artifact = |(session, entry): (Session, &'static Entry)| {
+        let Session { name, path, bytes, context, form } = session;
+        Artifact { case: case.clone(), path, name, bytes, entry, form, context }
+    };
+    (found.into_iter().map(artifact).collect(), findings)
 }
 
 /// All sessions of some cases.

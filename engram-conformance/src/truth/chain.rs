@@ -58,7 +58,7 @@ pub fn holds(scene: &Scene<'_>, found: &mut Found) {
 /// The changes of every file, in order, each with the edits of its calls.
 fn files<'s>(scene: &'s Scene<'_>) -> BTreeMap<&'s str, Vec<Step<'s>>> {
     let mut files: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
-    for real in &scene.truth.edits {
+    for real in scene.truth.edits.iter().filter(|real| !real.is_reverted()) {
         let is_of = |side: &Side, event: &Event| {
             in_project(event.text("file").unwrap_or_default()) == real.file
                 && side.roots(event).iter().any(|id| real.call_ids.iter().any(|of| of == id))
@@ -138,7 +138,7 @@ impl Chain<'_, '_> {
 
     /// An edit that does not hash its file: a declared gap says why.
     fn without_hash(&mut self, side: &Side, event: &Event) -> State {
-        match lacks_hash_by_a_gap(self.scene, side) {
+        match lacks_hash_by_a_gap(self.scene, side, event) {
             Some(code) => self.gap(code),
             None => {
                 self.breaks(side, event, "the edit does not hash the file, and no gap says why");

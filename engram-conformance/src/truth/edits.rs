@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_pinned};
+use serde_json::Value;
 
 use super::spans::{self, Lines};
 use super::{Call, RealEdit};
-use crate::gaps::lacks_lines_by_a_gap;
+use crate::gaps::{lacks_hash_by_a_gap, lacks_lines_by_a_gap};
 use crate::outcome::Found;
 use crate::scene::{Scene, Side};
 use crate::tape::Event;
@@ -66,6 +67,13 @@ struct Made<'a> {
     events: Vec<&'a Event>,
 }
 
+impl Made<'_> {
+    /// True when the log shows what was asked for, not what became of it: nothing is said of the file then.
+    fn is_request(&self) -> bool {
+        self.events.iter().all(|event| event.0.get("confirmed") == Some(&Value::Bool(false)))
+    }
+}
+
 /// The edits of the tapes, grouped by call and file, in tape order.
 fn made<'a>(scene: &'a Scene<'_>) -> Vec<Made<'a>> {
     let mut groups: Vec<Made<'a>> = Vec::new();
@@ -113,7 +121,9 @@ pub fn real(scene: &Scene<'_>, found: &mut Found) {
             let same = |before, after| event.text(before).is_some() && event.text(before) == event.text(after);
             same("file_before_hash", "file_after_hash") || same("before_hash", "after_hash")
         });
-        if says_so {
+        if made.is_request() {
+            found.count("edits that were asked for and not made, and say so");
+        } else if says_so {
             found.count("edits that changed nothing and say so");
         } else if !made.side.has_failed(first) {
             let roots = made.roots.join(" < ");
@@ -125,7 +135,7 @@ pub fn real(scene: &Scene<'_>, found: &mut Found) {
 /// The first file hash before and the last one after, against the real files of the turn.
 pub fn whole_files(scene: &Scene<'_>, found: &mut Found) {
     let made = made(scene);
-    for real in &scene.truth.edits {
+    for real in scene.truth.edits.iter().filter(|real| !real.is_reverted()) {
         let events: Vec<(&Side, &Event)> = of(&made, real)
             .into_iter()
             .filter(|made| made.file == real.file)
@@ -174,9 +184,10 @@ fn touches(call: &Call, file: &str) -> bool {
 /// The spans of a call that alone changed a file, against its real text; and what the call did to the file.
 pub fn spans(scene: &Scene<'_>, found: &mut Found) {
     let made = made(scene);
-    for real in &scene.truth.edits {
+    for real in scene.truth.edits.iter().filter(|real| !real.is_reverted()) {
         if let [only] = of(&made, real).as_slice()
             && is_alone(scene, real, only)
+            && !only.is_request()
         {
             ops(scene, found, real, only);
             ranges(scene, found, real, only);
@@ -258,8 +269,12 @@ pub fn all(scene: &Scene<'_>, found: &mut Found) {
         let calls: Vec<&Call> =
             real.call_ids.iter().filter_map(|id| scene.call(id)).filter(|call| edits(scene, call, &real.file)).collect();
         for call in &calls {
-            if !scene.is_logged(&call.id) {
+            if !scene.logs_call(&call.id) {
                 found.note("edits not logged");
+                continue;
+            }
+            if scene.subject.declares("edit.after_error") && has_failed(scene, call) {
+                found.gap("edit.after_error");
                 continue;
             }
             let of_call: Vec<(&Side, &Event)> = of_real
@@ -278,6 +293,12 @@ pub fn all(scene: &Scene<'_>, found: &mut Found) {
     }
 }
 
+/// True for a call that the log says has failed. It may have written the file before.
+fn has_failed(scene: &Scene<'_>, call: &Call) -> bool {
+    let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error");
+    scene.events(Kind::ToolResult).any(|(_, result)| is_of(result))
+}
+
 /// What the log states of an edit stands in it: its lines, and the hash of a file that the call's record holds whole.
 fn in_full(scene: &Scene<'_>, found: &mut Found, real: &RealEdit, call: &Call, events: &[(&Side, &Event)], is_only: bool) {
     for (side, event) in events.iter().filter(|(_, event)| event.text("basis") == Some("snippet")) {
@@ -294,7 +315,12 @@ fn in_full(scene: &Scene<'_>, found: &mut Found, real: &RealEdit, call: &Call, e
         let Some(text) = text.filter(|text| text.lines().count() > 1 && is_pinned(text)) else { continue };
         let whole = text.replace("\r\n", "\n");
         let Some((side, event)) = events.iter().find(|(_, event)| !event.has(key)) else { continue };
-        if scene.sides.iter().any(|side| side.logs_together(&call.id, &whole)) {
+        if !scene.sides.iter().any(|side| side.logs_together(&call.id, &whole)) {
+            continue;
+        }
+        if let Some(code) = lacks_hash_by_a_gap(scene, side, event) {
+            found.gap(code);
+        } else {
             found.fail(scene.at(side, event), format!("no {key} of {}, but the call's record holds the whole file", real.file));
         }
     }
@@ -308,5 +334,5 @@ fn edits(scene: &Scene<'_>, call: &Call, file: &str) -> bool {
         let named = |directive: &str| args.contains(&format!("{directive}{file}"));
         return ["Update File: ", "Add File: ", "Delete File: ", "Move to: "].into_iter().any(named);
     }
-    matches!(kind, Some("edit" | "write")) && args.contains(file)
+    matches!(kind, Some("edit" | "write" | "delete")) && args.contains(file)
 }

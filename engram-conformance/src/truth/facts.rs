@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use super::Returned;
+use super::{Call, Returned};
 use crate::outcome::Found;
 use crate::scene::{Scene, Side, escaped, short};
 use crate::tape::Event;
@@ -42,21 +42,23 @@ fn is_sub_agents(event: &Event) -> bool {
     event.0.pointer("/source/agent_id").is_some()
 }
 
-/// Slash commands are logged as the command line that the harness makes of them, files that a prompt names as what is put behind it.
+/// Slash commands are logged as the command line that the harness makes of them, files that a prompt names as what is put behind it,
+/// words of a command line in quotes.
 fn is_prompt(text: &str, prompt: &str) -> bool {
     let prompt = prompt.trim();
     let (command, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
     let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
     let is_expanded =
         text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
-    text.trim() == prompt || is_expanded || (is_command && text.contains(args))
+    let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
+    text.trim() == prompt || is_quoted || is_expanded || (is_command && text.contains(args))
 }
 
 /// Every call that the harness logged is a `tool.call`.
 pub fn calls(scene: &Scene<'_>, found: &mut Found) {
     let said = scene.by_call(Kind::ToolCall);
-    for call in &scene.truth.calls {
-        if !scene.is_logged(&call.id) {
+    for call in scene.truth.calls.iter().filter(|call| call.has_id()) {
+        if !scene.logs_call(&call.id) {
             found.note("calls not logged");
         } else if said.contains_key(call.id.as_str()) {
             found.count("calls");
@@ -67,13 +69,30 @@ pub fn calls(scene: &Scene<'_>, found: &mut Found) {
     for missing in &scene.missing_calls {
         found.fail(scene.recording.name(), missing);
     }
+    for call in scene.truth.calls.iter().filter(|call| !call.has_id()) {
+        // Of a log that gives calls no ids, each call stands in every tape of its session once.
+        let says = |side: &Side| side.events.iter().filter(|event| event.is(Kind::ToolCall) && is_of(call, event)).count();
+        match scene.sides.iter().map(says).max() {
+            Some(1) => found.count("calls without ids"),
+            times => found.fail(scene.recording.name(), format!("{} tool.call of {} without an id", times.unwrap_or_default(), call.tool)),
+        }
+    }
+}
+
+/// True when an event may be of a call that the log gives no id.
+fn is_of(call: &Call, event: &Event) -> bool {
+    let args = call.args.is_null() || same_args(&call.args, event.0.get("args").unwrap_or(&Value::Null));
+    args && event.text("tool") == Some(call.tool.as_str())
 }
 
 /// No `tool.call` stands twice, and none is made up. What a script calls is no call of the model's, but has one for a parent.
 pub fn calls_once(scene: &Scene<'_>, found: &mut Found) {
     for (side, event) in scene.own_events(Kind::ToolCall) {
         let Some(id) = event.text("call_id") else {
-            found.note("calls without an id");
+            match scene.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
+                true => found.count("calls without ids"),
+                false => found.fail(scene.at(side, event), "a tool.call without an id, which the model never made"),
+            }
             continue;
         };
         let is_known = |id: &str| scene.call(id).is_some();
@@ -81,8 +100,11 @@ pub fn calls_once(scene: &Scene<'_>, found: &mut Found) {
             found.count("calls");
         } else if side.roots(event).into_iter().any(is_known) {
             found.count("calls that a call made");
-        } else if scene.subject.declares("call.nested_parent") && event.has("args") && !event.has("parent") && is_nested(scene, id) {
-            found.gap("call.nested_parent");
+        } else if has_an_id_of_its_own(scene, id) {
+            match scene.subject.declares("call.nested_parent") {
+                true => found.gap("call.nested_parent"),
+                false => found.count("commands that the user typed"),
+            }
         } else {
             found.fail(scene.at(side, event), format!("tool.call `{id}`, which the model never made"));
         }
@@ -95,8 +117,8 @@ pub fn calls_once(scene: &Scene<'_>, found: &mut Found) {
     }
 }
 
-/// True where several scripts ran at once, so that the log cannot tell which of them made a call.
-fn is_nested(scene: &Scene<'_>, id: &str) -> bool {
+/// True for an id of another kind than those of a model's calls: a script made the call, or the user.
+fn has_an_id_of_its_own(scene: &Scene<'_>, id: &str) -> bool {
     let prefix = id.split(['-', '_']).next().unwrap_or_default();
     !scene.truth.calls.iter().any(|call| call.id.starts_with(prefix))
 }
@@ -106,16 +128,32 @@ pub fn call_facts(scene: &Scene<'_>, found: &mut Found) {
     for (side, event) in scene.own_events(Kind::ToolCall) {
         let Some(call) = event.text("call_id").and_then(|id| scene.call(id)) else { continue };
         found.count("calls");
+        if is_invalid(event, call) {
+            continue;
+        }
         let tool = event.text("tool").unwrap_or_default();
         if !is_tool(tool, &call.tool) {
             found.fail(scene.at(side, event), format!("tool.call {} has tool `{tool}`, not `{}`", call.id, call.tool));
         }
         let args = event.0.get("args").unwrap_or(&Value::Null);
-        if !same_args(&call.args, args) {
+        if is_unreadable(side, event, call, args) {
+            found.note("calls whose arguments the harness could not read");
+        } else if !same_args(&call.args, args) {
             let (said, real) = (short(&args.to_string()), short(&call.args.to_string()));
             found.fail(scene.at(side, event), format!("tool.call {} has args {said}, not {real}", call.id));
         }
     }
+}
+
+/// True for a call of a tool that does not exist, or with broken arguments, which the harness logs as a call of another tool.
+fn is_invalid(event: &Event, call: &Call) -> bool {
+    event.text("tool") != Some(call.tool.as_str()) && event.0.pointer("/args/tool").and_then(Value::as_str) == Some(&call.tool)
+}
+
+/// True for arguments that stand for others: none for a tool that does not exist, one text for JSON that is broken.
+fn is_unreadable(side: &Side, event: &Event, call: &Call, args: &Value) -> bool {
+    let is_broken = call.args.is_string() && args.get("value") == Some(&call.args);
+    is_broken || (side.has_failed(event) && *args == Value::Object(serde_json::Map::new()))
 }
 
 /// A tool may be logged by its name in a namespace.
@@ -162,17 +200,27 @@ pub fn results(scene: &Scene<'_>, found: &mut Found) {
             found.fail(scene.recording.name(), format!("no tool.result {}: `{}`", returned.id, short(&returned.text)));
         }
     }
-    for call in scene.truth.calls.iter().filter(|_| scene.truth.results.is_empty()) {
-        // Where truth has no results: a call whose id stands in the log again has come back.
-        let id = escaped(&call.id);
-        let times: usize = scene.sides.iter().map(|side| memchr::memmem::find_iter(side.source(), id.as_bytes()).count()).sum();
+    for call in scene.truth.calls.iter().filter(|call| call.has_id() && scene.truth.results.is_empty()) {
+        let is_back = scene.logs_call(&call.id) && has_come_back(scene, call);
         if said.contains_key(call.id.as_str()) {
             found.count("results");
-        } else if times > 1 {
+        } else if is_back {
             found.fail(scene.recording.name(), format!("no tool.result {} ({})", call.id, call.tool));
         } else {
             found.note("results not logged");
         }
+    }
+}
+
+/// Where truth has no results: a call whose record says so, or whose id stands in the log again, has come back.
+fn has_come_back(scene: &Scene<'_>, call: &Call) -> bool {
+    const ENDED: [&str; 3] = ["\"state\":{\"status\":\"completed\"", "\"state\":{\"status\":\"error\"", "\"state\":\"result\""];
+    let holds = |record: &[u8], words: &str| memchr::memmem::find(record, words.as_bytes()).is_some();
+    let id = escaped(&call.id);
+    let records: Vec<&[u8]> = scene.sides.iter().flat_map(|side| side.records_of(&id)).collect();
+    match records.iter().any(|record| holds(record, "\"state\":")) {
+        true => records.iter().any(|record| ENDED.iter().any(|words| holds(record, words))),
+        false => records.len() > 1,
     }
 }
 
@@ -207,7 +255,10 @@ pub fn result_facts(scene: &Scene<'_>, found: &mut Found) {
             found.fail(scene.at(side, event), format!("tool.result {id} lacks `{}`", short(missing)));
         }
         let status = event.text("status").unwrap_or_default();
-        if (returned.is_error == Some(true)) == (status == "ok") {
+        let claims = side.events.first().and_then(|start| start.0.pointer("/coverage/tool.result")).and_then(Value::as_str);
+        if status.is_empty() && claims != Some("full") {
+            found.note("results whose outcome is not logged");
+        } else if (returned.is_error == Some(true)) == (status == "ok") {
             found.fail(scene.at(side, event), format!("tool.result {id} has status `{status}`, is_error was {:?}", returned.is_error));
         }
         let stated = returned.text.lines().next().and_then(exit_code);
@@ -261,7 +312,9 @@ pub fn copies(scene: &Scene<'_>, found: &mut Found) {
                 continue;
             }
             let records: BTreeSet<String> = copies.iter().map(|(side, event)| record_of(side, event)).collect();
+            let sessions: BTreeSet<&str> = copies.iter().filter_map(|(_, event)| event.0.pointer("/source/session_id")?.as_str()).collect();
             match copies.last() {
+                _ if sessions.len() == 1 && !is_lines(&copies) => found.note("facts of sessions that were exported twice"),
                 // Nothing but the session's own id differs: the copy does not show that it is one.
                 _ if records.len() == 1 => found.note("copies that the source does not show"),
                 Some((side, event)) => {
@@ -272,6 +325,11 @@ pub fn copies(scene: &Scene<'_>, found: &mut Found) {
             }
         }
     }
+}
+
+/// True for copies in sessions that are lines.
+fn is_lines(copies: &[(&Side, &Event)]) -> bool {
+    copies.iter().all(|(_, event)| event.line().is_some())
 }
 
 /// The record of an event without what every copy gets anew: the ids of session and record.

@@ -4,12 +4,14 @@ pub mod chain;
 pub mod edits;
 pub mod facts;
 pub mod reads;
+mod records;
 mod spans;
 mod unnamed;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use records::one_a_line;
 pub use unnamed::named;
 
 /// What really happened in one recording.
@@ -41,6 +43,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// True where the log gives the call an id. Truth has an empty one where it does not.
+    pub fn has_id(&self) -> bool {
+        !self.id.is_empty()
+    }
+
     /// True for a call of the main session, as opposed to a sub-agent's.
     pub fn is_main(&self) -> bool {
         self.thread.as_deref().is_none_or(|thread| thread == "main")
@@ -58,11 +65,21 @@ pub struct Returned {
     pub is_error: Option<bool>,
 }
 
+impl RealEdit {
+    /// True for a change that no call made: the user took back what calls had done.
+    pub fn is_reverted(&self) -> bool {
+        self.call_ids.is_empty() && self.tools.is_empty()
+    }
+}
+
 /// A file before and after the calls of one model turn.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RealEdit {
     /// The calls of the turn.
     pub call_ids: Vec<String>,
+    /// The tools that they called.
+    #[serde(default)]
+    pub tools: Vec<String>,
     /// The file, from the project's root.
     pub file: String,
     /// Its text before; none when there was no file or it was no UTF-8.

@@ -5,6 +5,8 @@ use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_pinned};
 use serde_json::Value;
 
+use super::edits::in_project;
+use super::spans::{self, Lines};
 use crate::outcome::Found;
 use crate::scene::{Scene, Side};
 use crate::tape::Event;
@@ -40,7 +42,6 @@ fn reads<'s>(scene: &'s Scene<'_>, found: &mut Found) -> Vec<Read<'s>> {
     for (side, event) in scene.events(Kind::CodeRead) {
         let id = event.text("call_id").unwrap_or_default();
         let Some(returned) = scene.truth.results.iter().find(|returned| returned.id == id) else {
-            found.note("reads without a real result");
             continue;
         };
         match (event.range("range"), numbered(&returned.text)) {
@@ -63,8 +64,33 @@ pub fn ranges(scene: &Scene<'_>, found: &mut Found) {
     }
 }
 
+/// A read whose result truth does not hold, against the texts that the file is known to have had.
+fn of_known_files(scene: &Scene<'_>, found: &mut Found) {
+    for (side, event) in scene.events(Kind::CodeRead) {
+        let id = event.text("call_id").unwrap_or_default();
+        if scene.truth.results.iter().any(|returned| returned.id == id) {
+            continue;
+        }
+        let file = in_project(event.text("file").unwrap_or_default());
+        let of_file = scene.truth.edits.iter().filter(|real| real.file == file);
+        let texts: Vec<Lines> = of_file.flat_map(|real| [&real.before, &real.after]).flatten().map(|text| Lines::new(text)).collect();
+        if texts.is_empty() || event.range("range").is_none() {
+            found.note("reads of files that truth does not know");
+            continue;
+        }
+        let total = event.number("total_lines");
+        let is_of = |text: &Lines| total.is_none_or(|total| total == text.count()) && spans::refuted(event, "", Some(text)).is_none();
+        if texts.iter().any(is_of) {
+            found.count("reads of known files");
+        } else {
+            found.fail(scene.at(side, event), format!("range, total_lines, hash or fingerprints fit no text that {file} had"));
+        }
+    }
+}
+
 /// Every `code.read` has the hash and the fingerprints of those lines, or none where U+FFFD stands in them.
 pub fn hashes(scene: &Scene<'_>, found: &mut Found) {
+    of_known_files(scene, found);
     for read in reads(scene, found).into_iter().filter(Read::is_right) {
         found.count("reads");
         let text = read.text();
