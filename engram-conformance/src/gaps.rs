@@ -46,14 +46,8 @@ pub const ROWS: &[GapRow] = &[
         edits_by(scene, &["execute"], |edit, _| is_bare(edit) && edit.range("after_range").is_some())
     })
     .without_hash(is_bare),
-    GapRow::new("edit.not_utf8", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_damaged(real)))
-        .without_hash(is_bare),
     GapRow::new("edit.big_file", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_untold(real)))
         .without_hash(is_bare),
-    GapRow::new("edit.patch_text", Kind::CodeEdit, |scene| {
-        scene.events(Kind::CodeEdit).any(|(side, edit)| is_snippet(edit) && is_patch(side, edit))
-    })
-    .without_lines(|_| true),
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |scene| {
         scene.events(Kind::CodeEdit).any(|(side, edit)| {
             edit.text("op") == Some("create") && is_patch(side, edit) && real_of(scene, edit).is_some_and(|real| real.before.is_some())
@@ -69,6 +63,16 @@ pub const ROWS: &[GapRow] = &[
     GapRow::new("read.shell", Kind::CodeRead, shell_read_unseen),
     GapRow::new("link.no_range", Kind::SpanLink, |scene| scene.events(Kind::SpanLink).any(|(_, link)| link.range("from_range").is_none())),
 ];
+
+/// An edit of a file that the harness logs with U+FFFD in place of what it could not read. For adapters that can hash other edits.
+pub const EDIT_NOT_UTF8: GapRow =
+    GapRow::new("edit.not_utf8", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, real| is_bare(edit) && is_damaged(real)))
+        .without_hash(is_bare);
+/// An edit of which only the text of the patch is logged. For adapters that can give lines to other edits.
+pub const EDIT_PATCH_TEXT: GapRow = GapRow::new("edit.patch_text", Kind::CodeEdit, |scene| {
+    scene.events(Kind::CodeEdit).any(|(side, edit)| is_snippet(edit) && is_patch(side, edit))
+})
+.without_lines(|_| true);
 
 /// Every row that is known for an adapter.
 pub(crate) fn rows<'r>(scene_gaps: &'r [GapRow]) -> impl Iterator<Item = &'r GapRow> {

@@ -12,7 +12,9 @@ use crate::scenario::Scenario;
 /// The list of declared scenarios, at the root of a tree: a line a recording, its name, a tab, and the scenarios.
 pub const SCENARIO_LIST: &str = "scenarios.tsv";
 
-/// How folders are called that hold, in place of a version, the steps of one store through several: `<number>-<version>`.
+/// How the scenario begins of a step of one store through several versions.
+const UPGRADE: &str = "upgrade";
+/// How folders are called that hold such steps in place of a version: `<number>-<version>`.
 const UPGRADES: &str = "upgrade-";
 
 /// Why recordings cannot be used. Every one names the file.
@@ -114,7 +116,7 @@ impl Recordings {
 
     /// In a chain of upgrades, what happened in the steps before lies in the store of each step too.
     fn chain(&mut self) {
-        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADES)).cloned().collect();
+        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADE)).cloned().collect();
         let number = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>();
         for recording in &mut self.all {
             let is_earlier = |step: &&Recording| {

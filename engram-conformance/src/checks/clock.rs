@@ -3,14 +3,19 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+use memchr::memmem;
 
 /// Every time that stands in a source, to the second and in UTC: `2026-01-31T23:59:59`.
 ///
 /// Known forms: RFC 3339 with `T` or a blank, in UTC or with an offset or without one; seconds, milliseconds, microseconds and
-/// nanoseconds since 1970.
+/// nanoseconds since 1970; and `Sep 29, 2026, 2:29 AM (UTC-4)`.
 pub fn stated(source: &[u8]) -> HashSet<String> {
     let mut found = HashSet::new();
+    for zone in memmem::find_iter(source, b" (UTC") {
+        in_words(source, zone, &mut found);
+    }
     let mut at = 0;
     while at < source.len() {
         if !source[at].is_ascii_digit() {
@@ -47,6 +52,26 @@ fn calendar(source: &[u8], found: &mut HashSet<String>) {
     found.insert(text.replace(' ', "T"));
 }
 
+/// A time in English words, before the place of its zone.
+fn in_words(source: &[u8], zone: usize, found: &mut HashSet<String>) {
+    let words = String::from_utf8_lossy(&source[zone.saturating_sub(40)..zone]).into_owned();
+    let mut parts: Vec<&str> = words.rsplit(", ").take(3).collect();
+    parts.reverse();
+    let offset = String::from_utf8_lossy(&source[zone + 5..source.len().min(zone + 12)]).into_owned();
+    let Ok(local) = DateTime::strptime("%b %d, %Y, %I:%M %p", parts.join(", ")) else { return };
+    let Some(minutes) = offset.split(')').next().and_then(minutes_of) else { return };
+    let time = Offset::from_seconds(minutes * 60).and_then(|offset| offset.to_timestamp(local));
+    found.extend(time.ok().map(in_utc));
+}
+
+/// `-4` and `+5:30` in minutes.
+fn minutes_of(offset: &str) -> Option<i32> {
+    let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
+    let hours: i32 = if hours.is_empty() { 0 } else { hours.parse().ok()? };
+    let minutes: i32 = minutes.parse().ok()?;
+    Some(hours * 60 + if hours < 0 { -minutes } else { minutes })
+}
+
 fn since_1970(digits: &[u8], found: &mut HashSet<String>) {
     let Some(number) = str::from_utf8(digits).ok().and_then(|digits| digits.parse::<i64>().ok()) else { return };
     let time = match digits.len() {
@@ -69,11 +94,12 @@ mod tests {
 
     #[test]
     fn times_are_found_in_every_form() {
-        let text = r#"{"a":"2026-01-02T03:04:05.678Z","b":1767323046000,"c":1767323047.25,"d":"2026-01-02T05:04:08+02:00"} # at 2026-01-02 03:04:09"#;
+        let text = r#"{"a":"2026-01-02T03:04:05.678Z","b":1767323046000,"c":1767323047.25,"d":"2026-01-02T05:04:08+02:00"} # at 2026-01-02 03:04:09, Friday, Jan 2, 2026, 8:34 AM (UTC+5:30)"#;
         let found = stated(text.as_bytes());
         for second in 5..=9 {
             assert!(found.contains(&format!("2026-01-02T03:04:0{second}")), "{second}: {found:?}");
         }
+        assert!(found.contains("2026-01-02T03:04:00"), "{found:?}");
         assert!(!found.contains("2026-01-02T03:04:04"));
     }
 }

@@ -3,7 +3,7 @@
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use crate::gaps::{EDITORS, GapRow, edits_by, is_agents, is_bare, is_snippet, lacks_before};
+use crate::gaps::{EDIT_NOT_UTF8, EDIT_PATCH_TEXT, EDITORS, GapRow, edits_by, is_agents, is_bare, is_snippet, lacks_before};
 use crate::scene::Scene;
 use crate::tape::Event;
 
@@ -24,6 +24,7 @@ fn any(scene: &Scene<'_>, kind: Kind, shows: impl Fn(&Event) -> bool) -> bool {
 }
 
 const CLAUDE_CODE: &[GapRow] = &[
+    EDIT_NOT_UTF8,
     GapRow::new("edit.write_no_before", Kind::CodeEdit, |scene| {
         edits_by(scene, &["write"], |edit, real| lacks_before(edit) && real.before.is_some())
     })
@@ -38,11 +39,15 @@ const CLAUDE_CODE: &[GapRow] = &[
         .without_lines(is_agents),
 ];
 
-const CODEX: &[GapRow] = &[GapRow::new("call.nested_parent", Kind::ToolCall, |scene| {
-    any(scene, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
-})];
+const CODEX: &[GapRow] = &[
+    EDIT_PATCH_TEXT,
+    GapRow::new("call.nested_parent", Kind::ToolCall, |scene| {
+        any(scene, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
+    }),
+];
 
 const GEMINI: &[GapRow] = &[
+    EDIT_NOT_UTF8,
     GapRow::new("edit.snippet", Kind::CodeEdit, |scene| edits_by(scene, EDITORS, |edit, _| is_snippet(edit) && !edit.has("confirmed")))
         .without_lines(|edit| !edit.has("confirmed")),
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |scene| any(scene, Kind::CodeEdit, is_unconfirmed))
