@@ -1,6 +1,6 @@
 //! Throughput of conversion beside the cost of merely looking at the same bytes: one thread, one run.
 //!
-//! `ignore` parses each line with `serde_json` into nothing, `hash` is BLAKE3 over the bytes. The figure to watch is the
+//! `ignore` parses each line, or the one document, with `serde_json` into nothing, `hash` is BLAKE3 over the bytes. The figure to watch is the
 //! ratio of `convert` to `ignore`. Set `ENGRAM_BENCH_MIB` for a corpus of another size than 256 MiB a harness.
 
 use divan::Bencher;
@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 mod corpus;
 
-const HARNESSES: [&str; 3] = ["claude-code", "codex", "gemini"];
+const HARNESSES: [&str; 4] = ["claude-code", "codex", "gemini", "opencode"];
 
 fn main() {
     divan::main();
@@ -40,6 +40,10 @@ fn convert(bencher: Bencher<'_, '_>, harness: &str) {
 #[divan::bench(args = HARNESSES, sample_count = 5, sample_size = 1)]
 fn ignore(bencher: Bencher<'_, '_>, harness: &str) {
     over_corpus(bencher, harness, |artifact| {
+        if corpus::is_document(artifact) {
+            let _ = divan::black_box(serde_json::from_str::<IgnoredAny>(artifact));
+            return;
+        }
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', artifact.as_bytes()) {
             let _ = divan::black_box(serde_json::from_slice::<IgnoredAny>(&artifact.as_bytes()[start..end]));

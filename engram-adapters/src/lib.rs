@@ -10,9 +10,11 @@ use engram_core::head::Head;
 
 mod claude_code;
 mod codex;
+mod cursor;
 mod gemini;
 pub mod kit;
 pub mod open;
+mod opencode;
 pub mod tables;
 
 use kit::tool_table::ToolTable;
@@ -28,7 +30,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, gemini::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY, gemini::ENTRY, cursor::ENTRY];
 
 /// The entry of the adapter with this id.
 ///
@@ -52,7 +54,10 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterErro
             .iter()
             .map(|(entry, evidence)| format!("{} ({})", entry.adapter.describe().adapter_id, evidence.marks.join(", ")))
             .collect();
-        return Err(AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness").found(&candidates.join("; ")));
+        let mut error = AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness");
+        // Our own words, so they need not be cut as an excerpt of the input.
+        error.found = Some(candidates.join("; "));
+        return Err(error);
     }
     found.pop().ok_or_else(|| {
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");

@@ -88,6 +88,8 @@ pub struct Context {
     pub agent: Option<String>,
     /// The session's side files.
     pub side_files: Option<Arc<dyn SideFiles>>,
+    /// The store that the session lies in has a schema that no tested version has.
+    pub unknown_schema: bool,
 }
 
 impl fmt::Debug for Context {
@@ -97,6 +99,7 @@ impl fmt::Debug for Context {
             .field("parent_call_id", &self.parent_call_id)
             .field("agent", &self.agent)
             .field("side_files", &self.side_files.is_some())
+            .field("unknown_schema", &self.unknown_schema)
             .finish()
     }
 }

@@ -96,6 +96,7 @@ pub fn convert_chosen<'a, R: Read>(
     let descriptor = adapter.describe();
     let identity = adapter.identify(&head);
     let (revision, support) = descriptor.matrix.identify(&identity);
+    let support = if options.context.unknown_schema { Support::Unknown } else { support };
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {

@@ -25,7 +25,7 @@ impl Revision {
     pub fn covers(&self, version: &Version) -> bool {
         // A pre-release compares as its release: `1.2.0-beta` writes what 1.2.0 writes.
         let release = Version::new(version.major, version.minor, version.patch);
-        self.versions.and_then(|req| VersionReq::parse(req).ok()).is_some_and(|req| req.matches(&release))
+        self.versions.and_then(requirement).is_some_and(|req| req.matches(&release))
     }
 }
 
@@ -86,7 +86,7 @@ impl VersionMatrix {
     /// revision: the safe subset is converted by the rules nearest to it.
     pub fn resolve(&self, version: Option<&str>) -> (Option<&'static Revision>, Support) {
         let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some()).or(self.revisions.last());
-        let Some(parsed) = version.and_then(|text| Version::parse(text).ok()) else {
+        let Some(parsed) = version.and_then(parse) else {
             return (newest, Support::Unknown);
         };
         let found = self.revisions.iter().find(|revision| revision.covers(&parsed));
@@ -115,6 +115,29 @@ impl VersionMatrix {
     }
 
     fn is_known_bad(&self, version: &Version) -> bool {
-        self.known_bad.iter().filter_map(|bad| VersionReq::parse(bad.versions).ok()).any(|req| req.matches(version))
+        self.known_bad.iter().filter_map(|bad| requirement(bad.versions)).any(|req| req.matches(version))
     }
+}
+
+/// A version number: semver, or a date such as `2026.10.01-e373342`, whose months and days have leading zeros.
+fn parse(text: &str) -> Option<Version> {
+    Version::parse(text).ok().or_else(|| {
+        let mut numbers = text.split('-').next()?.split('.').map(|number| number.parse().ok());
+        let date = Version::new(numbers.next()??, numbers.next()??, numbers.next()??);
+        numbers.next().is_none().then_some(date)
+    })
+}
+
+/// A requirement of such versions: bounds are compared as [`parse`] reads them.
+fn requirement(text: &str) -> Option<VersionReq> {
+    let bound = |bound: &str| {
+        let bound = bound.trim();
+        let at = bound.find(|c: char| c.is_ascii_digit()).unwrap_or(bound.len());
+        let (operator, version) = bound.split_at(at);
+        parse(version).map(|version| format!("{operator}{version}"))
+    };
+    VersionReq::parse(text).ok().or_else(|| {
+        let bounds: Option<Vec<String>> = text.split(',').map(bound).collect();
+        VersionReq::parse(&bounds?.join(",")).ok()
+    })
 }

@@ -10,13 +10,22 @@ use std::path::{Path, PathBuf};
 /// Fixtures smaller than this are mostly head and say little about throughput.
 const SMALLEST: u64 = 4 << 10;
 
-/// The line-format artifacts of one harness, the largest first.
+/// What stands before the first of the records that a document repeats.
+const LIST: &str = "\"messages\": [";
+
+/// True for one document of many records, as opposed to a record a line.
+pub fn is_document(artifact: &str) -> bool {
+    artifact.starts_with("{\n") && artifact.contains(LIST)
+}
+
+/// The artifacts of one harness whose records can be repeated, the largest first.
 fn fixtures(harness: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(harness);
     let mut paths = Vec::new();
     collect(&root, &mut paths);
     paths.sort();
-    let text = |path: &PathBuf| fs::read_to_string(path).ok().filter(|text| text.lines().all(|line| line.starts_with('{')));
+    let text =
+        |path: &PathBuf| fs::read_to_string(path).ok().filter(|text| is_document(text) || text.lines().all(|line| line.starts_with('{')));
     let mut fixtures: Vec<String> = paths.iter().filter_map(text).collect();
     fixtures.sort_by_key(|fixture| std::cmp::Reverse(fixture.len()));
     fixtures
@@ -25,7 +34,8 @@ fn fixtures(harness: &str) -> Vec<String> {
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let is_artifact = path.extension().is_some_and(|extension| extension == "jsonl") && !path.ends_with("history.jsonl");
+        let is_export = path.extension().is_some_and(|extension| extension == "json") && folder.ends_with("export");
+        let is_artifact = is_export || path.extension().is_some_and(|extension| extension == "jsonl") && !path.ends_with("history.jsonl");
         if path.is_dir() {
             collect(&path, paths);
         } else if is_artifact && entry.metadata().is_ok_and(|meta| meta.len() >= SMALLEST) {
@@ -47,17 +57,25 @@ pub fn one_artifact(harness: &str, bytes: usize) -> Option<String> {
     fixtures(harness).first().map(|fixture| repeat(fixture, bytes, 0))
 }
 
-/// One artifact, repeated with fresh ids until it holds `bytes`. Its first line (a header in some formats) stands once.
+/// One artifact, repeated with fresh ids until it holds `bytes`. Its first line (a header in some formats), or what a document
+/// has around its list, stands once.
 fn repeat(fixture: &str, bytes: usize, salt: usize) -> String {
-    let (header, body) = fixture.split_at(fixture.find('\n').map_or(0, |at| at + 1));
+    let (start, end, comma) = if is_document(fixture) {
+        let start = fixture.find(LIST).map_or(0, |at| at + LIST.len());
+        (start, fixture.rfind(']').unwrap_or(start), ",")
+    } else {
+        (fixture.find('\n').map_or(0, |at| at + 1), fixture.len(), "")
+    };
     let mut artifact = String::with_capacity(bytes + fixture.len());
-    artifact.push_str(header);
+    artifact.push_str(&fixture[..start]);
     for round in 0.. {
-        push_fresh(&mut artifact, body, (salt, round));
+        artifact.push_str(if round > 0 { comma } else { "" });
+        push_fresh(&mut artifact, &fixture[start..end], (salt, round));
         if artifact.len() >= bytes {
             break;
         }
     }
+    artifact.push_str(&fixture[end..]);
     artifact
 }
 

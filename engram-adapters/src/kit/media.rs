@@ -8,8 +8,13 @@ use super::value::Value;
 
 /// The attachment that a `data:` URL (a JSON string) holds; of any other URL, its name.
 pub fn data_url(url: Value<'_>) -> Option<Attachment<'_>> {
-    let name = url.text()?;
-    let data = url.raw().strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
+    data_url_token(url.raw())
+}
+
+/// As [`data_url`], of a raw JSON value.
+pub fn data_url_token(token: &str) -> Option<Attachment<'_>> {
+    let name = Text::of_str(token)?;
+    let data = token.strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
     let Some((media_type, data)) = data else {
         return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(name) });
     };

@@ -154,6 +154,8 @@ fn a_reader_that_loses_a_byte_is_noticed() {
         name: String::new(),
         bytes: artifact.bytes.clone(),
         entry: artifact.entry,
+        form: artifact.form,
+        stored: None,
     };
     shorter.bytes.push(b'\n');
     assert_ne!(in_chunks(&shorter, 7, surroundings(&shorter)).expect("it converts"), whole, "the input's hash stands in the tape");

@@ -44,6 +44,11 @@ impl Shown {
         self.tapes.iter()
     }
 
+    /// True for cases of that harness.
+    fn is(&self, harness: &str) -> bool {
+        self.case.harness == harness
+    }
+
     fn events(&self, kind: Kind) -> impl Iterator<Item = &Event> {
         self.tapes.iter().flatten().filter(move |event| event.is(kind))
     }
@@ -94,6 +99,11 @@ impl RealEdit<'_> {
     /// The file was text before.
     fn had_text(&self) -> bool {
         self.0["before"].is_string()
+    }
+
+    /// The file was text after.
+    fn has_text(&self) -> bool {
+        self.0["after"].is_string()
     }
 
     /// The file was not UTF-8, and the harness wrote U+FFFD in place of what it could not read.
@@ -174,7 +184,7 @@ const ROWS: &[Row] = &[
     Row {
         code: "edit.parallel_lost",
         kind: Kind::CodeEdit,
-        shows: |case| case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed") == Some(&Value::Bool(false))),
+        shows: |case| case.is("gemini") && case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed") == Some(&Value::Bool(false))),
     },
     Row {
         code: "prompt.delegated",
@@ -184,6 +194,57 @@ const ROWS: &[Row] = &[
             let is_delegated =
                 |said: &Event| said.text("text").is_some_and(|text| text.starts_with("Your task is to ") && !prompts.contains(&text));
             case.has(Kind::MsgIn, |said| said.0.get("synthetic").is_none() && is_delegated(said))
+        },
+    },
+    Row {
+        code: "edit.formatter",
+        kind: Kind::CodeEdit,
+        shows: |case| case.edits_by(&["write"], |edit, real| is_snippet(edit) && edit.text("file_after_hash").is_none() && real.has_text()),
+    },
+    Row {
+        code: "edit.no_file_hash",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            case.is("opencode")
+                && case.edits_by(OPENCODE_EDITORS, |edit, real| {
+                    edit.range("after_range").is_some() && lacks_before(edit) && edit.text("file_after_hash").is_none() && real.has_text()
+                })
+        },
+    },
+    Row {
+        code: "edit.altered_diff",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            case.is("opencode")
+                && case.edits_by(OPENCODE_EDITORS, |edit, real| {
+                    is_bare(edit) && edit.text("after_hash").is_none() && edit.range("after_range").is_some() && real.has_text()
+                })
+        },
+    },
+    Row {
+        code: "edit.after_error",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            case.edits().any(|real| {
+                let of_edit = |event: &Event| event.text("call_id").is_some_and(|id| real.is_of(id));
+                let failed = |result: &Event| of_edit(result) && result.text("status") == Some("error");
+                let by_editor =
+                    case.calls_of(&real).into_iter().all(|call| OPENCODE_EDITORS.contains(&call["tool"].as_str().unwrap_or_default()));
+                by_editor && case.has(Kind::ToolResult, failed) && !case.has(Kind::CodeEdit, of_edit)
+            })
+        },
+    },
+    Row {
+        code: "stream.no_reasoning",
+        kind: Kind::MsgOut,
+        shows: |case| {
+            let is_stream =
+                |tape: &&Vec<Event>| tape.first().and_then(|start| start.0.pointer("/harness/schema")?.as_str()) == Some("run-stream");
+            case.tapes().filter(is_stream).any(|tape| {
+                let reasoned =
+                    |event: &Event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0);
+                tape.iter().any(reasoned) && !tape.iter().any(|event| event.text("channel") == Some("reasoning"))
+            })
         },
     },
     Row { code: "edit.patch_text", kind: Kind::CodeEdit, shows: |case| case.edits_by(PATCHERS, |edit, _| is_snippet(edit)) },
@@ -214,6 +275,73 @@ const ROWS: &[Row] = &[
             })
         },
     },
+    Row { code: "evidence.made_up", kind: Kind::Meta, shows: |case| case.is("cursor") },
+    Row {
+        code: "session.not_recorded",
+        kind: Kind::Meta,
+        shows: |case| {
+            case.is("cursor") && !case.has(Kind::Meta, |meta| meta.text("label") == Some("session") && meta.text("model").is_some())
+        },
+    },
+    Row {
+        code: "usage.not_recorded",
+        kind: Kind::Meta,
+        shows: |case| case.is("cursor") && !case.has(Kind::Meta, |meta| meta.text("label") == Some("usage")),
+    },
+    Row {
+        code: "message.placeholder",
+        kind: Kind::MsgOut,
+        shows: |case| case.is("cursor") && PLACEHOLDERS.iter().any(|mark| case.has(Kind::MsgOut, |out| says(out, mark))),
+    },
+    Row {
+        code: "reasoning.unmarked",
+        kind: Kind::MsgOut,
+        shows: |case| case.is("cursor") && case.has(Kind::MsgOut, |out| says(out, "\n\n[REDACTED]")),
+    },
+    Row {
+        code: "call.no_id",
+        kind: Kind::ToolCall,
+        shows: |case| case.is("cursor") && case.has(Kind::ToolCall, |call| call.text("call_id").is_none()),
+    },
+    Row {
+        code: "call.args_as_text",
+        kind: Kind::ToolCall,
+        shows: |case| case.is("cursor") && case.has(Kind::ToolCall, |call| call.text("args").is_some()),
+    },
+    Row {
+        code: "result.name_only",
+        kind: Kind::ToolResult,
+        shows: |case| {
+            let is_bare = |result: &Event| ["status", "stdout", "stderr"].iter().all(|key| result.text(key).is_none());
+            case.is("cursor") && case.has(Kind::ToolResult, is_bare)
+        },
+    },
+    Row {
+        code: "result.as_told",
+        kind: Kind::ToolResult,
+        shows: |case| {
+            let is_told = |result: &Event| result.text("status").is_none() && result.text("stdout").is_some();
+            case.is("cursor") && case.has(Kind::ToolResult, is_told)
+        },
+    },
+    Row {
+        code: "result.stub",
+        kind: Kind::ToolResult,
+        shows: |case| case.has(Kind::ToolResult, |result| result.text("stdout").is_some_and(|out| out.contains("totalLinesInFile"))),
+    },
+    Row {
+        code: "edit.request_only",
+        kind: Kind::CodeEdit,
+        shows: |case| case.is("cursor") && case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed").is_some()),
+    },
+    Row {
+        code: "edit.no_range",
+        kind: Kind::CodeEdit,
+        shows: |case| {
+            let is_loose = |edit: &Event| is_snippet(edit) && edit.text("call_id").is_none() && edit.0.get("confirmed").is_none();
+            case.is("cursor") && case.has(Kind::CodeEdit, is_loose)
+        },
+    },
 ];
 
 /// The codes of all rows.
@@ -232,13 +360,21 @@ pub fn demonstrated(case: &Shown) -> BTreeSet<String> {
 }
 
 /// Tools that run commands, by their real names.
-const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command"];
+const SHELLS: &[&str] = &["Bash", "shell", "shell_command", "exec_command", "run_shell_command", "shellToolCall", "bash"];
+/// What stands in place of content that was not kept.
+const PLACEHOLDERS: &[&str] = &["[Image]", "[File: ", "[Oversize transcript blob omitted"];
 /// Tools that edit files.
 const EDITORS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit", "replace", "write_file"];
+/// Tools that edit files, by the names that OpenCode gives them.
+const OPENCODE_EDITORS: &[&str] = &["edit", "write", "apply_patch", "patch"];
 /// Tools that a patch may be given to.
 const PATCHERS: &[&str] = &["apply_patch", "shell", "shell_command", "exec_command"];
 /// Commands that show a file.
 const SHOWING: &[&str] = &["cat ", "sed -n", "head ", "tail "];
+
+fn says(event: &Event, text: &str) -> bool {
+    event.text("text").is_some_and(|said| said.contains(text))
+}
 
 fn is_shell(call: &Value) -> bool {
     let is_patch = call["args"].to_string().contains("*** Begin Patch");

@@ -7,6 +7,7 @@ mod claims;
 mod contract;
 mod detection;
 mod determinism;
+mod forms;
 mod gaps;
 mod golden;
 mod hostile;

@@ -32,6 +32,9 @@ pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, 
 
 /// What the files around an artifact say.
 pub fn surroundings(artifact: &Artifact) -> Context {
+    if let Some(context) = &artifact.stored {
+        return context.clone();
+    }
     let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
     let head: Head<'_> = input.head().expect("memory can be read");
     (artifact.entry.surroundings)(&artifact.path, &head)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use engram_adapters::REGISTRY;
 
 use crate::report::{self, Tally};
-use crate::tree::{Case, fixture_cases, fixtures, root};
+use crate::tree::{Case, fixture_cases, fixtures, is_printed, root};
 
 /// The most lines of code in a source file; blank lines and comments are free.
 const SOURCE_LINES: usize = 400;
@@ -104,8 +104,8 @@ fn broken_cases(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<Str
                 broken.push(format!("{} has no {needed}", case.name()));
             }
         }
-        for file in files.iter().filter(|file| !file.starts_with("session/") && !["truth.json", "recording.json"].contains(&file.as_str()))
-        {
+        let is_read = |file: &str| file.starts_with("session/") || is_printed(case, file);
+        for file in files.iter().filter(|file| !is_read(file) && !["truth.json", "recording.json"].contains(&file.as_str())) {
             broken.push(format!("{}: no gate reads {file}", case.name()));
         }
         if !REGISTRY.iter().any(|entry| entry.adapter.describe().harness_family == case.harness) {
@@ -181,7 +181,13 @@ fn each_rule_catches_what_it_is_for() {
 
 #[test]
 fn an_odd_case_is_a_finding() {
-    let case = Case { harness: "unheard-of".into(), version: "1.0.0".into(), scenario: "x".into(), folder: PathBuf::from("x") };
+    let case = Case {
+        harness: "unheard-of".into(),
+        version: "1.0.0".into(),
+        scenario: "x".into(),
+        folder: PathBuf::from("x"),
+        earlier: Vec::new(),
+    };
     let found = broken_cases(std::slice::from_ref(&case), |_| vec!["truth.json".into(), "notes.txt".into(), "session/a.jsonl".into()]);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(!stray_files(&root().join("engram-adapters/tests"), &[]).is_empty());

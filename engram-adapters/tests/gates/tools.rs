@@ -9,8 +9,8 @@ use crate::report::{self, Tally};
 use crate::tape::{Event, events, tape_of};
 use crate::tree::{Artifact, Corpus};
 
-/// Names of tools that do not exist, which models called all the same.
-const NO_TOOLS: &[&str] = &["NoSuchTool", "no_such_tool"];
+/// Names of tools that do not exist, which models called all the same; and of a server's, of a harness that does not say so.
+const NO_TOOLS: &[&str] = &["NoSuchTool", "no_such_tool", "mockmcp_echo", "mockmcp_boom"];
 
 fn of_tape(artifact: &Artifact, events: &[Event], tally: &mut Tally) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();

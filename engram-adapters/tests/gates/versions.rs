@@ -27,15 +27,17 @@ fn recorded(artifact: &Artifact) -> Option<String> {
 /// The artifact with its version strings replaced.
 fn with_version(artifact: &Artifact, version: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(&artifact.bytes).into_owned();
-    text.replace(&format!("ersion\":\"{version}\""), &format!("ersion\":\"{UNHEARD_OF}\"")).into_bytes()
+    let text = text.replace(&format!("ersion\":\"{version}\""), &format!("ersion\":\"{UNHEARD_OF}\""));
+    text.replace(&format!("ersion\": \"{version}\""), &format!("ersion\": \"{UNHEARD_OF}\"")).into_bytes()
 }
 
 /// The artifact without its version fields.
 fn without_version(artifact: &Artifact, version: &str) -> Vec<u8> {
     let mut text = String::from_utf8_lossy(&artifact.bytes).into_owned();
-    for key in ["version", "cli_version"] {
-        let field = format!("\"{key}\":\"{version}\"");
-        text = text.replace(&format!("{field},"), "").replace(&format!(",{field}"), "");
+    for key in ["version", "cli_version", "cursor_version"] {
+        for field in [format!("\"{key}\":\"{version}\""), format!("\"{key}\": \"{version}\"")] {
+            text = text.replace(&format!("{field},"), "").replace(&format!(",{field}"), "");
+        }
     }
     text.into_bytes()
 }

@@ -134,10 +134,21 @@ fn decoded_strings(lines: &[&str]) -> Vec<String> {
     for line in lines {
         let mut walk = Walk::of_json(line);
         while let Some(token) = walk.next_string() {
-            strings.push(normalised(Text::Token(&token)));
+            push_decoded(&mut strings, normalised(Text::Token(&token)));
         }
     }
     strings
+}
+
+/// A text, and the strings in it where it is JSON: a structured result stands in the tape as its JSON.
+fn push_decoded(strings: &mut Vec<String>, text: String) {
+    if text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok() {
+        let mut walk = Walk::of_json(&text);
+        while let Some(token) = walk.next_string() {
+            strings.push(normalised(Text::Token(&token)));
+        }
+    }
+    strings.push(text);
 }
 
 fn normalised(text: Text<'_>) -> String {

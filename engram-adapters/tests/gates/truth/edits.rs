@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_pinned};
+use serde_json::Value;
 
 use super::spans::{self, Lines};
 use super::{Call, RealEdit, Scene, Side};
 use crate::tape::Event;
+use crate::tree::Case;
 
 /// Where the recorded project lay.
 const PROJECT: &str = "/home/dev/proj/";
 
 /// A file of the project as truth names it.
-fn in_project(file: &str) -> &str {
+pub fn in_project(file: &str) -> &str {
     file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./")
 }
 
@@ -63,6 +65,13 @@ struct Made<'a> {
     events: Vec<&'a Event>,
 }
 
+impl Made<'_> {
+    /// True when the log shows what was asked for, not what became of it: nothing is said of the file then.
+    fn is_request(&self) -> bool {
+        self.events.iter().all(|event| event.0.get("confirmed") == Some(&Value::Bool(false)))
+    }
+}
+
 /// Checks all edits of a case, both ways.
 pub fn check(scene: &mut Scene<'_>) {
     let made = made(scene);
@@ -76,16 +85,23 @@ pub fn check(scene: &mut Scene<'_>) {
             }
         }
     }
-    for real in &scene.truth.edits {
+    let case = scene.case;
+    for real in scene.truth.edits.iter().filter(|real| !is_reverted(case, real)) {
         let of_real: Vec<&Made<'_>> = made.iter().filter(|made| is_of(real, made)).collect();
         whole_files(scene, real, &of_real);
         if let [only] = of_real.as_slice()
             && is_alone(scene, real, only)
+            && !only.is_request()
         {
             one_call(scene, real, only);
         }
         found(scene, real, &of_real);
     }
+}
+
+/// True for a change of files that no call made: the user took back what calls had done.
+fn is_reverted(case: &Case, real: &RealEdit) -> bool {
+    case.harness == "opencode" && real.call_ids.is_empty()
 }
 
 /// The edits of the tapes, grouped by call and file, in tape order.
@@ -124,7 +140,9 @@ fn unreal(scene: &mut Scene<'_>, made: &Made<'_>) {
         let same = |before, after| event.text(before).is_some() && event.text(before) == event.text(after);
         same("file_before_hash", "file_after_hash") || same("before_hash", "after_hash")
     });
-    if says_so {
+    if made.is_request() {
+        scene.tally.count("edits that were asked for and not made, and say so");
+    } else if says_so {
         scene.tally.count("edits that changed nothing and say so");
     } else {
         scene.find(format!(
@@ -254,8 +272,12 @@ fn snippets(scene: &mut Scene<'_>, made: &Made<'_>, real: &RealEdit) {
 fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
     let calls: Vec<&Call> = real.call_ids.iter().filter_map(|id| scene.call(id)).filter(|call| edits(call, &real.file)).collect();
     for call in &calls {
-        if !scene.is_logged(&call.id) {
+        if !scene.logs_call(&call.id) {
             scene.tally.count("edits not logged");
+            continue;
+        }
+        if scene.case.harness == "opencode" && failed(scene, call) {
+            scene.tally.count("edits of calls that failed after them");
             continue;
         }
         scene.tally.count("edits");
@@ -268,6 +290,8 @@ fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
         let structured = match scene.case.harness.as_str() {
             "codex" => scene.since("0.135.0"),
             "gemini" => scene.since("0.25.0") && of_call.iter().all(|event| event.0.get("confirmed").is_none()),
+            "cursor" => of_call.iter().all(|event| event.0.get("confirmed").is_none()),
+            "opencode" => scene.since("1.0.0") && !asks_for_whole_file(call),
             _ => scene.since("1.0.10"),
         };
         if call.is_main() && structured {
@@ -285,7 +309,8 @@ fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
 fn edits(call: &Call, file: &str) -> bool {
     let args = call.args.to_string();
     match call.tool.as_str() {
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "replace" | "write_file" => args.contains(file),
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "replace" | "write_file" | "edit" | "write" | "StrReplace" | "Delete"
+        | "editToolCall" | "deleteToolCall" => args.contains(file),
         _ => {
             args.contains("*** Begin Patch")
                 && ["Update File: ", "Add File: ", "Delete File: ", "Move to: "]
@@ -293,6 +318,16 @@ fn edits(call: &Call, file: &str) -> bool {
                     .any(|directive| args.contains(&format!("{directive}{file}")))
         }
     }
+}
+
+/// True for a call that the log says has failed. It may have written the file before.
+fn failed(scene: &Scene<'_>, call: &Call) -> bool {
+    scene.events(Kind::ToolResult).any(|(_, result)| result.text("call_id") == Some(&call.id) && result.text("status") == Some("error"))
+}
+
+/// True for a call that gives a file's whole new text, whose result does not say what was there before.
+fn asks_for_whole_file(call: &Call) -> bool {
+    call.tool == "write" || call.args.get("oldString").is_some_and(|old| old == "")
 }
 
 /// Where a line of the log holds the call's id and the whole file, the file's hash is there.

@@ -3,10 +3,12 @@
 mod edits;
 mod facts;
 mod reads;
+mod records;
 mod spans;
 mod tests;
 mod unnamed;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::event::Kind;
@@ -39,6 +41,11 @@ struct Call {
 }
 
 impl Call {
+    /// True where the log gives the call an id. Truth has an empty one where it does not.
+    fn has_id(&self) -> bool {
+        !self.id.is_empty()
+    }
+
     /// True for a call of the main session, as opposed to a sub-agent's.
     fn is_main(&self) -> bool {
         self.thread.as_deref().is_none_or(|thread| thread == "main")
@@ -67,7 +74,8 @@ struct RealEdit {
 /// One tape of a case, with the source that it was made of.
 pub struct Side<'a> {
     name: &'a str,
-    source: &'a [u8],
+    /// A line a record, whatever the source looks like.
+    source: Cow<'a, [u8]>,
     /// The tape's events.
     pub events: Vec<Event>,
 }
@@ -75,14 +83,18 @@ pub struct Side<'a> {
 impl Side<'_> {
     /// True when the source holds these bytes.
     fn logs(&self, bytes: &[u8]) -> bool {
-        memchr::memmem::find(self.source, bytes).is_some()
+        memchr::memmem::find(&self.source, bytes).is_some()
     }
 
     /// True when one line of the source holds both a call's id and a text, spelled as a JSON string.
     fn logs_together(&self, id: &str, text: &str) -> bool {
         let text = escaped(text);
-        memchr::memmem::find_iter(self.source, id.as_bytes())
-            .any(|at| memchr::memmem::find(line_around(self.source, at), text.as_bytes()).is_some())
+        self.records_of(id).any(|record| memchr::memmem::find(record, text.as_bytes()).is_some())
+    }
+
+    /// The lines of the source that hold a call's id.
+    fn records_of(&self, id: &str) -> impl Iterator<Item = &[u8]> {
+        memchr::memmem::find_iter(&self.source, id.as_bytes()).map(|at| line_around(&self.source, at))
     }
 
     /// The call ids by which truth may know the call of an event: its own, and those of the calls that it is nested in.
@@ -123,6 +135,12 @@ impl<'a> Scene<'a> {
     fn is_logged(&self, text: &str) -> bool {
         let spelled = escaped(text);
         self.sides.iter().any(|side| side.logs(spelled.as_bytes()))
+    }
+
+    /// True when a record is of this call. That of a call which started a session may repeat that session's calls.
+    fn logs_call(&self, id: &str) -> bool {
+        let repeats = |record: &[u8]| memchr::memmem::find(record, b"\"summary\":[{").is_some();
+        self.sides.iter().any(|side| side.records_of(&escaped(id)).any(|record| !repeats(record)))
     }
 
     /// True when the case's version is at least this one.
@@ -173,6 +191,7 @@ fn check(case: &Case, truth: &Truth, sides: &[Side<'_>]) -> (Tally, Vec<String>)
     let mut scene = Scene::new(case, truth, sides);
     facts::prompts(&mut scene);
     facts::calls(&mut scene);
+    facts::calls_without_ids(&mut scene);
     facts::results(&mut scene);
     reads::check(&mut scene);
     edits::check(&mut scene);
@@ -206,7 +225,7 @@ fn check_case(case: &Case, artifacts: &'static [Artifact]) -> (Tally, Vec<String
 pub fn sides(artifacts: &'static [Artifact]) -> Result<Vec<Side<'static>>, String> {
     let side = |artifact: &'static Artifact| {
         let tape = tape_of(artifact)?;
-        Ok(Side { name: &artifact.name, source: &artifact.bytes, events: events(&tape.text) })
+        Ok(Side { name: &artifact.name, source: records::one_a_line(&artifact.bytes), events: events(&tape.text) })
     };
     artifacts.iter().map(side).collect()
 }

@@ -6,6 +6,9 @@ use engram_core::hash::{Hash, is_pinned};
 use serde_json::Value;
 
 use super::Scene;
+use super::edits::in_project;
+use super::spans::{self, Lines};
+use crate::tape::Event;
 
 /// Every `code.read` against the numbered lines of its result.
 pub fn check(scene: &mut Scene<'_>) {
@@ -13,7 +16,7 @@ pub fn check(scene: &mut Scene<'_>) {
     for (_, event) in reads {
         let id = event.text("call_id").unwrap_or_default();
         let Some(returned) = scene.truth.results.iter().find(|returned| returned.id == id) else {
-            scene.tally.count("reads without a real result");
+            of_file(scene, event);
             continue;
         };
         if returned.is_error == Some(true) {
@@ -47,6 +50,23 @@ pub fn check(scene: &mut Scene<'_>) {
         if said != real {
             scene.find(format!("code.read of {id} has {} anchors, its text has {}", said.len(), real.len()));
         }
+    }
+}
+
+/// A read whose result truth does not hold, against the texts that the file is known to have had.
+fn of_file(scene: &mut Scene<'_>, event: &Event) {
+    let file = in_project(event.text("file").unwrap_or_default());
+    let of_file = scene.truth.edits.iter().filter(|real| real.file == file);
+    let texts: Vec<Lines> = of_file.flat_map(|real| [&real.before, &real.after]).flatten().map(|text| Lines::new(text)).collect();
+    if texts.is_empty() || event.range("range").is_none() {
+        return scene.tally.count("reads of files that truth does not know");
+    }
+    scene.tally.count("reads of known files");
+    let total = event.0.get("total_lines").and_then(Value::as_u64);
+    let is_of = |text: &Lines| total.is_none_or(|total| total == text.count()) && spans::refuted(event, "", Some(text)).is_none();
+    if !texts.iter().any(is_of) {
+        let id = event.text("call_id").unwrap_or_default();
+        scene.find(format!("code.read of {id} on {file}: range, total_lines, hash or anchors fit no text that the file had"));
     }
 }
 

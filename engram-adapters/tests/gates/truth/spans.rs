@@ -20,15 +20,21 @@ impl Lines {
         Lines(lines)
     }
 
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// The lines of a 1-based inclusive range, or none where the text does not have them.
     fn span(&self, (first, last): (usize, usize)) -> Option<String> {
         Some(self.0.get(first.checked_sub(1)?..last)?.join("\n"))
     }
 }
 
-/// Why the real text refutes one side of an edit, if it does.
+/// Why the real text refutes one side of an edit (`before`, `after`), or a read (no side), if it does.
 pub fn refuted(event: &Event, side: &str, text: Option<&Lines>) -> Option<String> {
-    let range = event.range(&format!("{side}_range"))?;
+    let field = |name: &str| if side.is_empty() { name.to_owned() } else { format!("{side}_{name}") };
+    let range = event.range(&field("range"))?;
     let Some(text) = text else {
         return Some(format!("{side}_range {range:?} of a file that was not there or not UTF-8"))
             .filter(|_| range != (1, 0) && range != (0, 0));
@@ -36,11 +42,11 @@ pub fn refuted(event: &Event, side: &str, text: Option<&Lines>) -> Option<String
     let Some(span) = text.span(range) else {
         return Some(format!("{side}_range {range:?} of a file of {} lines", text.0.len()));
     };
-    let said = event.text(&format!("{side}_hash"));
+    let said = event.text(&field("hash"));
     if said.is_some_and(|said| !is_pinned(&span) || said != Hash::of_text(&span).to_string()) {
         return Some(format!("{side}_hash is not that of lines {range:?}, `{}`", super::short(&span)));
     }
-    let found = event.0.get(format!("{side}_anchor_hashes")).and_then(Value::as_array)?;
+    let found = event.0.get(field("anchor_hashes")).and_then(Value::as_array)?;
     let real: Vec<Value> = anchors(&span).iter().map(|anchor| Value::from(format!("{anchor:016x}"))).collect();
     (*found != real).then(|| format!("{side}_anchor_hashes are not those of lines {range:?}"))
 }

@@ -76,10 +76,16 @@ fn source() -> String {
 }
 
 fn findings_of(tape: Vec<Value>) -> Vec<String> {
-    let case = Case { harness: "claude-code".into(), version: "2.1.329".into(), scenario: "small".into(), folder: PathBuf::new() };
+    let case = Case {
+        harness: "claude-code".into(),
+        version: "2.1.329".into(),
+        scenario: "small".into(),
+        folder: PathBuf::new(),
+        earlier: Vec::new(),
+    };
     let source = source();
     let events = tape.into_iter().map(Event).collect();
-    check(&case, &truth(), &[Side { name: "a.jsonl", source: source.as_bytes(), events }]).1
+    check(&case, &truth(), &[Side { name: "a.jsonl", source: source.as_bytes().into(), events }]).1
 }
 
 /// Changes one event of the good tape and gives what the gate finds.

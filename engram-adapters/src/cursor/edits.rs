@@ -1,0 +1,140 @@
+//! The edits that a call asks for, where the artifact does not show whether they were made.
+
+use std::borrow::Cow;
+
+use engram_core::anchor::anchors;
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::hash::{Hash, is_pinned};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use crate::kit::patch::{Run, unified_runs};
+use crate::kit::spans::ChangedSpan;
+use crate::kit::value::{Value, filled_text, text, view};
+
+view! {
+    /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
+    Args {
+        path: "path" Text,
+        contents: "contents" Text,
+        old_string: "old_string" Text,
+        new_string: "new_string" Text,
+    }
+}
+
+/// Writes the edit that a call asks for, if its tool is one whose arguments hold the text.
+pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitter, pointer: Pointer<'_>) -> Result<(), Fault> {
+    let op = match tool {
+        "Write" => EditOp::Overwrite,
+        "StrReplace" => EditOp::Update,
+        "Delete" => EditOp::Delete,
+        _ => return Ok(()),
+    };
+    let args = Args::of(args);
+    let Some(file) = filled_text(args.path) else { return Ok(()) };
+    let mut edit = CodeEdit::new(op, file);
+    edit.unconfirmed = true;
+    (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string));
+    (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.contents).or(text(args.new_string)));
+    edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
+    out.parent_of_next(Some(call));
+    out.emit(edit, pointer)?;
+    Ok(())
+}
+
+/// Hash and anchors of a text, where it is one that a file can hold.
+pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
+    match text.map(|text| text.decode()) {
+        Some(Ok(text)) if is_pinned(&text) => (Some(Hash::of_text(&text)), anchors(&text)),
+        _ => (None, Vec::new()),
+    }
+}
+
+/// The edits of one call by the whole file before and after it: one for each changed span, where a diff tells them apart.
+/// Nothing when nothing changed; without the text before, the file is new.
+pub(super) fn whole_file_edits<'a>(
+    mut edit: CodeEdit<'a>,
+    before: Option<Text<'_>>,
+    after: Text<'_>,
+    diff: Option<Text<'_>>,
+) -> Vec<CodeEdit<'a>> {
+    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(Cow::into_owned));
+    let had_before = before.is_some();
+    match (content(before), content(Some(after))) {
+        (Some(before), Some(after)) if before == after => return Vec::new(),
+        (Some(before), Some(after)) => {
+            edit.file_before_hash = Hash::of_pinned_text(&before);
+            edit.file_after_hash = Hash::of_pinned_text(&after);
+            if let Some(runs) = content(diff).and_then(|diff| proven_runs(&diff, &before, &after)) {
+                return runs.iter().map(|run| run.edit(&edit)).collect();
+            }
+            ChangedSpan::trimmed(1, &before, 1, &after).describe(&mut edit);
+        }
+        (None, Some(after)) => {
+            edit.file_after_hash = Hash::of_pinned_text(&after);
+            if !had_before && edit.op == EditOp::Create {
+                ChangedSpan::whole("", &after).describe(&mut edit);
+            }
+        }
+        _ => {}
+    }
+    vec![edit]
+}
+
+/// The lines of a run, joined.
+struct OwnedRun {
+    before: (Range, String),
+    after: (Range, String),
+}
+
+impl OwnedRun {
+    fn of(run: &Run<'_>) -> OwnedRun {
+        let side = |first: u64, lines: &[&str]| (Range { first, last: first + lines.len() as u64 - 1 }, lines.join("\n"));
+        OwnedRun { before: side(run.before_first, &run.before), after: side(run.after_first, &run.after) }
+    }
+
+    fn edit<'a>(&self, whole: &CodeEdit<'a>) -> CodeEdit<'a> {
+        let (before, after) = (&self.before, &self.after);
+        let mut edit = whole.clone();
+        ChangedSpan { before: before.0, before_text: &before.1, after: after.0, after_text: &after.1 }.describe(&mut edit);
+        edit
+    }
+}
+
+/// The changed runs of a rendered diff, if they lead from the text before to the text after, line by line.
+fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
+    let hunks = diff.find("@@ ").and_then(|at| diff.get(at..))?;
+    let closed = if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") };
+    let runs = unified_runs(&closed).filter(|runs| !runs.is_empty())?;
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (mut from, mut to) = (0, 0);
+    for run in &runs {
+        let (from_run, to_run) =
+            (usize::try_from(run.before_first).ok()?.checked_sub(1)?, usize::try_from(run.after_first).ok()?.checked_sub(1)?);
+        let is_kept = before.get(from..from_run)? == after.get(to..to_run)?;
+        let (gone, come) = (from_run + run.before.len(), to_run + run.after.len());
+        if !is_kept || before.get(from_run..gone)? != run.before || after.get(to_run..come)? != run.after {
+            return None;
+        }
+        (from, to) = (gone, come);
+    }
+    (before.get(from..)? == after.get(to..)?).then(|| runs.iter().map(OwnedRun::of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_tells_spans_apart_only_where_it_is_true() {
+        let (before, after) = ("a\nb\nc\nd\n", "A\nb\nc\nd\ne");
+        let diff = "--- a/x\n+++ b/x\n@@ -1,4 +1,5 @@\n-a\n+A\n b\n c\n d\n+e";
+        let runs = proven_runs(diff, before, after).unwrap();
+        let places: Vec<[u64; 4]> =
+            runs.iter().map(|run| [run.before.0.first, run.before.0.last, run.after.0.first, run.after.0.last]).collect();
+        assert_eq!(places, [[1, 1, 1, 1], [5, 4, 5, 5]]);
+        assert!(proven_runs(diff, "a\nb\nc\nx\n", after).is_none());
+        assert!(proven_runs("no diff", before, after).is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! The schemas of Cursor's artifacts and what is claimed for each. Only hook payloads record a version; structure proves the others.
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::version::{Revision, VersionMatrix};
+
+/// One JSON document with `mode` and `messages`.
+pub(super) const TRANSCRIPT_JSON: &str = "transcript-json";
+/// JSON Lines with `role` and `message.content`.
+pub(super) const TRANSCRIPT: &str = "transcript-jsonl";
+/// `--output-format stream-json`.
+pub(super) const STREAM: &str = "stream-json";
+
+/// The command line's and the SDK's `store.db`, opened.
+pub(super) const CHAT: &str = "store-db";
+
+/// Conversations of the editor's `state.vscdb` whose messages are rows (composer `_v` 10 and later), opened.
+pub(super) const EDITOR_ROWS: &str = "editor-rows";
+/// Conversations of the editor's `state.vscdb` of 2024, whose messages are inline, opened.
+pub(super) const EDITOR_INLINE: &str = "editor-inline";
+
+/// Every schema, oldest first.
+pub(super) static MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[
+        Revision { schema: TRANSCRIPT_JSON, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_JSON_COVERAGE },
+        Revision { schema: TRANSCRIPT, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_COVERAGE },
+        Revision { schema: STREAM, versions: None, tested: &["2026.02", "2026.09"], coverage: STREAM_COVERAGE },
+        Revision { schema: EDITOR_INLINE, versions: None, tested: &["2024.11"], coverage: EDITOR_INLINE_COVERAGE },
+        Revision { schema: EDITOR_ROWS, versions: None, tested: &["2026.06"], coverage: EDITOR_ROWS_COVERAGE },
+        Revision { schema: CHAT, versions: None, tested: &["2026.09", "sdk-1.0.32"], coverage: CHAT_COVERAGE },
+        Revision { schema: "hooks", versions: Some("=2026.10.01-e373342"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
+    ],
+    known_bad: &[],
+};
+
+/// What is not claimed at all: every schema lacks links, most lack more.
+const NOTHING: Coverage = Coverage {
+    meta: Grade::None,
+    msg_in: Grade::None,
+    msg_out: Grade::None,
+    tool_call: Grade::None,
+    tool_result: Grade::None,
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+/// The claim of kinds that have no other gap than the evidence itself.
+const MADE_UP: Grade = Grade::Partial(&["evidence.made_up"]);
+
+/// The weakest claim over all schemas.
+pub(super) const WEAKEST: Coverage = Coverage { meta: MADE_UP, msg_in: MADE_UP, msg_out: MADE_UP, ..NOTHING };
+
+const TRANSCRIPT_JSON_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
+    msg_in: Grade::Partial(&["evidence.made_up", "message.placeholder"]),
+    msg_out: Grade::Partial(&["evidence.made_up", "message.placeholder"]),
+    tool_call: Grade::Partial(&["evidence.made_up", "call.no_id", "call.args_as_text"]),
+    tool_result: Grade::Partial(&["evidence.made_up", "result.name_only"]),
+    code_edit: Grade::Partial(&["evidence.made_up", "edit.request_only"]),
+    ..NOTHING
+};
+
+const TRANSCRIPT_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
+    msg_in: Grade::Partial(&["evidence.made_up", "message.placeholder"]),
+    msg_out: Grade::Partial(&["evidence.made_up", "message.placeholder", "reasoning.unmarked"]),
+    tool_call: Grade::Partial(&["evidence.made_up", "call.no_id"]),
+    code_edit: Grade::Partial(&["evidence.made_up", "edit.request_only"]),
+    ..NOTHING
+};
+
+const STREAM_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["evidence.made_up", "usage.not_recorded"]),
+    msg_in: MADE_UP,
+    msg_out: MADE_UP,
+    tool_call: MADE_UP,
+    tool_result: MADE_UP,
+    code_read: Grade::Partial(&["evidence.made_up", "read.no_lines", "read.no_total"]),
+    code_edit: Grade::Partial(&["evidence.made_up", "edit.shell"]),
+    ..NOTHING
+};
+
+const EDITOR_INLINE_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
+    msg_in: MADE_UP,
+    msg_out: MADE_UP,
+    ..NOTHING
+};
+
+const EDITOR_ROWS_COVERAGE: Coverage = Coverage {
+    meta: MADE_UP,
+    msg_in: MADE_UP,
+    msg_out: MADE_UP,
+    tool_call: MADE_UP,
+    tool_result: Grade::Partial(&["evidence.made_up", "result.stub"]),
+    code_edit: MADE_UP,
+    ..NOTHING
+};
+
+const CHAT_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["evidence.made_up", "usage.not_recorded"]),
+    msg_in: MADE_UP,
+    msg_out: MADE_UP,
+    tool_call: MADE_UP,
+    tool_result: Grade::Partial(&["evidence.made_up", "result.as_told"]),
+    code_edit: MADE_UP,
+    ..NOTHING
+};
+
+const HOOKS_COVERAGE: Coverage = Coverage {
+    meta: MADE_UP,
+    msg_in: MADE_UP,
+    msg_out: MADE_UP,
+    tool_call: MADE_UP,
+    tool_result: MADE_UP,
+    code_edit: Grade::Partial(&["evidence.made_up", "edit.no_range"]),
+    ..NOTHING
+};

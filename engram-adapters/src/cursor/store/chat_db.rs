@@ -1,0 +1,233 @@
+//! `store.db` of the command line and the SDK: one chat as blobs under their hashes, opened into text.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use engram_core::adapter::Context;
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+use engram_core::text::Text;
+use rusqlite::OptionalExtension;
+use serde::Deserialize;
+
+use super::layout::{self, push_message};
+use super::turns::{Key, Turns};
+use crate::kit::value::{Index, parse};
+use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::sqlite::{self, column, refused};
+use crate::open::store::{Export, LeftAside, Store, StoredSession};
+
+/// A chat open for reading.
+pub(super) struct Chat {
+    store: Mutex<sqlite::Store>,
+    limits: Limits,
+    /// The chat's own record, without its key.
+    meta: String,
+    root: String,
+    sessions: Vec<StoredSession>,
+    path: PathBuf,
+}
+
+/// The member of the chat's own record that must not leave the store.
+const SECRET: &str = "blobEncryptionKey";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta {
+    agent_id: String,
+    #[serde(default)]
+    latest_root_blob_id: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Root {
+    #[serde(default)]
+    root_prompt_messages_json: Vec<String>,
+    #[serde(default)]
+    turns: Vec<String>,
+    #[serde(default)]
+    summary_archives: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SummaryArchive {
+    #[serde(default)]
+    summarized_messages: Vec<String>,
+    summary_message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: Content,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    tool_call_id: Option<String>,
+}
+
+impl Chat {
+    /// Opens a chat. None when the tables are another product's.
+    pub(super) fn open(store: sqlite::Store, path: &Path, limits: Limits) -> Result<Option<Chat>, AdapterError> {
+        let value: Option<Vec<u8>> = store
+            .connection()
+            .query_row("SELECT value FROM meta WHERE key = '0'", [], |row| Ok(column(row.get_ref(0)?)))
+            .optional()
+            .map_err(refused)?;
+        let Some(json) = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok()) else { return Ok(None) };
+        let mut index = Index::default();
+        let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), parse(&json, &mut index)) else {
+            return Ok(None);
+        };
+        // The name is compared decoded, so that no spelling of it gets through.
+        let is_secret = |name: &str| Text::Token(&format!("\"{name}\"")).is(SECRET);
+        let kept = members.members().filter(|(name, _)| !is_secret(name)).map(|(name, value)| format!("\"{name}\":{}", value.raw()));
+        let kept = format!("{{{}}}", kept.collect::<Vec<_>>().join(","));
+        let sessions = vec![StoredSession { id: meta.agent_id, path: path.to_owned() }];
+        let meta_text = json_or_text(kept.as_bytes());
+        let chat =
+            Chat { store: Mutex::new(store), limits, meta: meta_text, root: meta.latest_root_blob_id, sessions, path: path.to_owned() };
+        Ok(Some(chat))
+    }
+
+    fn text(&self) -> Result<String, AdapterError> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1 AND data IS NOT NULL").map_err(refused)?;
+        let query = std::cell::RefCell::new(&mut query);
+        let blobs = |id: &str| -> Result<Option<Vec<u8>>, AdapterError> {
+            query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
+        };
+        let mut lines = Lines::new(self.limits);
+        lines.line(&[("store", "\"chat\""), ("meta", &self.meta)])?;
+        if self.root.is_empty() {
+            return Ok(lines.end());
+        }
+        let Some(json) = decoded(&self.root, &layout::ROOT, &blobs)? else {
+            lines.line(&[("store", "\"missing\""), ("blob", &quoted(&self.root))])?;
+            return Ok(lines.end());
+        };
+        lines.line(&[("store", "\"root\""), ("root", &json)])?;
+        let root: Root = serde_json::from_str(&json).unwrap_or_default();
+        let mut turns = Turns::read(&root.turns, &blobs)?;
+        let mut messages = Lines::new(self.limits);
+        for id in &root.summary_archives {
+            summarized(id, &root, &mut turns, &mut messages, &blobs)?;
+        }
+        for id in &root.root_prompt_messages_json {
+            message(id, &mut turns, &mut messages, &blobs)?;
+        }
+        turns.write_before(&mut lines)?;
+        lines.append(messages)?;
+        turns.write_after(&mut lines)?;
+        Ok(lines.end())
+    }
+}
+
+type Blobs<'b> = super::turns::Blobs<'b>;
+
+/// A blob that is a protobuf message, as JSON. None when it is not there, or is none.
+fn decoded(id: &str, layout: &layout::Layout, blobs: &Blobs<'_>) -> Result<Option<String>, AdapterError> {
+    let mut json = String::new();
+    Ok(blobs(id)?.filter(|bytes| push_message(&mut json, bytes, layout).is_ok()).map(|_| json))
+}
+
+/// What a compaction replaced: the messages that the root no longer names, then the summary.
+fn summarized(id: &str, root: &Root, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
+    let Some(json) = decoded(id, &layout::SUMMARY_ARCHIVE, blobs)? else {
+        return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]);
+    };
+    let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
+    let is_named = |id: &String| root.root_prompt_messages_json.contains(id);
+    for id in archive.summarized_messages.iter().filter(|id| !is_named(id)) {
+        message(id, turns, lines, blobs)?;
+    }
+    if archive.summary_message.as_ref().is_none_or(|id| !is_named(id)) {
+        lines.line(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)])?;
+    }
+    Ok(())
+}
+
+/// One message as the model saw it, with the steps of the turn graph that are the same.
+fn message(id: &str, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
+    let Some(bytes) = blobs(id)? else { return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]) };
+    let json = json_or_text(&bytes);
+    let Ok(message) = serde_json::from_str::<Message>(&json) else {
+        return lines.line(&[("store", "\"message\""), ("blob", &quoted(id)), ("message", &json)]);
+    };
+    let keys: Vec<Option<Key>> = match &message.content {
+        Content::Text(text) => vec![text_key(&message.role, text)],
+        Content::Parts(parts) => parts.iter().map(|part| part_key(&message.role, part)).collect(),
+    };
+    let mut steps = String::new();
+    for (index, key) in keys.iter().enumerate() {
+        if let Some(step) = key.as_ref().and_then(|key| turns.take(key)) {
+            steps.push_str(if steps.is_empty() { "{" } else { "," });
+            steps.push_str(&format!("\"{index}\":{step}"));
+        }
+    }
+    steps.push_str(if steps.is_empty() { "{}" } else { "}" });
+    let role = quoted(&message.role);
+    lines.line(&[("store", "\"message\""), ("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)])
+}
+
+fn part_key(role: &str, part: &Part) -> Option<Key> {
+    match (part.kind.as_str(), &part.text, &part.tool_call_id) {
+        ("text", Some(text), _) => text_key(role, text),
+        ("reasoning", Some(text), _) => Some(Key::Thought(text.clone())),
+        ("tool-result", _, Some(id)) => Some(Key::Call(id.clone())),
+        _ => None,
+    }
+}
+
+fn text_key(role: &str, text: &str) -> Option<Key> {
+    match role {
+        "user" => {
+            let query = text.split_once("<user_query>\n").and_then(|(_, rest)| Some(rest.rsplit_once("\n</user_query>")?.0));
+            Some(Key::Prompt(query.unwrap_or(text).to_owned()))
+        }
+        "assistant" => Some(Key::Said(text.to_owned())),
+        _ => None,
+    }
+}
+
+impl Store for Chat {
+    fn kind(&self) -> &'static str {
+        "Cursor chat store"
+    }
+
+    fn sessions(&self) -> &[StoredSession] {
+        &self.sessions
+    }
+
+    fn left_aside(&self) -> &[LeftAside] {
+        &[]
+    }
+
+    fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
+        let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
+        Ok(Export { text, context: Context::default() })
+    }
+}
+
+fn from_hex(hex: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = hex.chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return None;
+    }
+    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}

@@ -1,0 +1,191 @@
+//! The oldest transcripts: text under `user:` and `assistant:` lines, opened into the JSON document that the next ones are.
+//!
+//! Nothing in the text is escaped, so it is read as modestly as it is written.
+
+use std::fs;
+use std::path::Path;
+
+use engram_core::adapter::Context;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+
+use crate::open::lines::quoted;
+use crate::open::store::{Export, LeftAside, Store, StoredSession};
+
+/// What a line begins. Everything up to the next such line belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block<'t> {
+    User,
+    Assistant,
+    Thinking,
+    Call(&'t str),
+    Result(&'t str),
+    TurnEnded(&'t str),
+}
+
+impl<'t> Block<'t> {
+    /// The block that a line begins, and what of the line is already its content. `after_blank`: the line before is empty.
+    fn begin(line: &'t str, after_blank: bool, in_assistant: bool) -> Option<(Block<'t>, &'t str)> {
+        match line {
+            "user:" if after_blank => return Some((Block::User, "")),
+            "assistant:" if after_blank => return Some((Block::Assistant, "")),
+            "[Thinking]" if in_assistant => return Some((Block::Thinking, "")),
+            _ => {}
+        }
+        if let Some(thought) = line.strip_prefix("[Thinking] ").filter(|_| in_assistant) {
+            return Some((Block::Thinking, thought));
+        }
+        if let Some(tool) = line.strip_prefix("[Tool call] ").filter(|_| in_assistant) {
+            return Some((Block::Call(tool), ""));
+        }
+        if let Some(tool) = line.strip_prefix("[Tool result] ").filter(|_| after_blank) {
+            return Some((Block::Result(tool), ""));
+        }
+        line.strip_prefix("Turn ended: ").filter(|_| after_blank).map(|ended| (Block::TurnEnded(ended), ""))
+    }
+}
+
+/// The blocks of a transcript with their texts, in order.
+fn blocks(text: &str) -> Vec<(Block<'_>, &str)> {
+    let mut found = Vec::new();
+    let (mut at, mut after_blank) = (0, true);
+    let mut begun: Option<(Block<'_>, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let bare = line.strip_suffix('\n').unwrap_or(line);
+        let in_assistant = begun.is_some_and(|(block, _)| matches!(block, Block::Assistant | Block::Thinking | Block::Call(_)));
+        if let Some((block, content)) = Block::begin(bare, after_blank, in_assistant) {
+            found.extend(begun.map(|(block, start)| (block, text.get(start..at).unwrap_or_default())));
+            let start = if block == Block::Thinking { at + bare.len() - content.len() } else { at + line.len() };
+            begun = Some((block, start));
+        }
+        after_blank = bare.is_empty();
+        at += line.len();
+    }
+    found.extend(begun.map(|(block, start)| (block, text.get(start..).unwrap_or_default())));
+    found
+}
+
+/// A message of the agent that is put together from its blocks.
+#[derive(Default)]
+struct Message {
+    text: Option<String>,
+    thinking: Option<String>,
+    calls: Vec<String>,
+}
+
+impl Message {
+    fn json(self) -> String {
+        let member = |key: &str, text: Option<String>| text.map(|text| format!(",\"{key}\":{}", quoted(&text))).unwrap_or_default();
+        let calls = if self.calls.is_empty() { String::new() } else { format!(",\"toolCalls\":[{}]", self.calls.join(",")) };
+        format!("{{\"role\":\"assistant\"{}{}{calls}}}", member("text", self.text), member("thinking", self.thinking))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_none() && self.thinking.is_none() && self.calls.is_empty()
+    }
+}
+
+/// The document. Arguments stay the text that they are, since it shows neither types nor where a value ends.
+fn document(text: &str) -> String {
+    let (mut messages, mut open, mut ended) = (Vec::new(), Message::default(), String::new());
+    for (block, text) in blocks(text) {
+        let content = without_separator(text);
+        let is_agents = matches!(block, Block::Thinking | Block::Call(_));
+        if !is_agents && !open.is_empty() {
+            messages.push(std::mem::take(&mut open).json());
+        }
+        match block {
+            Block::User => messages.push(format!("{{\"role\":\"user\",\"text\":{}}}", quoted(content))),
+            Block::Assistant => open.text = Some(content.to_owned()).filter(|content| !content.is_empty()),
+            Block::Thinking => {
+                // The first line is the thought, what follows is the answer; nothing on it stands for a thought that is redacted.
+                let (thought, rest) = text.split_once('\n').unwrap_or((text, ""));
+                open.thinking = Some(thought.to_owned());
+                open.text = Some(without_separator(rest).to_owned()).filter(|rest| !rest.is_empty());
+            }
+            Block::Call(tool) => open.calls.push(format!("{{\"toolName\":{},\"args\":{}}}", quoted(tool), quoted(content))),
+            Block::Result(tool) => messages.push(format!("{{\"role\":\"tool\",\"toolResult\":{{\"toolName\":{}}}}}", quoted(tool))),
+            Block::TurnEnded(status) => ended = turn_ended(status, content),
+        }
+    }
+    if !open.is_empty() {
+        messages.push(open.json());
+    }
+    format!("{{\"mode\":\"agent\",\"messages\":[{}]{ended}}}", messages.join(","))
+}
+
+/// `success.`, `aborted.`, `aborted: <text>.` or `error: <text>`.
+fn turn_ended(ended: &str, rest: &str) -> String {
+    let whole = if rest.is_empty() { ended.to_owned() } else { format!("{ended}\n{rest}") };
+    let (status, error) = whole.split_once(": ").map_or((whole.trim_end_matches('.'), None), |(status, error)| (status, Some(error)));
+    let error = error.map(|error| format!(",\"error\":{}", quoted(error))).unwrap_or_default();
+    format!(",\"turnEnded\":{{\"status\":{}{error}}}", quoted(status))
+}
+
+/// The text without the line end that closes it and the empty line that separates it from the next block.
+fn without_separator(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
+/// A first line `user:`, and under it a section that Cursor puts around prompts.
+fn is_transcript(text: &str) -> bool {
+    text.strip_prefix("user:\n").is_some_and(|rest| rest.starts_with("<user_query>\n") || rest.starts_with("<timestamp>"))
+}
+
+/// One text transcript.
+pub(super) struct Transcript {
+    session: [StoredSession; 1],
+}
+
+impl Transcript {
+    /// Opens a transcript whose beginning is `head`. None when it is something else.
+    pub(super) fn open(path: &Path, head: &[u8]) -> Option<Transcript> {
+        let id = path.file_stem()?.to_string_lossy().into_owned();
+        is_transcript(&String::from_utf8_lossy(head)).then(|| Transcript { session: [StoredSession { id, path: path.to_owned() }] })
+    }
+}
+
+impl Store for Transcript {
+    fn kind(&self) -> &'static str {
+        "Cursor text transcript"
+    }
+
+    fn sessions(&self) -> &[StoredSession] {
+        &self.session
+    }
+
+    fn left_aside(&self) -> &[LeftAside] {
+        &[]
+    }
+
+    fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
+        let refused = |error: AdapterError| error.path(session.path.to_string_lossy());
+        let bytes = fs::read(&session.path).map_err(|error| refused(error.into()))?;
+        let text = String::from_utf8(bytes).map_err(|_| refused(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8")))?;
+        Ok(Export { text: document(&text), context: Context::default() })
+    }
+}
+
+/// The most bytes of a transcript: the limit of one record.
+pub(super) fn fits(path: &Path, limits: Limits) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.len() <= limits.record_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_reads_as_the_next_form_spells_it() {
+        let text = "user:\n<user_query>\nhi\n\nthere\n</user_query>\n\nassistant:\n[Thinking] hm\nSure.\n[Tool call] Write\n  path: a\n  contents: x\n\n\n\
+            [Tool result] Write\n\nassistant:\n[Thinking]\ndone\n\nTurn ended: error: context limit";
+        let expected = "{\"mode\":\"agent\",\"messages\":[{\"role\":\"user\",\"text\":\"<user_query>\\nhi\\n\\nthere\\n</user_query>\"},\
+            {\"role\":\"assistant\",\"text\":\"Sure.\",\"thinking\":\"hm\",\"toolCalls\":[{\"toolName\":\"Write\",\"args\":\"  path: a\\n  contents: x\\n\"}]},\
+            {\"role\":\"tool\",\"toolResult\":{\"toolName\":\"Write\"}},{\"role\":\"assistant\",\"text\":\"done\",\"thinking\":\"\"}],\
+            \"turnEnded\":{\"status\":\"error\",\"error\":\"context limit\"}}";
+        assert!(is_transcript(text));
+        assert_eq!(document(text), expected);
+        assert_eq!(turn_ended("success.", ""), ",\"turnEnded\":{\"status\":\"success\"}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The texts of a chat's messages: prompts, answers, summaries, and what the harness puts beside the conversation.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Context, Meta, MsgOut};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use crate::cursor::transcript::prompt;
+use crate::kit::value::{filled_text, is_true, view};
+
+view! {
+    /// What the harness says beside a message.
+    CursorOptions {
+        model_name: "modelName" Any,
+        is_summary: "isSummary" Any,
+    }
+}
+
+/// Sections that the harness puts into the user's place, by the tag that they begin with (SDK 1.0.32).
+const CONTEXT_SECTIONS: &[&str] = &[
+    "user_info",
+    "project_layout",
+    "rules",
+    "always_applied_workspace_rules",
+    "agent_requestable_workspace_rules",
+    "user_rules",
+    "agent_skills",
+    "available_skills",
+    "cloud_instructions",
+    "open_and_recently_viewed_files",
+    "system_reminder",
+    "system-reminder",
+    "instructions_update",
+    "mcp_instructions",
+    "mcp_file_system",
+    "git_status",
+    "agent_transcripts",
+    "cursor_rules_context",
+    "attached_files",
+    "system_notification",
+    "task_notification",
+    "agent_notification",
+    "dynamic_tool_catalog",
+];
+
+/// A text in the user's place: a prompt, a summary, or what the harness says beside the conversation.
+pub(super) fn user_text(
+    text: Text<'_>,
+    id: Option<Text<'_>>,
+    options: &CursorOptions<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) -> Result<usize, Fault> {
+    if is_true(options.is_summary) {
+        out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
+        return Ok(1);
+    }
+    let decoded = text.decode_lossy();
+    let tag = decoded.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| tag);
+    let section = tag.filter(|tag| CONTEXT_SECTIONS.contains(tag)).filter(|_| !decoded.contains("<user_query>"));
+    let Some(section) = section else { return prompt(Some(text), id, pointer, out) };
+    let context = Context { name: Text::Plain(section), file: None, hash: None, bytes: None, text: Some(text) };
+    out.emit(Meta::Context(context), pointer)?;
+    Ok(1)
+}
+
+/// What the agent said, or a summary of it.
+pub(super) fn agent_text(text: Text<'_>, options: &CursorOptions<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    if is_true(options.is_summary) {
+        out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
+        return Ok(1);
+    }
+    let model = filled_text(options.model_name);
+    out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;
+    Ok(1)
+}
+
+/// The harness's own boilerplate: its hash stands for it.
+pub(super) fn system_prompt(content: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let (hash, bytes) = (Some(Hash::of_bytes(content.as_bytes())), Some(content.len() as u64));
+    let context = Context { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
+    out.emit(Meta::Context(context), Pointer::At("/message/content"))?;
+    Ok(Outcome::Mapped)
+}

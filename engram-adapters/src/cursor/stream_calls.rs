@@ -1,0 +1,183 @@
+//! `tool_call` lines of a capture: the call, said by the first line that has it, and its result.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Context, Meta, ToolCall};
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::stream_queries::Queries;
+use super::{decoded, stream_results, tools};
+use crate::kit::correlate::{OpenCalls, key};
+use crate::kit::value::{Field, Value, filled_text, is_true, view, word};
+
+/// `{"<name>ToolCall": {...}, "hookAdditionalContexts": [], "startedAtMs": "..", "completedAtMs": ".."}`: the key names the tool.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ToolCallBody<'a> {
+    /// The tool's name, which is the key; empty where the tool is not known.
+    pub(super) tool: &'a str,
+    /// Arguments, result and label.
+    pub(super) inner: Inner<'a>,
+    hook_contexts: Field<'a>,
+    /// The call's id, where it stands beside the tool.
+    pub(super) call_id: Option<Text<'a>>,
+    /// When the call began.
+    pub(super) started_at: Field<'a>,
+    /// When it ended.
+    pub(super) completed_at: Field<'a>,
+}
+
+view! {
+    /// What stands under the tool's name.
+    Inner {
+        args: "args" Any,
+        result: "result" Any,
+        description: "description" Any,
+    }
+}
+
+view! {
+    /// The fallback of the documentation for tools without a message of their own.
+    Function {
+        name: "name" Any,
+        arguments: "arguments" Any,
+    }
+}
+
+view! {
+    /// The arguments that say more than what the tool is to do.
+    Args {
+        description: "description" Any,
+        include_line_numbers: "includeLineNumbers" Any,
+    }
+}
+
+/// A call, or its result, on its way to the tape.
+pub(super) struct Called<'a> {
+    /// The call's id.
+    pub(super) call_id: Text<'a>,
+    /// What the harness says of it.
+    pub(super) body: ToolCallBody<'a>,
+    /// The name that the model knows the tool by, where it is another than the body's.
+    pub(super) name: Option<Text<'a>>,
+    /// What the model was told, for results whose body says nothing.
+    pub(super) told: Option<Text<'a>>,
+    /// True when the model was told of an error.
+    pub(super) failed: bool,
+    /// Where in the record this is.
+    pub(super) pointer: Pointer<'a>,
+}
+
+impl<'a> ToolCallBody<'a> {
+    /// The body in `value`, which lies at `pointer`.
+    pub(super) fn read(value: Value<'a>, pointer: &'static str) -> Result<Self, Fault> {
+        let mut body = ToolCallBody::default();
+        for (name, member) in value.members() {
+            match name {
+                "hookAdditionalContexts" => body.hook_contexts = Some(member),
+                "toolCallId" => body.call_id = filled_text(Some(member)),
+                "startedAtMs" => body.started_at = Some(member),
+                "completedAtMs" => body.completed_at = Some(member),
+                "function" => {
+                    let function = Function::read(member, pointer)?;
+                    (body.tool, body.inner.args) = (word(function.name), function.arguments);
+                }
+                name if name.ends_with("ToolCall") => (body.tool, body.inner) = (name, Inner::read(member, pointer)?),
+                _ => {}
+            }
+        }
+        Ok(body)
+    }
+
+    /// How long the call took by the harness's own two times, in milliseconds.
+    pub(super) fn duration(&self) -> Option<u64> {
+        let at = |field| decoded(field)?.parse::<u64>().ok();
+        at(self.completed_at)?.checked_sub(at(self.started_at)?)
+    }
+}
+
+/// What is kept of a call until its result comes.
+pub(super) struct Asked {
+    /// The arguments, as a number to compare.
+    args: Option<u64>,
+    /// True when the call asks for line numbers in what it reads.
+    pub(super) numbered: bool,
+}
+
+/// The calls of a capture.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: OpenCalls<Asked>,
+}
+
+impl Calls {
+    pub(super) fn started(&mut self, called: &Called<'_>, queries: &mut Queries, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if out.call(called.call_id).is_some() {
+            return Err(Fault::malformed("/call_id", "the id of a new call", &called.call_id.decode_lossy()));
+        }
+        queries.called(called.call_id);
+        self.call(called, out)?;
+        Ok(Outcome::Mapped)
+    }
+
+    pub(super) fn completed(&mut self, called: &Called<'_>, queries: &mut Queries, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let id = called.call_id.decode_lossy();
+        let inner = &called.body.inner;
+        if out.call(called.call_id).is_none() {
+            queries.called(called.call_id);
+            self.call(called, out)?;
+        } else if let Some(args) = inner.args
+            && self.open.get(&id).is_some_and(|asked| asked.args != Some(key(args.raw())))
+        {
+            out.parent_of_next(out.call(called.call_id));
+            let changed = Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args.raw())) };
+            out.emit(changed, called.pointer)?;
+        }
+        if let Some(contexts) = called.body.hook_contexts.filter(|contexts| contexts.elements().next().is_some()) {
+            let context =
+                Context { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text: Some(Text::Plain(contexts.raw())) };
+            out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
+        }
+        let numbered = self.open.close(&id).is_some_and(|asked| asked.numbered);
+        stream_results::emit(called, numbered, out)?;
+        Ok(Outcome::Mapped)
+    }
+
+    /// A result whose call has been written.
+    pub(super) fn result(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        stream_results::emit(called, false, out)
+    }
+
+    /// A call with its result.
+    pub(super) fn call_and_result(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        if out.call(called.call_id).is_none() {
+            self.call(called, out)?;
+        }
+        stream_results::emit(called, false, out)
+    }
+
+    fn call(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let tool = called.body.tool;
+        if tool.is_empty() {
+            return Err(Fault::malformed("/tool_call", "a tool's name", "none"));
+        }
+        let inner = &called.body.inner;
+        let call = ToolCall {
+            tool: Text::Plain(tool),
+            kind: tools::TOOLS.kind(tool),
+            call_id: Some(called.call_id),
+            args: inner.args.map(Value::raw),
+        };
+        let seq = out.emit(call, called.pointer)?;
+        let stated = inner.args.map(Args::of).unwrap_or_default();
+        if let Some(label) = filled_text(inner.description)
+            && stated.description.map(Value::raw) != inner.description.map(Value::raw)
+        {
+            out.parent_of_next(Some(seq));
+            out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, called.pointer)?;
+        }
+        let asked = Asked { args: inner.args.map(|args| key(args.raw())), numbered: is_true(stated.include_line_numbers) };
+        self.open.open(&called.call_id.decode_lossy(), asked);
+        Ok(())
+    }
+}

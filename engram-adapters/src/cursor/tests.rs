@@ -1,0 +1,112 @@
+//! Captures of real runs that are not ours to copy, and damaged fixtures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_core::audit::audit;
+use engram_core::check::check;
+use engram_core::drive::{Input, Options, Summary};
+use engram_core::error::ErrorCode;
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use proptest::prelude::*;
+
+use crate::open::store;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(folder).into_iter().flatten().map(walkdir::DirEntry::into_path).collect();
+    found.retain(|path| path.is_file());
+    found.sort();
+    found
+}
+
+fn convert(bytes: &[u8], policy: Policy) -> Result<(String, Summary), ErrorCode> {
+    let mut tape = Vec::new();
+    let options = Options { policy, ..Options::default() };
+    let summary = crate::ingest(Input::new(bytes, Limits::default()), &options, &mut tape).map_err(|error| error.code)?;
+    Ok((String::from_utf8(tape).unwrap(), summary))
+}
+
+/// Beside the recordings that `ENGRAM_RECORDINGS` names: captures of real runs, from public repositories.
+#[test]
+fn real_captures_convert_without_a_remainder() {
+    let Some(recordings) = std::env::var_os("ENGRAM_RECORDINGS") else {
+        eprintln!("skipped: ENGRAM_RECORDINGS does not say where the captures are");
+        return;
+    };
+    let folder = root().join(recordings).join("../public-logs/cursor");
+    let captures = files(&folder);
+    if captures.is_empty() {
+        eprintln!("skipped: no captures in {}", folder.display());
+        return;
+    }
+    let mut converted = 0;
+    for path in captures {
+        let bytes = fs::read(&path).unwrap();
+        let (tape, summary) = match convert(&bytes, Policy::Strict) {
+            // A lone `system/init` line shows no mark: another harness prints the same.
+            Err(code) => {
+                assert_eq!((code, bytes.iter().filter(|byte| **byte == b'\n').count() <= 1), (ErrorCode::UnknownHarness, true), "{path:?}");
+                continue;
+            }
+            Ok(done) => done,
+        };
+        converted += 1;
+        assert_eq!(check(&tape), [], "{path:?}");
+        assert_eq!((summary.ledger.unrecognized, summary.ledger.malformed), (0, 0), "{path:?}");
+        let report = audit(bytes.as_slice(), &tape, &super::descriptor::DESCRIPTOR).unwrap();
+        assert!(report.holds(), "{path:?}: {:?} {:?}", report.examples, report.disagreements);
+    }
+    assert!(converted >= 16, "{converted}");
+}
+
+/// Every text that the adapter converts: line formats as they are, stores opened.
+fn sources() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for path in
+        files(&root().join("fixtures/cursor")).into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "session"))
+    {
+        match store::open(&path, Limits::default()).unwrap() {
+            Some((_, opened)) => found.extend(opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes())),
+            None => found.push(fs::read(&path).unwrap()),
+        }
+    }
+    assert!(found.len() > 20);
+    found
+}
+
+/// What stands in the place of a value.
+const VALUES: &[&str] = &["null", "\"\"", "{}", "[]", "7", "-1", "true", "\"x\"", "[[]]", "{\"\":0}", "\"\\ud800\""];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn damage_gives_a_tape_or_an_error(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), value in prop::sample::select(VALUES), cut in any::<bool>()) {
+        thread_local! { static SOURCES: Vec<Vec<u8>> = sources(); }
+        let text = SOURCES.with(|sources| String::from_utf8(file.get(sources).clone()).unwrap());
+        let starts: Vec<usize> = text.match_indices("\":").map(|(at, _)| at + 2).collect();
+        let start = *at.get(&starts);
+        let old = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>().next();
+        let length = old.and_then(Result::ok).map_or(0, |_| {
+            let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+            values.next();
+            values.byte_offset()
+        });
+        let damaged = if cut { text[..start].to_owned() } else { format!("{}{value}{}", &text[..start], &text[start + length..]) };
+        if let Ok((tape, _)) = convert(damaged.as_bytes(), Policy::Permissive) {
+            prop_assert_eq!(check(&tape), []);
+        }
+        let _ = convert(damaged.as_bytes(), Policy::Strict);
+    }
+}
+
+#[test]
+fn the_key_of_a_chat_never_leaves_its_store() {
+    let keys = sources().into_iter().filter(|text| String::from_utf8_lossy(text).contains("blobEncryptionKey")).count();
+    assert_eq!(keys, 0);
+}

@@ -1,0 +1,203 @@
+//! The converter of one session: what it remembers, and the walk over an export's messages and parts.
+
+use engram_core::adapter::{Context, Opening, Session};
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::{Decision, Meta, Permission, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::descriptor::rule;
+use super::messages::Turn;
+use super::revisions::{Dialect, dialect};
+use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time, integer};
+use crate::kit::correlate::Said;
+use crate::kit::time::from_millis;
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
+
+/// What is remembered from record to record.
+pub(super) struct Converter {
+    pub dialect: Dialect,
+    pub context: Context,
+    /// When the session was created, in milliseconds. Older messages are copies of another session's.
+    pub created: Option<i64>,
+    /// What started the last compaction, until its summary comes.
+    pub compaction_trigger: Option<&'static str>,
+    /// System prompts that have been given.
+    pub prompts: Said,
+    pub standing: Standing,
+    index: Index,
+}
+
+/// The last stated value of what messages say again and again, as the source spells it.
+#[derive(Default)]
+pub(super) struct Standing {
+    pub cwd: Option<String>,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub provider: Option<String>,
+}
+
+/// The value as text, if it differs from what was said last.
+pub(super) fn changed<'a>(slot: &mut Option<String>, value: Field<'a>) -> Option<Text<'a>> {
+    let value = value.filter(|value| slot.as_deref() != Some(value.raw()))?;
+    let text = filled_text(Some(value))?;
+    *slot = Some(value.raw().to_owned());
+    Some(text)
+}
+
+impl Converter {
+    /// A converter that has seen nothing yet.
+    pub fn open(opening: &Opening<'_>) -> Self {
+        Converter {
+            dialect: dialect(opening.identity),
+            context: opening.context.clone(),
+            created: None,
+            compaction_trigger: None,
+            prompts: Said::default(),
+            standing: Standing::default(),
+            index: Index::default(),
+        }
+    }
+
+    /// States what the session says of itself.
+    fn info(&mut self, info: &Info<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let time = Time::stated(info.time);
+        self.created = integer(time.created);
+        let created = self.created.and_then(from_millis);
+        out.stamp(Stamp { t: created.as_deref(), id: text(info.id), replay: false });
+        let context = self.context.clone();
+        let model = info.model.map_or_else(Model::default, Model::of);
+        let facts = SessionFacts {
+            title: filled_text(info.title),
+            cwd: changed(&mut self.standing.cwd, info.directory),
+            agent: changed(&mut self.standing.agent, info.agent),
+            model: changed(&mut self.standing.model, model.id),
+            provider: changed(&mut self.standing.provider, model.provider_id),
+            parent_session_id: filled_text(info.parent_id).or(context.parent_session_id.as_deref().map(Text::Plain)),
+            parent_call_id: context.parent_call_id.as_deref().map(Text::Plain),
+            ..SessionFacts::default()
+        };
+        out.emit(Meta::Session(facts), INFO)?;
+        for rule in info.permission.into_iter().flat_map(Value::elements) {
+            out.emit(Meta::Permission(permission(&Rule::read(rule, "/permission")?)), INFO)?;
+        }
+        if let Some(url) = info.share.and_then(|share| filled_text(share.member("url"))) {
+            out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, INFO)?;
+        }
+        if let Some(revert) = info.revert {
+            out.emit(Meta::System { name: Text::Plain("revert"), text: filled_text(revert.member("diff")) }, INFO)?;
+        }
+        if time.archived.is_some() {
+            out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
+        }
+        Ok(Outcome::Mapped)
+    }
+}
+
+fn permission<'a>(rule: &Rule<'a>) -> Permission<'a> {
+    let decision = match word(rule.action) {
+        "allow" => Decision::Allow,
+        "deny" => Decision::Deny,
+        _ => Decision::Ask,
+    };
+    Permission { decision, tool: text(rule.permission), call_id: None, text: filled_text(rule.pattern) }
+}
+
+/// Where the session's own record lies.
+const INFO: Pointer<'static> = Pointer::At("/info");
+
+impl Session for Converter {
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|line| self.stream_line(&Line::read(line, "")?, out));
+        self.index = index;
+        outcome
+    }
+
+    fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
+        self.stream_notice(text, out)
+    }
+
+    fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut index = Index::default();
+        let document = Document::read(parse(source, &mut index)?, "")?;
+        let missing = |field: &'static str| Fault::malformed(field, "a session with messages", "nothing");
+        let info = document.info.ok_or_else(|| missing("/info"))?;
+        let messages = document.messages.ok_or_else(|| missing("/messages"))?;
+        self.record_at(INFO, info, out, |converter, out| converter.info(&Info::read(info, "")?, out))?;
+        for (n, message) in messages.elements().enumerate() {
+            self.message(n, message, out)?;
+        }
+        Ok(())
+    }
+}
+
+impl Converter {
+    /// Converts a message: what it says of itself, then a record a part.
+    fn message(&mut self, n: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let Message { info: Some(info), parts: Some(parts) } = Message::of(message) else {
+            let fault = Fault::malformed("", "a message with parts", message.raw());
+            return self.record_at(Pointer::Item("/messages", n), message, out, |_, _| Err(fault));
+        };
+        let mut turn = Turn::default();
+        let place = Pointer::Field("/messages", n, "/info");
+        self.record_at(place, info, out, |converter, out| {
+            let envelope = Envelope::read_message(info)?;
+            turn = Turn::of(&envelope, has_steps(parts), converter.created);
+            converter.envelope(&envelope, &turn, place, out)
+        })?;
+        let list = format!("/messages/{n}/parts");
+        for (n, part) in parts.elements().enumerate() {
+            let place = Pointer::Item(&list, n);
+            self.record_at(place, part, out, |converter, out| converter.part(&Part::read(part, "")?, &turn, place, out))?;
+        }
+        Ok(())
+    }
+
+    /// Converts one record of a document, and applies the policy to what is wrong with it.
+    fn record_at(
+        &mut self,
+        place: Pointer<'_>,
+        record: Value<'_>,
+        out: &mut Emitter,
+        convert: impl FnOnce(&mut Self, &mut Emitter) -> Result<Outcome, Fault>,
+    ) -> Result<(), Fault> {
+        out.begin();
+        match convert(self, out) {
+            Ok(outcome) => {
+                out.settle(outcome);
+                Ok(())
+            }
+            Err(fault) => out.settle_fault(under(place, fault), record.raw()),
+        }
+    }
+}
+
+/// True when a part of the message states the tokens of each request.
+fn has_steps(parts: Value<'_>) -> bool {
+    let is_step =
+        |part: Value<'_>| part.members().find(|(name, _)| *name == "type").is_some_and(|(_, kind)| word(Some(kind)) == "step-finish");
+    parts.elements().any(is_step)
+}
+
+/// The fault of a field whose path was given from the record that lies at `place`.
+pub(super) fn under(place: Pointer<'_>, fault: Fault) -> Fault {
+    match fault {
+        Fault::Malformed { pointer, expected, found } => {
+            let pointer = match place {
+                Pointer::Root => pointer,
+                Pointer::At(path) => format!("{path}{pointer}"),
+                Pointer::Item(list, n) => format!("{list}/{n}{pointer}"),
+                Pointer::Field(list, n, field) => format!("{list}/{n}{field}{pointer}"),
+            };
+            Fault::Malformed { pointer, expected, found }
+        }
+        other => other,
+    }
+}
+
+/// A record that needs no event, by this rule.
+pub(super) fn bookkeeping(record: &'static str, rule: rule::Name) -> Outcome {
+    Outcome::Bookkeeping { record, rule }
+}

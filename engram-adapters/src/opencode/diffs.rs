@@ -1,0 +1,143 @@
+//! Unified diffs of edits. The harness takes away the indentation that all their lines share, so their text counts only where the
+//! call itself proves that nothing was taken away.
+
+use engram_core::anchor::anchors;
+use engram_core::event::{CodeEdit, Range};
+use engram_core::hash::{Hash, is_pinned};
+
+use crate::kit::patch::{FileChange, Run, unified_runs};
+
+/// A diff of one file.
+pub(super) struct Diff<'d> {
+    /// The changed runs of lines.
+    pub runs: Vec<Run<'d>>,
+    /// The hunks as text.
+    hunks: &'d str,
+}
+
+/// What a call says about the text of the lines that it changed.
+#[derive(Clone, Copy)]
+pub(super) enum Proof<'p> {
+    /// Nothing.
+    None,
+    /// This text was replaced by that.
+    Replaced { old: &'p str, new: &'p str, all: bool },
+    /// These lines were asked for.
+    Requested(&'p FileChange<'p>),
+}
+
+impl<'d> Diff<'d> {
+    /// The diff after its file headers (`Index:`, `---`, `+++`), if it is whole.
+    pub fn parse(diff: &'d str) -> Option<Diff<'d>> {
+        let hunks = if diff.starts_with("@@ -") { diff } else { diff.find("\n@@ -").map_or("", |at| &diff[at + 1..]) };
+        Some(Diff { runs: unified_runs(hunks)?, hunks })
+    }
+
+    /// True when the lines stand in the diff with all their indentation.
+    ///
+    /// What shows it is a line that the call gives from its beginning: had indentation been taken away, the diff would show less.
+    pub fn is_exact(&self, proof: Proof<'_>) -> bool {
+        match proof {
+            Proof::None => false,
+            Proof::Replaced { old, new, all } => (begins_a_line(old) || begins_a_line(new)) && self.replaces(old, new, all),
+            Proof::Requested(FileChange::Add(lines)) => has_words(lines) && self.runs.iter().flat_map(|run| &run.after).eq(lines),
+            Proof::Requested(FileChange::Update { hunks, .. }) => {
+                let come = self.runs.iter().flat_map(|run| &run.after).copied().collect::<Vec<_>>();
+                let asked: Vec<&str> = hunks.iter().flat_map(|hunk| new_lines(&hunk.before, &hunk.after)).collect();
+                has_words(&come) && come == asked
+            }
+            Proof::Requested(FileChange::Delete) => false,
+        }
+    }
+
+    /// True when the replacement makes the text after out of the text before, in every hunk.
+    fn replaces(&self, old: &str, new: &str, all: bool) -> bool {
+        let mut hunks = self.hunks.split("\n@@ -").peekable();
+        hunks.peek().is_some()
+            && hunks.all(|hunk| {
+                let side = |gone: char| -> String {
+                    let lines = hunk.lines().skip(1).filter(|line| !line.starts_with([gone, '\\']));
+                    lines.flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect()
+                };
+                let (before, after) = (side('+'), side('-'));
+                before.contains(old) && (if all { before.replace(old, new) } else { before.replacen(old, new, 1) }) == after
+            })
+    }
+
+    /// Puts a run's ranges into an edit, and the hashes of its lines if they are exact.
+    pub fn describe(&self, run: &Run<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
+        event.before_range = Some(range(run.before_first, &run.before));
+        event.after_range = Some(range(run.after_first, &run.after));
+        let (before, after) = (run.before.join("\n"), run.after.join("\n"));
+        if is_exact && is_pinned(&before) {
+            event.before_hash = Some(Hash::of_text(&before));
+            event.before_anchor_hashes = anchors(&before);
+        }
+        if is_exact && is_pinned(&after) {
+            event.after_hash = Some(Hash::of_text(&after));
+            event.after_anchor_hashes = anchors(&after);
+        }
+    }
+}
+
+fn range(first: u64, lines: &[&str]) -> Range {
+    Range { first, last: (first + lines.len() as u64).saturating_sub(1) }
+}
+
+/// True when words follow a line end.
+fn begins_a_line(text: &str) -> bool {
+    text.split_once('\n').is_some_and(|(_, rest)| !rest.trim().is_empty())
+}
+
+fn has_words(lines: &[&str]) -> bool {
+    lines.iter().any(|line| !line.trim().is_empty())
+}
+
+/// The lines of a requested change that are new. Lines that stay are on both sides.
+fn new_lines<'p>(before: &[&'p str], after: &[&'p str]) -> Vec<&'p str> {
+    let lead = before.iter().zip(after).take_while(|(one, other)| one == other).count();
+    let rest = before.len().min(after.len()) - lead;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
+    after[lead..after.len() - tail].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "Index: /f\n===\n--- /f\n+++ /f\n";
+
+    fn is_exact(hunks: &str, old: &str, new: &str, all: bool) -> bool {
+        Diff::parse(&format!("{HEADER}{hunks}")).unwrap().is_exact(Proof::Replaced { old, new, all })
+    }
+
+    #[test]
+    fn a_line_given_from_its_beginning_proves_the_indentation() {
+        let hunks = "@@ -1,3 +1,4 @@\n def f():\n-    return 1\n+    \"\"\"doc\"\"\"\n+    return 2\n \n";
+        assert!(is_exact(hunks, "    return 1\n", "    \"\"\"doc\"\"\"\n    return 2\n", false));
+        assert!(is_exact(hunks, "return 1", "\"\"\"doc\"\"\"\n    return 2", false));
+    }
+
+    #[test]
+    fn a_diff_that_lost_indentation_proves_nothing() {
+        // The file has four more spaces before each of these lines.
+        let hunks = "@@ -8,2 +8,3 @@\n if x:\n-    y = 1\n+    y = 2\n+    z = 3\n";
+        assert!(!is_exact(hunks, "y = 1", "y = 2\n        z = 3", false));
+        assert!(!is_exact("@@ -1,1 +1,1 @@\n-y = 1\n+y = 2\n", "y = 1", "y = 2", false), "one line shows no beginning");
+    }
+
+    #[test]
+    fn every_hunk_of_a_replacement_counts() {
+        let hunks = "@@ -1,2 +1,2 @@\n-a\n-b\n+a\n+B\n@@ -9,2 +9,2 @@\n-a\n-b\n+a\n+B\n";
+        assert!(is_exact(hunks, "a\nb", "a\nB", true));
+        assert!(!is_exact(&hunks.replace("+a\n+B\n@@", "+a\n+ B\n@@"), "a\nb", "a\nB", true));
+    }
+
+    #[test]
+    fn an_added_file_is_proven_by_its_lines() {
+        let diff = Diff::parse("@@ -0,0 +1,2 @@\n+a\n+ b\n").unwrap();
+        assert!(diff.is_exact(Proof::Requested(&FileChange::Add(vec!["a", " b"]))));
+        assert!(!diff.is_exact(Proof::Requested(&FileChange::Add(vec!["  a", "   b"]))));
+        assert!(!diff.is_exact(Proof::None));
+    }
+}

@@ -1,0 +1,143 @@
+//! Writing a session as `opencode export` writes it: rows and files put together as text, none of them rewritten.
+
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+
+use crate::kit::value::{Index, parse, view};
+
+/// An export being written.
+pub(super) struct ExportText {
+    text: String,
+    limit: u64,
+    has_messages: bool,
+    has_parts: bool,
+    index: Index,
+}
+
+view! {
+    /// The ids that a store may keep outside of the record.
+    Ids {
+        id: "id" Any,
+        session_id: "sessionID" Any,
+        message_id: "messageID" Any,
+    }
+}
+
+impl ExportText {
+    /// Begins with the session's own record.
+    pub fn begin(limits: Limits, info: &[u8], session_id: &str) -> Self {
+        let mut export = ExportText {
+            text: String::from("{\"info\":"),
+            limit: limits.record_bytes,
+            has_messages: false,
+            has_parts: false,
+            index: Index::default(),
+        };
+        export.record(info, &[("id", session_id)]);
+        export.text.push_str(",\"messages\":[");
+        export
+    }
+
+    /// Adds a message, without parts so far.
+    pub fn message(&mut self, record: &[u8], ids: [(&'static str, &str); 2]) -> Result<(), AdapterError> {
+        self.end_message();
+        if std::mem::replace(&mut self.has_messages, true) {
+            self.text.push(',');
+        }
+        self.text.push_str("{\"info\":");
+        self.record(record, &ids);
+        self.text.push_str(",\"parts\":[");
+        self.has_parts = false;
+        self.check()
+    }
+
+    /// Adds a part to the last message.
+    pub fn part(&mut self, record: &[u8], ids: &[(&'static str, &str)]) -> Result<(), AdapterError> {
+        if std::mem::replace(&mut self.has_parts, true) {
+            self.text.push(',');
+        }
+        self.record(record, ids);
+        self.check()
+    }
+
+    /// The whole text.
+    pub fn end(mut self) -> String {
+        self.end_message();
+        self.text.push_str("]}");
+        self.text
+    }
+
+    fn end_message(&mut self) {
+        if self.has_messages {
+            self.text.push_str("]}");
+        }
+    }
+
+    fn check(&self) -> Result<(), AdapterError> {
+        if self.text.len() as u64 <= self.limit {
+            return Ok(());
+        }
+        Err(AdapterError::new(ErrorCode::LimitExceeded).expected(format!("a session of at most {} bytes", self.limit)))
+    }
+
+    /// Adds a record with the ids that it lacks, where the store has them. What is no JSON object in UTF-8 stands as a string: the adapter then says what is
+    /// wrong with it.
+    fn record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
+        let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
+        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::of);
+        let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
+            push_string(&mut self.text, &String::from_utf8_lossy(record));
+            return;
+        };
+        self.text.push_str(body);
+        let mut is_empty = body.trim_ascii_end().ends_with('{') && body.trim_ascii_end().len() == 1;
+        for (key, value) in ids {
+            let stated = match *key {
+                "id" => &known.id,
+                "sessionID" => &known.session_id,
+                _ => &known.message_id,
+            };
+            if stated.is_none() && !value.is_empty() {
+                self.text.push_str(if std::mem::take(&mut is_empty) { "\"" } else { ",\"" });
+                self.text.push_str(key);
+                self.text.push_str("\":");
+                push_string(&mut self.text, value);
+            }
+        }
+        self.text.push('}');
+    }
+}
+
+/// Appends text as a JSON string.
+pub(super) fn push_string(out: &mut String, text: &str) {
+    engram_core::text::push_text(out, engram_core::text::Text::Plain(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_get_the_ids_they_lack_and_what_is_no_record_is_quoted() {
+        let mut export = ExportText::begin(Limits::default(), b"{ }", "ses_1");
+        export.message(b"{\"role\":\"user\"}\n", [("id", "msg_\"1"), ("sessionID", "ses_1")]).unwrap();
+        export.part(b"{\"id\":\"own\",\"type\":\"text\"}", &[("id", "prt_1")]).unwrap();
+        export.part(b"null", &[("id", "prt_2")]).unwrap();
+        export.part(b"{\"cut\":", &[("id", "prt_3")]).unwrap();
+        export.message(b"{\"a\":\xff}", [("id", "m"), ("sessionID", "s")]).unwrap();
+        let expected = concat!(
+            r#"{"info":{ "id":"ses_1"},"messages":[{"info":{"role":"user","id":"msg_\"1","sessionID":"ses_1"},"parts":["#,
+            r#"{"id":"own","type":"text"},"null","{\"cut\":"]},{"info":"{\"a\":"#,
+            "\u{fffd}",
+            r#"}","parts":[]}]}"#,
+        );
+        assert_eq!(export.end(), expected);
+    }
+
+    #[test]
+    fn a_session_over_the_limit_is_refused() {
+        let mut export = ExportText::begin(Limits { record_bytes: 64, ..Limits::default() }, b"{}", "ses_1");
+        let refused = export.message(&[b' '; 128], [("id", "m"), ("sessionID", "s")]).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::LimitExceeded);
+    }
+}

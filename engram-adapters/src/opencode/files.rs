@@ -1,0 +1,174 @@
+//! Session files: the global `storage` folder (1.0.0 to 1.1.65) and the folder of each project (0.1.174 to 0.5.29).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_core::adapter::Context;
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+
+use super::export::ExportText;
+use super::schema::integer;
+use super::surroundings::starts;
+use crate::kit::value::{Index, Value, parse, text};
+use crate::open::store::Export;
+
+/// How the files lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// `storage/{session/<project>,message/<session>,part/<message>}`.
+    Global,
+    /// `project/<project>/storage/session/{info,message/<session>,part/<session>/<message>}`.
+    Project,
+}
+
+/// One session's files.
+#[derive(Debug, Clone)]
+pub(super) struct SessionFiles {
+    pub layout: Layout,
+    /// The session's id, as its file is named. Only names of files lead to other files, never what is in them.
+    pub id: String,
+    /// The file of the session's own record.
+    pub info: PathBuf,
+    store: PathBuf,
+    updated: i64,
+}
+
+impl Layout {
+    /// Newest first.
+    pub const ALL: [Layout; 2] = [Layout::Global, Layout::Project];
+
+    /// The stores of this layout under a data folder.
+    pub fn stores(self, root: &Path) -> Vec<PathBuf> {
+        let stores = match self {
+            Layout::Global => vec![root.join("storage")],
+            Layout::Project => entries(&root.join("project")).into_iter().map(|(_, project)| project.join("storage/session")).collect(),
+        };
+        let (own, messages) = match self {
+            Layout::Global => ("session", "message"),
+            Layout::Project => ("info", "message"),
+        };
+        stores.into_iter().filter(|store| store.join(own).is_dir() && store.join(messages).is_dir()).collect()
+    }
+
+    /// The sessions of all stores of this layout, by id, those of one id by when they were changed, the last first.
+    pub fn sessions(self, root: &Path) -> Vec<SessionFiles> {
+        let mut sessions: Vec<SessionFiles> = self.stores(root).iter().flat_map(|store| self.sessions_of(store)).collect();
+        sessions.sort_by(|one, other| (&one.id, other.updated, &one.info).cmp(&(&other.id, one.updated, &other.info)));
+        sessions
+    }
+
+    fn sessions_of(self, store: &Path) -> Vec<SessionFiles> {
+        let folders = match self {
+            Layout::Global => entries(&store.join("session")).into_iter().map(|(_, folder)| folder).collect(),
+            Layout::Project => vec![store.join("info")],
+        };
+        let session = |(id, info): (String, PathBuf)| {
+            let updated = fs::read_to_string(&info).ok().and_then(|info| updated(&info)).unwrap_or(i64::MIN);
+            SessionFiles { layout: self, id, info, store: store.to_owned(), updated }
+        };
+        folders.iter().flat_map(|folder| records(folder)).map(session).collect()
+    }
+}
+
+impl SessionFiles {
+    /// The session as an export.
+    pub fn export(&self, limits: Limits) -> Result<Export, AdapterError> {
+        let info = fs::read(&self.info)?;
+        let mut export = ExportText::begin(limits, &info, &self.id);
+        let (mut with_message, mut index) = (Vec::new(), Index::default());
+        for (id, path) in records(&self.store.join("message").join(&self.id)) {
+            let message = fs::read(path)?;
+            let inner = inner_parts(&message, &mut index);
+            let record = inner.as_ref().map_or(&*message, |inner| inner.info.as_bytes());
+            export.message(record, [("id", &id), ("sessionID", &self.id)])?;
+            for part in inner.iter().flat_map(|inner| &inner.parts) {
+                export.part(part.as_bytes(), &[])?;
+            }
+            self.add_parts(&id, &mut export)?;
+            with_message.push(id);
+        }
+        self.parts_without_message(&with_message, &mut export)?;
+        let context = Context { parent_call_id: self.parent_call(&info), ..Context::default() };
+        Ok(Export { text: export.end(), context })
+    }
+
+    /// The folder with the parts of a message.
+    fn parts_of(&self, session: &str, message: &str) -> PathBuf {
+        let parts = self.store.join("part");
+        match self.layout {
+            Layout::Global => parts.join(message),
+            Layout::Project => parts.join(session).join(message),
+        }
+    }
+
+    fn add_parts(&self, message: &str, export: &mut ExportText) -> Result<(), AdapterError> {
+        for (id, path) in records(&self.parts_of(&self.id, message)) {
+            export.part(&fs::read(path)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
+        }
+        Ok(())
+    }
+
+    /// Parts whose message is gone. They follow under a message that says nothing but its id, which the adapter does not accept.
+    /// The global layout does not tell whose they are.
+    fn parts_without_message(&self, with_message: &[String], export: &mut ExportText) -> Result<(), AdapterError> {
+        if self.layout == Layout::Global {
+            return Ok(());
+        }
+        for (message, folder) in entries(&self.store.join("part").join(&self.id)) {
+            if with_message.binary_search(&message).is_err() && !records(&folder).is_empty() {
+                export.message(b"{}", [("id", &message), ("sessionID", &self.id)])?;
+                self.add_parts(&message, export)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The call of the parent session that started this one (1.0.98 and later).
+    fn parent_call(&self, info: &[u8]) -> Option<String> {
+        let mut index = Index::default();
+        let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
+        let parent = text(info.member("parentID"))?;
+        // The id leads to a folder only where a folder has just that name.
+        let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| parent.is(name))?;
+        let parts = records(&messages).into_iter().flat_map(|(message, _)| records(&self.parts_of(&parent, &message)));
+        parts.filter_map(|(_, path)| fs::read_to_string(path).ok()).find_map(|part| starts(&part, &self.id))
+    }
+}
+
+/// When a session was changed last, as its own record says.
+fn updated(info: &str) -> Option<i64> {
+    let mut index = Index::default();
+    integer(parse(info, &mut index).ok()?.member("time")?.member("updated"))
+}
+
+/// A message of 0.1.174, its parts taken out of it.
+struct Inner<'a> {
+    info: String,
+    parts: Vec<&'a str>,
+}
+
+/// Takes the parts out of a message that holds them.
+fn inner_parts<'a>(message: &'a [u8], index: &'a mut Index) -> Option<Inner<'a>> {
+    let message = parse(std::str::from_utf8(message).ok()?, index).ok()?;
+    let parts = message.member("parts").filter(|parts| parts.is_array())?;
+    let fields = message.members().filter(|(name, _)| *name != "parts").map(|(name, value)| format!("\"{name}\":{}", value.raw()));
+    let info = format!("{{{}}}", fields.collect::<Vec<_>>().join(","));
+    Some(Inner { info, parts: parts.elements().map(Value::raw).collect() })
+}
+
+/// What a folder holds, by name. Nothing, where it cannot be read: a store of another version lacks it.
+pub(super) fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut named: Vec<_> = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect();
+    named.sort();
+    named
+}
+
+/// The records in a folder, by id.
+fn records(folder: &Path) -> Vec<(String, PathBuf)> {
+    let id = |(name, path): (String, PathBuf)| Some((name.strip_suffix(".json")?.to_owned(), path));
+    let mut records: Vec<_> = entries(folder).into_iter().filter_map(id).collect();
+    records.sort();
+    records
+}

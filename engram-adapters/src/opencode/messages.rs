@@ -1,0 +1,219 @@
+//! Messages: who speaks, with which model, and what the harness notes beside the parts.
+
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::{Context, Meta, Number, SessionFacts, Tokens, Usage};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::{Converter, bookkeeping, changed};
+use super::descriptor::rule;
+use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time, integer};
+use crate::kit::time::from_millis;
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// The user, or the harness in the user's place.
+    User,
+    /// The agent.
+    Assistant,
+    /// The message does not say, or is gone.
+    #[default]
+    Unknown,
+}
+
+/// What the parts of a message need to know of it.
+#[derive(Default)]
+pub(super) struct Turn<'a> {
+    pub speaker: Speaker,
+    pub message_id: Option<Text<'a>>,
+    pub model: Option<Text<'a>>,
+    /// The text is the summary of a compaction.
+    pub is_summary: bool,
+    /// A part of the message states the tokens of each request.
+    pub has_steps: bool,
+    /// The message is older than its session: a copy from the session that this one is a fork of.
+    pub replay: bool,
+    /// When the line of a stream was printed, in milliseconds, for parts without a time. Parts of a message have none then.
+    pub printed: Option<i64>,
+    /// 0.1.174: what tools add to their results, by call id.
+    pub tool_metadata: Field<'a>,
+}
+
+impl<'a> Turn<'a> {
+    /// What an envelope says.
+    pub fn of(envelope: &Envelope<'a>, has_steps: bool, session_created: Option<i64>) -> Self {
+        let created = integer(Time::stated(envelope.time).created);
+        Turn {
+            speaker: match word(envelope.role) {
+                "user" => Speaker::User,
+                "assistant" => Speaker::Assistant,
+                _ => Speaker::Unknown,
+            },
+            message_id: text(envelope.id),
+            model: filled_text(envelope.model_id),
+            is_summary: is_true(envelope.summary),
+            has_steps,
+            replay: created.zip(session_created).is_some_and(|(message, session)| message < session),
+            printed: None,
+            tool_metadata: envelope.tool,
+        }
+    }
+
+    /// States when a record was made, and whether it is a copy.
+    pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, out: &mut Emitter) {
+        let time = millis.or(self.printed).and_then(from_millis);
+        out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
+    }
+}
+
+impl Converter {
+    /// Converts what a message says of itself. Most only repeat what the messages before them said.
+    pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if turn.speaker == Speaker::Unknown {
+            let role = envelope.role.ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
+            return Err(Fault::unrecognized(&format!("message/{}", word(Some(role)))));
+        }
+        turn.stamp(integer(Time::stated(envelope.time).created), envelope.id, out);
+        let mut said = self.state_session(envelope, place, out)?;
+        said |= self.system_prompts(envelope, place, out)?;
+        said |= summary(envelope, place, out)?;
+        if let Some(error) = envelope.error {
+            state_error(error, place, out)?;
+            said = true;
+        }
+        said |= usage_of_message(envelope, turn, place, out)?;
+        Ok(if said { Outcome::Mapped } else { bookkeeping(record_type(turn), rule::ENVELOPE) })
+    }
+
+    /// States model, agent and directory, where they changed.
+    fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let asked = envelope.model.map_or_else(Model::default, Model::of);
+        let cwd = envelope.path.and_then(|path| path.member("cwd"));
+        let facts = SessionFacts {
+            model: changed(&mut self.standing.model, envelope.model_id.or(asked.model_id)),
+            provider: changed(&mut self.standing.provider, envelope.provider_id.or(asked.provider_id)),
+            cwd: changed(&mut self.standing.cwd, cwd),
+            agent: changed(&mut self.standing.agent, envelope.agent.or(envelope.mode)),
+            ..SessionFacts::default()
+        };
+        if facts.model.is_none() && facts.provider.is_none() && facts.cwd.is_none() && facts.agent.is_none() {
+            return Ok(false);
+        }
+        out.emit(Meta::Session(facts), place)?;
+        Ok(true)
+    }
+
+    /// States the system prompts: the harness's own by hash, instruction files by text, each once.
+    fn system_prompts(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let Some(system) = envelope.system else { return Ok(false) };
+        let mut said = false;
+        for prompt in system.elements().filter_map(Value::text) {
+            let plain = prompt.decode_lossy();
+            if self.prompts.first(&*plain) {
+                out.emit(Meta::Context(context_of(&plain)), place)?;
+                said = true;
+            }
+        }
+        if let Some(prompt) = filled_text(Some(system))
+            && self.prompts.first(system.raw())
+        {
+            // On user messages it is what the caller asked for, not the harness's own.
+            let context = Context { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
+            out.emit(Meta::Context(context), place)?;
+            said = true;
+        }
+        Ok(said)
+    }
+}
+
+/// The type of a message's own record, in the ledger.
+fn record_type(turn: &Turn<'_>) -> &'static str {
+    match turn.speaker {
+        Speaker::User => "message/user",
+        Speaker::Assistant | Speaker::Unknown => "message/assistant",
+    }
+}
+
+/// A system prompt by what it begins with (0.1.174 and 0.5.29).
+fn context_of(plain: &str) -> Context<'_> {
+    let (name, file) = match plain.strip_prefix("Instructions from: ") {
+        Some(rest) => ("instructions", rest.lines().next()),
+        None if plain.starts_with("Here is some useful information about the environment") => ("environment", None),
+        None => ("system_prompt", None),
+    };
+    let is_instructions = file.is_some();
+    Context {
+        name: Text::Plain(name),
+        file: file.map(Text::Plain),
+        hash: Some(Hash::of_text(plain)),
+        bytes: Some(plain.len() as u64),
+        text: is_instructions.then_some(Text::Plain(plain)),
+    }
+}
+
+/// States the title and text that a model wrote of the turn (user messages, 1.0.0 to 1.2.27).
+fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(summary) = envelope.summary.filter(|summary| summary.is_object()) else { return Ok(false) };
+    let summary = Summary::read(summary, "/summary")?;
+    let mut said = false;
+    for (name, value) in [("summary.title", summary.title), ("summary.body", summary.body)] {
+        if let Some(value) = filled_text(value) {
+            out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, place)?;
+            said = true;
+        }
+    }
+    Ok(said)
+}
+
+/// States an error, or that the turn was stopped.
+pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let error = schema::Error::read(error, "/error")?;
+    let data = error.data.map_or_else(ErrorData::default, ErrorData::of);
+    if word(error.name) == "MessageAbortedError" {
+        out.emit(Meta::Interrupt { text: filled_text(data.message) }, place)?;
+        return Ok(());
+    }
+    out.emit(Meta::Error { code: text(error.name), text: filled_text(data.message) }, place)?;
+    if let Some(body) = filled_text(data.response_body) {
+        out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, place)?;
+    }
+    Ok(())
+}
+
+/// States the tokens of a message none of whose parts does.
+fn usage_of_message(envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(tokens) = envelope.tokens.filter(|_| !turn.has_steps) else { return Ok(false) };
+    let tokens = schema::Tokens::read(tokens, "/tokens")?;
+    if !is_spent(&tokens) {
+        return Ok(false);
+    }
+    out.emit(usage(&tokens, envelope.cost, turn.model), place)?;
+    Ok(true)
+}
+
+/// False while a request has not come back: the counts are then written as zeros.
+fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
+    [tokens.input, tokens.output].into_iter().flatten().any(|count| count.raw() != "0")
+}
+
+/// Tokens and cost as an event.
+pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
+    let number = |field: Field<'a>| field.and_then(|value| Number::of_str(value.raw()));
+    let cache = tokens.cache.map_or_else(Cache::default, Cache::of);
+    Meta::Usage(Usage {
+        model,
+        tokens: Tokens {
+            input: number(tokens.input),
+            output: number(tokens.output),
+            cache_read: number(cache.read),
+            cache_write: number(cache.write),
+            reasoning: number(tokens.reasoning),
+            total: number(tokens.total),
+        },
+        cost_usd: number(cost),
+    })
+}

@@ -1,0 +1,170 @@
+//! Reads: which lines of a file the `read` tool returned.
+
+use engram_core::anchor::anchors;
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{CodeRead, Range};
+use engram_core::hash::Hash;
+use engram_core::render::Pointer;
+
+use super::calls::{Call, End};
+use super::convert::Converter;
+use super::revisions::Dialect;
+use super::schema::FileArgs;
+use crate::kit::value::filled_text;
+
+/// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
+const LONGEST_LINE: usize = 2000;
+
+/// How a line ends that was longer: the second since 1.14.34.
+const CUT_LINE: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
+
+impl Converter {
+    /// States what a read returned. Images and directories have no lines.
+    pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let (End::Completed(Some(said)), "read", Some(input)) = (call.end, &*call.tool, call.input) else { return Ok(()) };
+        let Some(file) = filled_text(FileArgs::of(input).file_path) else { return Ok(()) };
+        let said = said.decode_lossy();
+        if said.contains("</path>\n<type>directory</type>") {
+            return Ok(());
+        }
+        let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+        if let Some(lines) = Lines::of(&said, self.dialect) {
+            event.range = Some(lines.range);
+            event.total_lines = lines.total;
+            if lines.whole {
+                event.hash = Hash::of_pinned_text(&lines.text);
+            }
+            if event.hash.is_some() {
+                event.anchor_hashes = anchors(&lines.text);
+            }
+        }
+        out.emit(event, place)?;
+        Ok(())
+    }
+}
+
+/// The lines that a read returned.
+#[derive(Debug, PartialEq, Eq)]
+struct Lines {
+    range: Range,
+    /// Lines of the whole file, where it says so and they are counted as lines.
+    total: Option<u64>,
+    text: String,
+    /// No line was cut.
+    whole: bool,
+}
+
+impl Lines {
+    /// The lines in an output of one of the forms
+    /// `<file>\n00001| text\n...` (up to 1.0.98), `...<content>1: text\n...` (1.1.65 to 1.3.2), `...<content>\n1: text\n...`.
+    fn of(said: &str, dialect: Dialect) -> Option<Lines> {
+        let (rest, separator, counts_final_end) = if let Some(rest) = said.strip_prefix("<file>\n") {
+            (rest, "| ", Some(true))
+        } else {
+            let (_, rest) = said.split_once("<type>file</type>\n<content>")?;
+            match rest.strip_prefix('\n') {
+                Some(rest) => (rest, ": ", Some(false)),
+                None => (rest, ": ", dialect.final_line_end_is_a_line),
+            }
+        };
+        let mut lines: Vec<&str> = Vec::new();
+        let mut first = None;
+        let mut rest_of_output = rest;
+        while let Some((number, text, after)) = numbered(rest_of_output, separator) {
+            if number != first.map_or(number, |first| first + lines.len() as u64) {
+                break;
+            }
+            first.get_or_insert(number);
+            lines.push(text);
+            rest_of_output = after;
+        }
+        let stated_total = total(rest_of_output);
+        let reaches_end = stated_total.is_some() && rest_of_output.trim_start().starts_with("(End of file")
+            || rest_of_output.trim_start().starts_with("</file>");
+        let mut total = stated_total;
+        // Where it is not known whether an empty last line is one, the lines before it are right in either case.
+        if reaches_end && counts_final_end != Some(false) && lines.last() == Some(&"") {
+            lines.pop();
+            total = total.filter(|_| counts_final_end.is_some()).and_then(|total| total.checked_sub(1));
+        }
+        let first = first.unwrap_or(1);
+        let whole = !lines.iter().any(|line| is_cut(line));
+        let range = Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
+        Some(Lines { range, total, text: lines.join("\n"), whole })
+    }
+}
+
+/// The number and text of the line that `output` begins with, and what follows it. A `\r` belongs to the line end.
+fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o str)> {
+    let (line, after) = output.split_once('\n')?;
+    let (number, text) = line.split_once(separator)?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number.parse().ok().filter(|_| is_number)?;
+    Some((number, text.strip_suffix('\r').unwrap_or(text), after))
+}
+
+/// The number of lines that the words after the lines state.
+fn total(words: &str) -> Option<u64> {
+    let words = words.trim_start();
+    let (_, rest) = match words.strip_prefix("(End of file - total ") {
+        Some(rest) => ("", rest),
+        None => words.strip_prefix("(Showing lines ")?.split_once(" of ")?,
+    };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest[..digits].parse().ok()
+}
+
+fn is_cut(line: &str) -> bool {
+    CUT_LINE.iter().any(|end| line.strip_suffix(end).is_some_and(|line| line.encode_utf16().count() == LONGEST_LINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: Some(true), moves_are_links: true };
+    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: Some(false), moves_are_links: true };
+    const UNKNOWN: Dialect = Dialect { final_line_end_is_a_line: None, moves_are_links: true };
+
+    fn lines(said: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
+        let lines = Lines::of(said, dialect).unwrap();
+        (lines.range.first, lines.range.last, lines.total, lines.text, lines.whole)
+    }
+
+    #[test]
+    fn a_final_line_end_is_no_line() {
+        let old = "<file>\n00001| a\n00002| b\n00003| \n\n(End of file - total 3 lines)\n</file>";
+        assert_eq!(lines(old, NOT_COUNTING), (1, 2, Some(2), "a\nb".into(), true));
+        assert_eq!(lines("<file>\n00001| a\n00002| \n</file>", NOT_COUNTING), (1, 1, None, "a".into(), true));
+        let middle = "<path>/f</path>\n<type>file</type>\n<content>1: a\n2: \n\n(End of file - total 2 lines)\n</content>";
+        assert_eq!(lines(middle, COUNTING), (1, 1, Some(1), "a".into(), true));
+        assert_eq!(lines(middle, NOT_COUNTING), (1, 2, Some(2), "a\n".into(), true));
+        assert_eq!(lines(middle, UNKNOWN), (1, 1, None, "a".into(), true));
+        let new = "<path>/f</path>\n<type>file</type>\n<content>\n1: a\n2: \n\n(End of file - total 2 lines)\n</content>";
+        assert_eq!(lines(new, COUNTING), (1, 2, Some(2), "a\n".into(), true));
+    }
+
+    #[test]
+    fn some_lines_of_many_keep_their_numbers() {
+        let some = "<path>/f</path>\n<type>file</type>\n<content>\n5: \n6: x: y\n\n(Showing lines 5-6 of 60. Use offset=7 to continue.)\n</content>";
+        assert_eq!(lines(some, COUNTING), (5, 6, Some(60), "\nx: y".into(), true));
+        let old = "<file>\n00006| a\n00007| \n\n(File has more lines. Use 'offset' parameter to read beyond line 7)\n</file>";
+        assert_eq!(lines(old, COUNTING), (6, 7, None, "a\n".into(), true));
+    }
+
+    #[test]
+    fn carriage_returns_belong_to_line_ends_and_long_lines_are_cut() {
+        assert_eq!(lines("<file>\n00001| a\r\n00002| b\r\n00003| \n</file>", COUNTING).3, "a\nb");
+        let long = format!("<file>\n00001| {}...\n</file>", "x".repeat(2000));
+        assert!(!lines(&long, COUNTING).4);
+        assert!(lines("<file>\n00001| and so on...\n</file>", COUNTING).4);
+    }
+
+    #[test]
+    fn an_empty_file_has_no_lines() {
+        assert_eq!(lines("<file>\n00001| \n</file>", COUNTING), (1, 0, None, String::new(), true));
+        let new = "<path>/f</path>\n<type>file</type>\n<content>\n\n(End of file - total 0 lines)\n</content>";
+        assert_eq!(lines(new, COUNTING), (1, 0, Some(0), String::new(), true));
+        assert_eq!(Lines::of("Image read successfully", COUNTING), None);
+    }
+}

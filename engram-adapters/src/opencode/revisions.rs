@@ -1,0 +1,139 @@
+//! The version matrix of OpenCode's sessions. The only place where versions are compared.
+
+use engram_core::adapter::Identity;
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::version::{Revision, VersionMatrix};
+use semver::Version;
+
+/// What differs between revisions and does not show in the records themselves, named after behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    /// `read` counts what follows the last line end as one more, empty line. None where the version does not tell.
+    pub final_line_end_is_a_line: Option<bool>,
+    /// Moves by `apply_patch` are proven to be logged as such.
+    pub moves_are_links: bool,
+}
+
+/// Schema names, oldest first: parts inside of messages, parts as records of their own, `read` counting lines as lines.
+const MESSAGE_PARTS: &str = "message-parts";
+const PART_RECORDS: &str = "part-records";
+const COUNTED_LINES: &str = "counted-lines";
+/// The schema of `run --format json`, which records no version.
+pub(super) const STREAM: &str = "run-stream";
+
+/// The dialect of the version that created a session, or of a stream. Outside the matrix it is the one that claims less.
+pub(super) fn dialect(identity: &Identity) -> Dialect {
+    let parsed = identity.version.as_deref().and_then(|version| Version::parse(version).ok());
+    let known = parsed.and_then(|version| MATRIX.revisions.iter().find(|revision| revision.covers(&version)));
+    let counts_lines = known.map(|revision| revision.schema == COUNTED_LINES);
+    Dialect {
+        final_line_end_is_a_line: counts_lines.map(|counts| !counts),
+        moves_are_links: counts_lines == Some(true) || identity.schema == Some(STREAM),
+    }
+}
+
+const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
+    Coverage { meta: Grade::Full, msg_in, msg_out, tool_call: Grade::Full, tool_result: Grade::Full, code_read, code_edit, span_link }
+}
+
+/// Reads of 0.1.174, which returns no images.
+const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "read.shell"]);
+
+/// Reads.
+const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total", "read.shell"]);
+
+/// Moves by `apply_patch`.
+const MOVES: Grade = Grade::Partial(&["link.no_range"]);
+
+/// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
+const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]);
+
+/// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
+const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
+
+/// The claim that holds for every revision.
+pub(super) const WEAKEST: Coverage = coverage(
+    Grade::None,
+    Grade::Partial(&["stream.no_reasoning"]),
+    READS,
+    Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
+    Grade::None,
+);
+
+/// The matrix.
+pub(super) const MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[
+        Revision {
+            schema: MESSAGE_PARTS,
+            versions: Some(">=0.1.174, <=0.1.174"),
+            tested: &["0.1.174"],
+            coverage: coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
+        },
+        Revision {
+            schema: PART_RECORDS,
+            versions: Some(">=0.5.29, <=1.2.27"),
+            tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
+            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None),
+        },
+        Revision {
+            schema: COUNTED_LINES,
+            versions: Some(">=1.3.2, <=1.18.34"),
+            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
+            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, MOVES),
+        },
+        Revision {
+            schema: STREAM,
+            versions: None,
+            tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
+            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES),
+        },
+    ],
+    known_bad: &[],
+};
+
+/// When each known migration of the database was written, as its name begins (1.2.1 to 1.18.34).
+const MIGRATIONS: [&str; 38] = [
+    "20260127222353",
+    "20260211171708",
+    "20260213144116",
+    "20260225215848",
+    "20260227213759",
+    "20260228203230",
+    "20260303231226",
+    "20260309230000",
+    "20260312043431",
+    "20260323234822",
+    "20260410174513",
+    "20260413175956",
+    "20260423070820",
+    "20260427172553",
+    "20260428004200",
+    "20260501142318",
+    "20260504145000",
+    "20260507164347",
+    "20260510033149",
+    "20260511000411",
+    "20260511173437",
+    "20260601010001",
+    "20260601202201",
+    "20260602002951",
+    "20260602182828",
+    "20260603001617",
+    "20260603040000",
+    "20260603141458",
+    "20260603160727",
+    "20260604172448",
+    "20260605003541",
+    "20260605042240",
+    "20260611035744",
+    "20260611192811",
+    "20260612174303",
+    "20260622142730",
+    "20260622170816",
+    "20260622202450",
+];
+
+/// True for a migration that a tested version knows, by its name or its time.
+pub(super) fn is_known_migration(name: &str) -> bool {
+    name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
+}

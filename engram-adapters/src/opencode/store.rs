@@ -1,0 +1,143 @@
+//! OpenCode's stores: the database, and the folders of files that earlier versions leave in place when they migrate.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+
+use super::database::Database;
+use super::files::{self, Layout, SessionFiles};
+use crate::open::store::{Export, LeftAside, Opener, Store, StoredSession};
+
+/// The row of the opener.
+pub(crate) const OPENER: Opener = Opener { adapter_id: "opencode", is_root, is_inside, open };
+
+/// Folders of a data folder that hold sessions, or what belongs to them.
+const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
+
+const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
+const SAME_ID: &str = "another session of the same id was changed later";
+const NO_ID: &str = "a session without an id";
+const NO_SESSION: &str = "messages or parts of a session that is gone";
+
+/// Where one session lies.
+enum Source {
+    Database(usize),
+    Files(SessionFiles),
+}
+
+/// All stores under one data folder, or one database.
+struct Stores {
+    databases: Vec<Mutex<Database>>,
+    sources: BTreeMap<String, Source>,
+    sessions: Vec<StoredSession>,
+    left_aside: Vec<LeftAside>,
+    limits: Limits,
+}
+
+/// True for `~/.local/share/opencode` and copies of it.
+fn is_root(path: &Path) -> bool {
+    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| Database::is_one(path))
+}
+
+fn open(path: &Path, limits: Limits) -> Result<Option<Box<dyn Store>>, AdapterError> {
+    let mut stores = Stores { databases: Vec::new(), sources: BTreeMap::new(), sessions: Vec::new(), left_aside: Vec::new(), limits };
+    if !path.is_dir() {
+        if !stores.add_database(path)? {
+            return Ok(None);
+        }
+    } else {
+        for database in databases(path) {
+            stores.add_database(&database)?;
+        }
+        for layout in Layout::ALL {
+            stores.add_files(path, layout);
+        }
+    }
+    stores.sessions.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(Some(Box::new(stores)))
+}
+
+fn is_inside(name: &str) -> bool {
+    FOLDERS.contains(&name) || is_database_name(name)
+}
+
+fn is_database_name(name: &str) -> bool {
+    name.starts_with("opencode") && name.ends_with(".db")
+}
+
+/// The databases in a data folder. Their name tells the release channel, so there may be several.
+fn databases(root: &Path) -> Vec<PathBuf> {
+    files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file()).map(|(_, path)| path).collect()
+}
+
+impl Stores {
+    /// Adds a database's sessions. False when it is none of OpenCode's.
+    fn add_database(&mut self, path: &Path) -> Result<bool, AdapterError> {
+        let Some(database) = Database::open(path, self.limits)? else { return Ok(false) };
+        let ids = database.session_ids()?;
+        let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
+        let (ids, nameless): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
+        self.left_aside.extend(nameless.into_iter().map(|id| LeftAside { session: session(id), reason: NO_ID }));
+        let lost = database.ids_without_session()?.into_iter();
+        self.left_aside.extend(lost.map(|id| LeftAside { session: session(id), reason: NO_SESSION }));
+        let index = self.databases.len();
+        self.databases.push(Mutex::new(database));
+        for id in ids.into_iter().flatten() {
+            let reason = if matches!(self.sources.get(&id), Some(Source::Database(at)) if *at == index) { SAME_ID } else { OLDER_COPY };
+            self.add(StoredSession { id, path: path.to_owned() }, Source::Database(index), reason);
+        }
+        Ok(true)
+    }
+
+    /// Adds the sessions of all folders of one layout. Where two have one id, that which was changed last comes first.
+    fn add_files(&mut self, root: &Path, layout: Layout) {
+        for found in layout.sessions(root) {
+            let is_rival = matches!(self.sources.get(&found.id), Some(Source::Files(known)) if known.layout == layout);
+            let session = StoredSession { id: found.id.clone(), path: found.info.clone() };
+            self.add(session, Source::Files(found), if is_rival { SAME_ID } else { OLDER_COPY });
+        }
+    }
+
+    fn add(&mut self, session: StoredSession, source: Source, reason: &'static str) {
+        if self.sources.contains_key(&session.id) {
+            self.left_aside.push(LeftAside { session, reason });
+            return;
+        }
+        self.sources.insert(session.id.clone(), source);
+        self.sessions.push(session);
+    }
+}
+
+impl Store for Stores {
+    fn kind(&self) -> &'static str {
+        match (self.databases.is_empty(), self.sources.is_empty()) {
+            (false, _) => "OpenCode database",
+            (true, false) => "OpenCode session files",
+            (true, true) => "empty OpenCode store",
+        }
+    }
+
+    fn sessions(&self) -> &[StoredSession] {
+        &self.sessions
+    }
+
+    fn left_aside(&self) -> &[LeftAside] {
+        &self.left_aside
+    }
+
+    fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
+        let exported = match self.sources.get(&session.id) {
+            Some(Source::Files(files)) => files.export(self.limits),
+            Some(Source::Database(index)) => match self.databases.get(*index) {
+                // A panic while the lock was held leaves nothing half done: the database is only read.
+                Some(database) => database.lock().unwrap_or_else(PoisonError::into_inner).export(&session.id),
+                None => Err(AdapterError::new(ErrorCode::AdapterDefect)),
+            },
+            None => Err(AdapterError::new(ErrorCode::Io).expected("a session of this store")),
+        };
+        exported.map_err(|error| error.path(session.path.to_string_lossy()))
+    }
+}

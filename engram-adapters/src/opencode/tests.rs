@@ -1,0 +1,267 @@
+//! Stores against exports, and what is wrong in either.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_core::adapter::Context;
+use engram_core::drive::{Input, Options};
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::open::store::{self, Store};
+
+fn convert(text: &str, context: Context, policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let options = Options { policy, context, ..Options::default() };
+    let mut tape = Vec::new();
+    crate::ingest(Input::new(text.as_bytes(), options.limits), &options, &mut tape)?;
+    Ok(String::from_utf8(tape).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn open(path: &Path) -> Box<dyn Store> {
+    store::open(path, Limits::default()).unwrap().unwrap().1
+}
+
+/// The tape of a stored session.
+fn tape_of(store: &dyn Store, id: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let session = store.sessions().iter().find(|session| session.id == id).unwrap();
+    let export = store.export(session)?;
+    convert(&export.text, export.context, policy)
+}
+
+#[test]
+fn a_home_after_four_migrations_has_each_session_once() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode/1.18.34/upgrade/session/opencode");
+    let store = open(&home);
+    assert_eq!(store.sessions().len(), 5);
+    assert!(store.sessions().iter().all(|session| session.path.ends_with("opencode.db")), "the database is the newest store");
+    let left: Vec<&str> = store.left_aside().iter().map(|left| left.session.id.as_str()).collect();
+    assert_eq!(left.len(), 4, "three copies in `storage`, one of them in `project` too");
+    let ids: std::collections::BTreeSet<&str> = left.into_iter().collect();
+    assert!(ids.iter().all(|id| store.sessions().iter().any(|session| session.id == *id)));
+}
+
+#[test]
+fn a_child_session_names_the_call_that_started_it() {
+    for version in ["1.0.98", "1.14.34", "1.18.34"] {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode").join(version).join("sub/session/opencode");
+        let store = open(&fixture);
+        let tapes: Vec<Vec<Value>> =
+            store.sessions().iter().map(|session| tape_of(store.as_ref(), &session.id, Policy::Strict).unwrap()).collect();
+        let calls: Vec<&Value> = tapes.iter().flatten().filter(|event| event["tool"] == "task" && event["k"] == "tool.call").collect();
+        let children: Vec<&Value> =
+            tapes.iter().map(|tape| &tape[1]).filter(|session| session.get("parent_session_id").is_some()).collect();
+        assert!(!children.is_empty());
+        for child in children {
+            assert!(calls.iter().any(|call| call["call_id"] == child["parent_call_id"]), "{version}: {child}");
+        }
+    }
+}
+
+/// A database with one session of two messages, and what `sql` does to it.
+fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("opencode.db");
+    let connection = Connection::open(&path).unwrap();
+    let schema = "
+        CREATE TABLE session (id text, parent_id text, directory text, title text, version text, time_created integer, time_updated integer);
+        CREATE TABLE message (id text, session_id text, time_created integer, data text);
+        CREATE TABLE part (id text, message_id text, session_id text, data text);
+        CREATE TABLE migration (id text, time_completed integer);
+        INSERT INTO migration VALUES ('20260127222353_familiar_lady_ursula', 1);
+        INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Title', '1.18.34', 1000, 2000);
+        INSERT INTO message VALUES ('msg_1', 'ses_1', 1001, '{\"role\":\"user\",\"time\":{\"created\":1001}}');
+        INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{\"type\":\"text\",\"text\":\"the prompt\"}');
+        INSERT INTO message VALUES ('msg_2', 'ses_1', 1002, '{\"role\":\"assistant\",\"time\":{\"created\":1002}}');
+        INSERT INTO part VALUES ('prt_2', 'msg_2', 'ses_1', '{\"type\":\"text\",\"text\":\"the answer\"}');";
+    connection.execute_batch(schema).unwrap();
+    connection.execute_batch(sql).unwrap();
+    (folder, path)
+}
+
+/// The ledger's count of records that are not what they should be, and the error of strict policy.
+fn damage(sql: &str) -> (u64, Option<ErrorCode>) {
+    let (_folder, path) = database(sql);
+    let store = open(&path);
+    let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
+    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] != "meta").filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(texts, ["the prompt", "the answer"], "the rest is converted: {sql}");
+    let ledger = &tape.last().unwrap()["ledger"];
+    let strict = tape_of(store.as_ref(), "ses_1", Policy::Strict).err().map(|error| error.code);
+    (ledger["malformed"].as_u64().unwrap() + ledger["unrecognized"].as_u64().unwrap(), strict)
+}
+
+#[test]
+fn a_damaged_row_is_kept_as_it_is_and_strict_policy_refuses_it() {
+    assert_eq!(damage(""), (0, None));
+    for data in ["NULL", "''", "'{\"type\":\"text\",\"te'", "'[1]'", "7", "x'7bff7d'", "'{\"type\":\"text\",\"text\":7}'"] {
+        let sql = format!("INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', {data})");
+        assert_eq!(damage(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
+        let sql = format!("INSERT INTO message VALUES ('msg_3', 'ses_1', 1003, {data})");
+        assert_eq!(damage(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
+    }
+    let unknown = "INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"hologram\"}')";
+    assert_eq!(damage(unknown), (1, Some(ErrorCode::UnrecognizedRecord)));
+}
+
+#[test]
+fn a_part_whose_message_is_gone_is_kept_and_gives_nobody_words() {
+    let sql = "INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}')";
+    assert_eq!(damage(sql), (2, Some(ErrorCode::MalformedRecord)), "the message, and the words that it does not give a role");
+}
+
+#[test]
+fn messages_and_parts_of_a_session_that_is_gone_are_named() {
+    let (_folder, path) = database("INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_9', '{}')");
+    let store = open(&path);
+    assert_eq!(store.sessions().len(), 1);
+    assert_eq!(store.left_aside()[0].session.id, "ses_9");
+}
+
+#[test]
+fn rows_without_ids_are_kept_or_named() {
+    let sql = "INSERT INTO part VALUES (NULL, 'msg_2', 'ses_1', '{\"type\":\"tool\",\"tool\":\"bash\",\"callID\":\"c\",\"state\":{\"status\":\"running\"}}')";
+    assert_eq!(damage(sql), (0, None), "a part needs no id");
+    let sql = "INSERT INTO message VALUES (NULL, 'ses_1', 1003, '{\"role\":\"user\"}');
+               INSERT INTO part VALUES ('prt_3', NULL, 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}');";
+    assert_eq!(damage(sql), (2, Some(ErrorCode::MalformedRecord)), "the message that is not there, and its words");
+    let (_folder, path) = database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
+    let store = open(&path);
+    let left: Vec<&str> = store.left_aside().iter().map(|left| left.reason).collect();
+    assert_eq!((store.sessions().len(), left.len()), (1, 2), "{left:?}");
+}
+
+#[test]
+fn of_two_sessions_with_one_id_the_later_is_converted_and_the_other_named() {
+    let (_folder, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
+    let store = open(&path);
+    assert_eq!((store.sessions().len(), store.left_aside().len()), (1, 1));
+    assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap()[1]["title"], "Later");
+}
+
+#[test]
+fn an_id_that_is_a_path_leads_nowhere() {
+    let (_folder, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
+    assert_eq!(open(&path).sessions()[0].id, "../../x");
+    let folder = tempfile::tempdir().unwrap();
+    let storage = folder.path().join("storage");
+    for (name, content) in [
+        ("session/p/ses_1.json", r#"{"id":"../../x","version":"1.0.98","parentID":"../../x","time":{"created":1,"updated":2}}"#),
+        ("message/ses_1/msg_1.json", r#"{"id":"../../y","sessionID":"ses_1","role":"user","time":{"created":1}}"#),
+        ("part/msg_1/prt_1.json", r#"{"id":"prt_1","type":"text","text":"the prompt"}"#),
+    ] {
+        let path = storage.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let store = open(folder.path());
+    assert_eq!(store.sessions()[0].id, "ses_1", "a file is found by its name alone");
+    let export: Value = serde_json::from_str(&store.export(&store.sessions()[0]).unwrap().text).unwrap();
+    assert_eq!(export["messages"][0]["parts"][0]["text"], "the prompt");
+}
+
+#[test]
+fn a_broken_file_is_kept_as_it_is_and_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = folder.path().join("storage");
+    for (name, content) in [
+        ("session/p/ses_1.json", &br#"{"version":"1.0.98","time":{"created":1000,"updated":2000}}"#[..]),
+        ("message/ses_1/msg_1.json", br#"{"role":"user","time":{"created":1001}}"#),
+        ("part/msg_1/prt_1.json", br#"{"type":"text","text":"the pro"#),
+        ("part/msg_1/prt_2.json", b""),
+        ("part/msg_1/prt_3.json", b"{\"type\":\"text\",\"text\":\"caf\xe9\"}"),
+        ("part/msg_1/prt_4.json", br#"{"type":"text","text":"the rest"}"#),
+        ("message/ses_1/msg_2.json", br#"{"role":"assis"#),
+        ("part/msg_2/prt_5.json", br#"{"type":"tool","tool":"bash","callID":"c","state":{"status":"running","input":{}}}"#),
+    ] {
+        let path = storage.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let store = open(folder.path());
+    assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+    let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
+    let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(said, ["the rest"]);
+    assert!(tape.iter().any(|event| event["k"] == "tool.call"), "a call says itself what it is");
+    assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 4, "three parts and a message");
+}
+
+#[test]
+fn a_migration_that_no_tested_version_knows_makes_the_version_unknown() {
+    let (_folder, path) = database("INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)");
+    let store = open(&path);
+    let refused = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion);
+    let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
+    assert_eq!(tape[0]["degraded"][0], "unknown_harness_version");
+}
+
+#[test]
+fn a_database_of_someone_else_is_not_ours_and_one_without_a_needed_column_is_of_no_known_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("opencode.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
+    assert!(store::open(&path, Limits::default()).unwrap().is_none());
+    let (_folder, path) = database("ALTER TABLE part DROP COLUMN data");
+    assert_eq!(store::open(&path, Limits::default()).err().unwrap().code, ErrorCode::UnknownHarnessVersion);
+}
+
+#[test]
+fn what_only_the_write_ahead_log_holds_is_converted() {
+    let (_folder, path) = database("");
+    let writer = Connection::open(&path).unwrap();
+    let sql = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+               INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"text\",\"text\":\"not checkpointed\"}');";
+    writer.execute_batch(sql).unwrap();
+    let tape = tape_of(open(&path).as_ref(), "ses_1", Policy::Strict).unwrap();
+    assert!(tape.iter().any(|event| event["text"] == "not checkpointed"));
+}
+
+/// An export of one assistant message with these parts.
+fn export(parts: &str) -> String {
+    let info = r#"{"id":"ses_1","version":"1.18.34","time":{"created":1000,"updated":2000}}"#;
+    let message = r#"{"id":"msg_1","role":"assistant","time":{"created":1001},"modelID":"m"}"#;
+    format!(r#"{{"info":{info},"messages":[{{"info":{message},"parts":[{parts}]}}]}}"#)
+}
+
+#[test]
+fn an_export_that_is_cut_is_truncated() {
+    let whole = export(r#"{"type":"text","text":"words"}"#);
+    for end in [whole.len() - 1, whole.len() - 20, whole.len() - 40] {
+        assert_eq!(convert(&whole[..end], Context::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
+    }
+}
+
+#[test]
+fn one_part_of_another_shape_does_not_take_the_others_with_it() {
+    let parts = r#"{"type":"text","text":"first"},{"type":7},{"type":"tool","tool":"bash","state":"done"},{"type":"text","text":"last"}"#;
+    let tape = convert(&export(parts), Context::default(), Policy::Permissive).unwrap();
+    let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.out").filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(said, ["first", "last"]);
+    assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 2);
+    assert_eq!(convert(&export(parts), Context::default(), Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+}
+
+#[test]
+fn a_call_that_is_still_being_written_or_running_has_no_result() {
+    let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
+    let pending = call(r#"{"status":"pending","input":{},"raw":"{\"comm"}"#);
+    let tape = convert(&export(&pending), Context::default(), Policy::Strict).unwrap();
+    assert_eq!(tape.iter().find(|event| event["k"] == "tool.call").unwrap()["args"], "{\"comm");
+    let running = call(r#"{"status":"running","input":{"command":"sleep 60"},"metadata":{"output":"so far\n"},"time":{"start":1002}}"#);
+    let tape = convert(&export(&running), Context::default(), Policy::Strict).unwrap();
+    assert!(tape.iter().all(|event| event["k"] != "tool.result"));
+    assert!(tape.iter().any(|event| event["name"] == "tool.output_so_far" && event["text"] == "so far\n"));
+}
+
+#[test]
+fn nesting_is_no_problem_where_it_is_skipped_and_a_limit_where_it_is_kept() {
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let skipped = format!(r#"{{"type":"text","text":"words","other":{deep}}}"#);
+    assert!(convert(&export(&skipped), Context::default(), Policy::Strict).is_ok());
+    let kept = format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{{"status":"running","input":{deep}}}}}"#);
+    assert_eq!(convert(&export(&kept), Context::default(), Policy::Strict).unwrap_err().code, ErrorCode::LimitExceeded);
+}

@@ -1,0 +1,36 @@
+//! Tool names of OpenCode, 0.1.174 to 1.18.34, and their kinds.
+
+use engram_core::tool_kind::ToolKind;
+
+use crate::kit::tool_table::ToolTable;
+
+/// Every built-in tool. Tools of MCP servers are named `<server>_<tool>`, as those of plug-ins may be: the log does not tell
+/// them apart, so they are of no kind.
+pub(super) static TOOLS: ToolTable = ToolTable {
+    names: &[
+        ("read", ToolKind::Read),
+        ("edit", ToolKind::Edit),
+        ("multiedit", ToolKind::Edit),
+        ("patch", ToolKind::Edit),
+        ("apply_patch", ToolKind::Edit),
+        ("write", ToolKind::Write),
+        ("bash", ToolKind::Execute),
+        ("grep", ToolKind::Search),
+        ("glob", ToolKind::Search),
+        ("codesearch", ToolKind::Search),
+        ("lsp", ToolKind::Search),
+        ("list", ToolKind::List),
+        ("task", ToolKind::Delegate),
+        ("todowrite", ToolKind::Plan),
+        ("todoread", ToolKind::Plan),
+        ("plan_enter", ToolKind::Plan),
+        ("plan_exit", ToolKind::Plan),
+        ("question", ToolKind::Ask),
+        ("webfetch", ToolKind::Fetch),
+        ("websearch", ToolKind::WebSearch),
+        ("skill", ToolKind::Skill),
+        ("batch", ToolKind::Other),
+        ("invalid", ToolKind::Other),
+    ],
+    prefixes: &[],
+};

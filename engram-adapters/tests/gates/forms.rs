@@ -1,0 +1,149 @@
+//! Forms: a session that a case holds in several forms gives the same tape from each, but for what the tape says of its input.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_adapters::by_id;
+use engram_adapters::open::store::{OPENERS, StoredSession, open};
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::report::{self, Tally};
+use crate::tape::{convert_bytes, parse, tape_of};
+use crate::tree::{Artifact, Corpus, Form, files};
+
+/// The sessions of a corpus that lie both as they were kept and as they were exported.
+fn pairs(corpus: &'static Corpus) -> Vec<(&'static Artifact, &'static Artifact)> {
+    let mut kept: BTreeMap<(String, String), &Artifact> = BTreeMap::new();
+    for artifact in corpus.artifacts().filter(|artifact| artifact.form == Form::Kept) {
+        kept.extend(key(artifact).map(|key| (key, artifact)));
+    }
+    let exported = corpus.artifacts().filter(|artifact| artifact.form == Form::Exported);
+    exported.filter_map(|exported| Some((*kept.get(&key(exported)?)?, exported))).collect()
+}
+
+/// Case and session.
+fn key(artifact: &'static Artifact) -> Option<(String, String)> {
+    let session = tape_of(artifact).ok()?.summary.session_id.clone()?;
+    Some((artifact.case.folder.display().to_string(), session))
+}
+
+/// A tape without what it says of its input, as lines.
+fn without_input(tape: &str) -> Vec<String> {
+    let mut lines: Vec<String> = tape.lines().map(str::to_owned).collect();
+    if let Some(last) = lines.last_mut() {
+        let mut stop = parse(last).unwrap_or_default();
+        stop.as_object_mut().map(|stop| stop.remove("input"));
+        *last = stop.to_string();
+    }
+    lines
+}
+
+/// The first event in which two tapes differ.
+fn difference(one: &str, other: &str) -> Option<String> {
+    let (one, other) = (without_input(one), without_input(other));
+    let at = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at))?;
+    let shown = |lines: &[String]| lines.get(at).map_or("nothing".to_owned(), |line| engram_core::error::excerpt(line));
+    Some(format!("event {at} is {} and {}", shown(&one), shown(&other)))
+}
+
+fn compare(kept: &'static Artifact, exported: &'static Artifact) -> Option<String> {
+    let (one, other) = (tape_of(kept).ok()?, tape_of(exported).ok()?);
+    if let Some(difference) = difference(&one.text, &other.text) {
+        return Some(format!("{} and {}: {difference}", kept.full_name(), exported.name));
+    }
+    // A store is opened into what the harness itself exports, whatever the spelling.
+    let value = |artifact: &Artifact| serde_json::from_slice::<Value>(&artifact.bytes).ok();
+    (value(kept) != value(exported)).then(|| format!("{} is not opened into {}", kept.full_name(), exported.name))
+}
+
+/// The folders of a store that hold sessions as files. An upgrade copies from one to the next, or to a database, and leaves them.
+const LAYOUTS: [&str; 2] = ["storage", "project"];
+
+/// A folder and what is in it, copied.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a temporary folder takes folders");
+    for path in files(from) {
+        let copied = to.join(path.strip_prefix(from).expect("it lies below"));
+        fs::create_dir_all(copied.parent().expect("a file lies in a folder")).expect("a temporary folder takes folders");
+        fs::copy(&path, copied).expect("a temporary folder takes files");
+    }
+}
+
+/// Where each of a store's sessions lies, and its tape, by id.
+fn tapes_of(root: &Path) -> BTreeMap<String, (PathBuf, String)> {
+    let (opener, store) = open(root, Limits::default()).expect("it can be opened").expect("it is a store");
+    let adapter = by_id(opener.adapter_id).expect("openers name adapters").adapter;
+    let tape = |session: &StoredSession| {
+        let export = store.export(session).expect("it lies there");
+        let tape = convert_bytes(adapter, export.text.as_bytes(), Policy::Strict, export.context).expect("it converts");
+        (session.id.clone(), (session.path.clone(), tape.text))
+    };
+    store.sessions().iter().map(tape).collect()
+}
+
+/// Sessions that lie in a store and in a layout that an upgrade left there: how many, and what differs.
+fn left_behind(root: &Path) -> (u64, Vec<String>) {
+    let newest = tapes_of(root);
+    let mut compared = (0, Vec::new());
+    for layout in LAYOUTS.iter().filter(|layout| root.join(layout).is_dir()) {
+        let alone = tempfile::tempdir().expect("there is room for temporary files");
+        copy(&root.join(layout), &alone.path().join(layout));
+        if !OPENERS.iter().any(|opener| (opener.is_root)(alone.path())) {
+            continue;
+        }
+        for (id, (_, older)) in tapes_of(alone.path()) {
+            let differs = match newest.get(&id) {
+                Some((path, _)) if path.starts_with(root.join(layout)) => continue,
+                Some((_, newer)) => difference(newer, &older),
+                None => Some("the store does not have it".to_owned()),
+            };
+            compared.0 += 1;
+            compared.1.extend(differs.map(|what| format!("{} {layout} {id}: {what}", root.display())));
+        }
+    }
+    compared
+}
+
+#[test]
+fn a_session_gives_the_same_tape_from_the_stores_before_and_after_an_upgrade() {
+    let tally = report::run("upgrades", |corpus| {
+        let upgraded = corpus.cases.iter().filter(|(case, _)| case.scenario.starts_with("upgrade"));
+        let roots: BTreeSet<PathBuf> = upgraded
+            .flat_map(|(_, artifacts)| artifacts)
+            .filter(|artifact| artifact.stored.is_some())
+            .map(|artifact| artifact.path.clone())
+            .collect();
+        let (mut tally, mut findings) = (Tally::default(), Vec::new());
+        for root in roots {
+            let (compared, differ) = left_behind(&root);
+            tally.count_many("copies left behind", compared);
+            findings.extend(differ);
+        }
+        (tally, findings)
+    });
+    assert!(tally.of("copies left behind") > 0, "no upgrade left one");
+}
+
+#[test]
+fn a_session_gives_the_same_tape_from_each_of_its_forms() {
+    let tally = report::run("forms", |corpus| {
+        let pairs = pairs(corpus);
+        let mut tally = Tally::default();
+        tally.count_many("sessions kept and exported", pairs.len() as u64);
+        (tally, pairs.par_iter().filter_map(|(kept, exported)| compare(kept, exported)).collect())
+    });
+    assert!(tally.of("sessions kept and exported") > 0, "none is there in two forms");
+}
+
+#[test]
+fn another_tape_is_a_finding_and_another_input_is_none() {
+    let tape = "{\"seq\":0,\"text\":\"words\"}\n{\"seq\":1,\"input\":{\"bytes\":1}}\n";
+    assert_eq!(difference(tape, &tape.replace(":{\"bytes\":1}", ":{\"bytes\":2}")), None);
+    for other in [tape.replace("words", "sword"), tape.lines().next().unwrap_or_default().to_owned(), format!("{tape}{{}}\n")] {
+        assert!(difference(tape, &other).is_some(), "{other}");
+    }
+}
