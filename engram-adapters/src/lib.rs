@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use engram_core::adapter::{Context, Evidence, StreamAdapter};
-use engram_core::drive::{Input, Options, Summary, convert_framed};
+use engram_core::drive::{Input, Options, Summary, convert_chosen};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 
@@ -68,8 +68,10 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterErro
 /// Detects the harness, picks the adapter, converts, and gives what it came to.
 ///
 /// # Errors
-/// As [`detect`] and [`convert_framed`]. The sink may hold part of a tape then: the caller throws it away.
-pub fn ingest<R: Read>(mut input: Input<R>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
-    let (entry, evidence) = detect(&input.head()?)?;
-    convert_framed(entry.adapter, evidence.framing, input, options, sink)
+/// As [`detect`] and [`convert_chosen`]. The sink may hold part of a tape then: the caller throws it away.
+pub fn ingest<R: Read>(input: Input<R>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
+    convert_chosen(input, options, sink, |head| {
+        let (entry, evidence) = detect(head)?;
+        Ok((entry.adapter, evidence.framing))
+    })
 }

@@ -16,62 +16,34 @@ pub const SCHEME: &str = "winnow/1:k=24,w=32";
 
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
-    let grams = Grams::new(text);
-    let mut picked = winnow(grams);
+    let mut winnow = Winnow::default();
+    each_gram(text, |gram| winnow.take(gram));
+    let mut picked = winnow.finish();
     keep_smallest(&mut picked);
     picked
 }
 
-/// The hashes of all k-grams of the bytes that are no ASCII white space. Shorter text is one gram.
-struct Grams<'t> {
-    bytes: std::str::Bytes<'t>,
-    ring: [u8; K],
-    next: usize,
-    filled: usize,
-    rolling: u64,
-    drop: u64,
-    done: bool,
-}
-
-impl<'t> Grams<'t> {
-    fn new(text: &'t str) -> Self {
-        let drop = (0..K).fold(1u64, |power, _| power.wrapping_mul(BASE));
-        Grams { bytes: text.bytes(), ring: [0; K], next: 0, filled: 0, rolling: 0, drop, done: false }
+/// Hands on the hashes of all k-grams of the bytes that are no ASCII white space. Shorter text is one gram.
+fn each_gram(text: &str, mut hand_on: impl FnMut(u64)) {
+    /// The last bytes: a power of two of them, so that places in the ring are cheap.
+    const RING: usize = K.next_power_of_two();
+    let drop = (0..K).fold(1u64, |power, _| power.wrapping_mul(BASE));
+    let mut ring = [0u8; RING];
+    let (mut rolling, mut count) = (0u64, 0usize);
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        rolling = rolling.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
+        if count >= K {
+            let oldest = u64::from(ring[(count - K) % RING]) + 1;
+            rolling = rolling.wrapping_sub(oldest.wrapping_mul(drop));
+        }
+        ring[count % RING] = byte;
+        count += 1;
+        if count >= K {
+            hand_on(mix(rolling));
+        }
     }
-
-    fn push(&mut self, byte: u8) {
-        let value = u64::from(byte) + 1;
-        self.rolling = self.rolling.wrapping_mul(BASE).wrapping_add(value);
-        if self.filled == K {
-            let oldest = u64::from(self.ring[self.next]) + 1;
-            self.rolling = self.rolling.wrapping_sub(oldest.wrapping_mul(self.drop));
-        } else {
-            self.filled += 1;
-        }
-        self.ring[self.next] = byte;
-        self.next = (self.next + 1) % K;
-    }
-}
-
-impl Iterator for Grams<'_> {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        while let Some(byte) = self.bytes.next() {
-            if byte.is_ascii_whitespace() {
-                continue;
-            }
-            self.push(byte);
-            if self.filled == K {
-                self.done = true;
-                return Some(mix(self.rolling));
-            }
-        }
-        if self.done || self.filled == 0 {
-            return None;
-        }
-        self.done = true;
-        Some(mix(self.rolling))
+    if (1..K).contains(&count) {
+        hand_on(mix(rolling));
     }
 }
 
@@ -82,35 +54,53 @@ fn mix(mut value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// The rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
-fn winnow(grams: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut window = std::collections::VecDeque::<(usize, u64)>::with_capacity(W + 1);
-    let mut picked = Vec::new();
-    let mut last = usize::MAX;
-    let mut count = 0;
-    for (at, hash) in grams.enumerate() {
-        count = at + 1;
-        while window.back().is_some_and(|(_, held)| *held >= hash) {
-            window.pop_back();
+/// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
+#[derive(Default)]
+struct Winnow {
+    /// The last `W` grams.
+    window: [u64; W],
+    count: usize,
+    /// The smallest gram of the window, the rightmost where several are equal, and its number.
+    smallest: u64,
+    at: usize,
+    picked: Vec<u64>,
+    /// The number of the gram picked last, plus one.
+    last: usize,
+}
+
+impl Winnow {
+    #[inline(always)]
+    fn take(&mut self, gram: u64) {
+        let now = self.count;
+        self.window[now % W] = gram;
+        self.count += 1;
+        if gram <= self.smallest || now == 0 {
+            (self.smallest, self.at) = (gram, now);
+        } else if self.at + W <= now {
+            self.look_again(now);
         }
-        window.push_back((at, hash));
-        if window.front().is_some_and(|(held, _)| *held + W <= at) {
-            window.pop_front();
-        }
-        if at + 1 >= W
-            && let Some((held, smallest)) = window.front()
-            && *held != last
-        {
-            last = *held;
-            picked.push(*smallest);
+        if self.count >= W && self.last != self.at + 1 {
+            self.last = self.at + 1;
+            self.picked.push(self.smallest);
         }
     }
-    if count < W
-        && let Some((_, smallest)) = window.front()
-    {
-        picked.push(*smallest);
+
+    /// The smallest gram has left the window: finds that of the grams left. Rare, since the smallest of 32 stays for long.
+    fn look_again(&mut self, now: usize) {
+        (self.smallest, self.at) = (u64::MAX, now);
+        for at in now + 1 - W..=now {
+            if self.window[at % W] <= self.smallest {
+                (self.smallest, self.at) = (self.window[at % W], at);
+            }
+        }
     }
-    picked
+
+    fn finish(mut self) -> Vec<u64> {
+        if (1..W).contains(&self.count) {
+            self.picked.push(self.smallest);
+        }
+        self.picked
+    }
 }
 
 /// Keeps the `MAX` smallest hashes, each at its first place.
@@ -158,12 +148,30 @@ mod tests {
     }
 
     #[test]
+    fn every_window_is_looked_at() {
+        for grams in [(0..100).collect::<Vec<u64>>(), (0..100).rev().collect(), vec![7; 100], (0..100).map(|n| mix(n) % 5).collect()] {
+            let mut expected = Vec::new();
+            for window in 0..=grams.len() - W {
+                let smallest = (window..window + W).rev().min_by_key(|at| grams[*at]).unwrap();
+                if expected.last() != Some(&smallest) {
+                    expected.push(smallest);
+                }
+            }
+            let mut winnow = Winnow::default();
+            grams.iter().for_each(|gram| winnow.take(*gram));
+            assert_eq!(winnow.finish(), expected.iter().map(|at| grams[*at]).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn rolling_equals_hashing_each_gram_anew() {
         let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
         let anew: Vec<u64> = bytes
             .windows(K)
             .map(|gram| mix(gram.iter().fold(0u64, |hash, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1))))
             .collect();
-        assert_eq!(Grams::new(TEXT).collect::<Vec<_>>(), anew);
+        let mut rolled = Vec::new();
+        each_gram(TEXT, |gram| rolled.push(gram));
+        assert_eq!(rolled, anew);
     }
 }

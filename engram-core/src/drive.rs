@@ -1,15 +1,16 @@
 //! The driver: divides an artifact into records, hands each to the session, applies the policy, bounds everything.
 
 use std::io::{Read, Write};
-use std::str;
 
 use serde_json::value::RawValue;
+use simdutf8::compat::from_utf8;
 
 use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
 use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
+use crate::head::Head;
 pub use crate::input::Input;
 use crate::input::Line;
 use crate::ledger::{Ledger, Outcome};
@@ -70,27 +71,29 @@ const FLUSH_BYTES: usize = 128 << 10;
 /// [`AdapterError`] with code, adapter, harness, version and line where known.
 pub fn convert<R: Read>(
     adapter: &dyn StreamAdapter,
-    mut input: Input<R>,
+    input: Input<R>,
     options: &Options,
     sink: &mut dyn Write,
 ) -> Result<Summary, AdapterError> {
-    let framing = adapter.probe(&input.head()?).map_or(Framing::Lines, |evidence| evidence.framing);
-    convert_framed(adapter, framing, input, options, sink)
+    convert_chosen(input, options, sink, |head| {
+        let framing = adapter.probe(head).map_or(Framing::Lines, |evidence| evidence.framing);
+        Ok((adapter, framing))
+    })
 }
 
-/// As [`convert`], for an artifact that has been probed: its [`Evidence`](crate::adapter::Evidence) tells the framing.
+/// As [`convert`], by the adapter that `choose` chooses for the head, with the framing that it has found.
 ///
 /// # Errors
-/// As [`convert`].
-pub fn convert_framed<R: Read>(
-    adapter: &dyn StreamAdapter,
-    framing: Framing,
+/// As [`convert`], and those of `choose`.
+pub fn convert_chosen<'a, R: Read>(
     mut input: Input<R>,
     options: &Options,
     sink: &mut dyn Write,
+    choose: impl FnOnce(&Head<'_>) -> Result<(&'a dyn StreamAdapter, Framing), AdapterError>,
 ) -> Result<Summary, AdapterError> {
-    let descriptor = adapter.describe();
     let head = input.head()?;
+    let (adapter, framing) = choose(&head)?;
+    let descriptor = adapter.describe();
     let identity = adapter.identify(&head);
     let (revision, support) = descriptor.matrix.identify(&identity);
     let support = if options.context.unknown_schema { Support::Unknown } else { support };
@@ -178,11 +181,11 @@ impl Run<'_> {
     /// Converts one physical line. Nearly always it is one record, and is parsed once.
     fn line(&mut self, session: &mut dyn Session, bytes: &[u8], number: u64, terminated: bool) -> Result<(), AdapterError> {
         self.out.begin_at(Place { line: number, part: 0 });
-        match str::from_utf8(bytes) {
+        match from_utf8(bytes) {
             Ok(text) => self.text_line(session, text, number, terminated),
             Err(error) if !terminated && error.error_len().is_none() => {
                 // The artifact ends inside a character: what is before it may still be whole.
-                let whole = str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+                let whole = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
                 self.text_line(session, whole, number, false)?;
                 self.cut()
             }
@@ -270,7 +273,7 @@ impl Run<'_> {
 
     fn document<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>) -> Result<(), AdapterError> {
         let bytes = input.rest()?;
-        let text = str::from_utf8(bytes).map_err(|error| {
+        let text = from_utf8(bytes).map_err(|error| {
             AdapterError::new(ErrorCode::MalformedRecord)
                 .expected("UTF-8")
                 .found(&format!("invalid byte at offset {}", error.valid_up_to()))

@@ -1,6 +1,6 @@
 //! The beginning of an artifact, for detection and identification: content only, never a name.
 
-use std::str;
+use simdutf8::compat::from_utf8;
 
 /// The head holds at least this many bytes, unless the artifact is shorter.
 pub const HEAD_BYTES: usize = 1 << 20;
@@ -22,9 +22,9 @@ impl<'h> Head<'h> {
     /// A head of these bytes; `whole` when the artifact ends with them.
     pub fn new(bytes: &'h [u8], whole: bool) -> Self {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = match str::from_utf8(bytes) {
+        let text = match from_utf8(bytes) {
             Ok(text) => text,
-            Err(error) => str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+            Err(error) => from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
         };
         Head { bytes, text, whole }
     }
@@ -56,7 +56,7 @@ impl<'h> Head<'h> {
             Some(from..from + len)
         });
         ranges
-            .filter_map(move |range| text.get(range.clone()).or_else(|| str::from_utf8(&bytes[range]).ok()))
+            .filter_map(move |range| text.get(range.clone()).or_else(|| from_utf8(&bytes[range]).ok()))
             .filter(|line| !line.trim().is_empty())
     }
 

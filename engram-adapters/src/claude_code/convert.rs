@@ -43,6 +43,7 @@ pub(super) struct Converter {
 }
 
 /// One line, and what it says of itself.
+#[derive(Default)]
 pub(super) struct Record<'a> {
     /// `user`, `assistant`, `system`, ...
     pub kind: &'a str,
@@ -111,20 +112,26 @@ impl Converter {
     }
 
     /// Reads a line and finds out whose it is.
-    fn read<'a>(&mut self, value: Value<'a>) -> Result<Record<'a>, Fault> {
-        let line = Line::read(value, "")?;
-        let message = line.message.map(|message| Message::read(message, "/message")).transpose()?.unwrap_or_default();
-        let session = text(line.session_id).map(|id| id.decode_lossy());
-        let (agent, time) = (self.history.agent(&line), line_time(&line));
-        let mut record = Record { kind: word(line.kind), line, message, session, agent, time, replay: false };
+    fn read<'a>(&mut self, value: Value<'a>, record: &mut Record<'a>) -> Result<(), Fault> {
+        record.line.fill(value, "")?;
+        if let Some(message) = record.line.message {
+            record.message.fill(message, "/message")?;
+        }
+        record.kind = word(record.line.kind);
         if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", value.raw()));
         }
-        record.replay = record.is_conversation() && self.history.is_replay(&record);
-        Ok(record)
+        record.session = text(record.line.session_id).map(|id| id.decode_lossy());
+        record.agent = self.history.agent(&record.line);
+        record.time = line_time(&record.line);
+        record.replay = record.is_conversation() && self.history.is_replay(record);
+        Ok(())
     }
 
-    fn convert(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let mut record = Record::default();
+        self.read(value, &mut record)?;
+        let record = &record;
         self.enter(record, out)?;
         if record.is_conversation() {
             self.introduce(record, out)?;
@@ -207,7 +214,7 @@ impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         // Out of its place while the line borrows it.
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|value| self.read(value)).and_then(|record| self.convert(&record, out));
+        let outcome = parse(source, &mut index).and_then(|value| self.convert(value, out));
         self.index = index;
         outcome
     }

@@ -115,7 +115,7 @@ impl Database {
 
 /// The columns of a row as members of its line. Only the parent of a first message is `null` there.
 fn members(row: &Row<'_>) -> rusqlite::Result<Vec<(String, String)>> {
-    let names: Vec<String> = row.as_ref().column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = row.as_ref().column_names().map(str::to_owned).collect();
     let mut members = Vec::with_capacity(names.len());
     for (n, name) in names.into_iter().enumerate() {
         if let Some(value) = json(&name, row.get_ref(n)?) {

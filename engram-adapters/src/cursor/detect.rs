@@ -70,6 +70,12 @@ const LINES: usize = 64;
 /// The longest line that is looked at: none of those that tell the formats apart is nearly as long.
 const LINE_BYTES: usize = 1 << 20;
 
+/// `_v` of conversations whose messages are rows (public readers of 2026; a fixture shows 16).
+const COMPOSER_SCHEMAS: [u64; 4] = [10, 16, 17, 18];
+
+/// `_v` of their messages.
+const BUBBLE_SCHEMA: u64 = 3;
+
 view! {
     /// The fields that tell Cursor's line formats from each other and from those of other harnesses.
     Line {
@@ -93,6 +99,7 @@ view! {
         meta: "meta" Object,
         id: "id" Any,
         composer: "composer" Object,
+        bubble: "bubble" Object,
         camel_session_id: "sessionId" Any,
     }
 }
@@ -131,11 +138,10 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     if word(line.store) == "chat" && line.meta.is_some_and(|meta| meta.member("agentId").is_some()) {
         return Some((Form::Chat, "store.chat"));
     }
-    if matches!(word(line.store), "composer" | "tab")
-        && let Some(composer) = line.composer
-    {
-        let is_row = composer.member("_v").is_some();
-        return Some(if is_row { (Form::Rows, "store.composer_row") } else { (Form::Inline, "store.composer_inline") });
+    match word(line.store) {
+        "composer" => return Some((Form::Rows, "store.composer_row")),
+        "inline_composer" | "tab" => return Some((Form::Inline, "store.composer_inline")),
+        _ => {}
     }
     if line.kind.is_none() && line.store.is_none() {
         let content = line.message.and_then(|message| message.member("content"));
@@ -177,6 +183,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
             identity.start = find(|line| millis(line.meta?.member("createdAt")));
         }
         Form::Rows | Form::Inline => {
+            identity.schema = identity.schema.filter(|_| form == Form::Inline || rows_are_known(head));
             identity.session_id = find(|line| name(line.id));
             identity.start = find(|line| millis(line.composer?.member("createdAt").or(line.composer?.member("lastSendTime"))));
         }
@@ -190,6 +197,17 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         }
     }
     identity
+}
+
+/// True when the conversation's record is of a schema that is known, or its messages are, where it has no record.
+fn rows_are_known(head: &Head<'_>) -> bool {
+    let number = |record: Field<'_>| record?.member("_v")?.unsigned();
+    let known = find_line(lines(head), |line| {
+        let line = Line::of(line);
+        let of_record = number(line.composer).map(|version| COMPOSER_SCHEMAS.contains(&version));
+        of_record.or_else(|| number(line.bubble).map(|version| version == BUBBLE_SCHEMA))
+    });
+    known == Some(true)
 }
 
 fn transcript_time(line: Value<'_>) -> Option<String> {

@@ -88,6 +88,28 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// Hands on the members that `names` names, each with the number of its name, until told to stop. Others are passed over
+    /// without being looked at.
+    #[inline(always)]
+    pub fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Value<'a>) -> Option<()>) {
+        let bytes = self.text.as_bytes();
+        let mut rest = if self.is_object() { self.inner() } else { self.none() };
+        while let [name, value, ..] = rest.nodes {
+            // Without its quotes.
+            let (at, end) = ((name.start - rest.base) as usize + 1, (name.end - rest.base) as usize - 1);
+            let found = names.find(bytes, at, end - at);
+            let size = value.size as usize;
+            let (Some(inside), Some(after)) = (rest.nodes.get(1..), rest.nodes.get(1 + size..)) else { return };
+            if let Some(number) = found {
+                let Some(value) = (Rest { nodes: inside, ..rest }).take() else { return };
+                if hand_on(number, value).is_none() {
+                    return;
+                }
+            }
+            rest.nodes = after;
+        }
+    }
+
     /// What is in this value, one after the other.
     #[inline(always)]
     fn inner(self) -> Rest<'a> {
@@ -161,6 +183,13 @@ impl Shape {
         }
     }
 
+    /// Why a field does not take this value: it is of another shape, or the second of its name.
+    #[cold]
+    pub(crate) fn misfit(self, value: Value<'_>, pointer: &str, name: &str) -> Fault {
+        let expected = if self.fits(value) { "one value of this name" } else { self.expected() };
+        Fault::malformed(format!("{pointer}/{name}"), expected, value.raw())
+    }
+
     /// What it is, for an error.
     pub fn expected(self) -> &'static str {
         match self {
@@ -174,49 +203,95 @@ impl Shape {
     }
 }
 
-/// Places in the table of a view's names; more than twice as many as any view has.
-const PLACES: usize = 128;
+/// The most fields of a view.
+const FIELDS: usize = 64;
+/// Places in the table of a view's names.
+const PLACES: usize = 2 * FIELDS;
 
 /// The names of a view's fields, found at once: most names of a record are of no interest.
 #[derive(Debug)]
 pub struct Names {
     names: &'static [&'static str],
-    /// At each place the number of a name plus one, or 0.
+    ends: [Ends; FIELDS],
+    /// At each place the number of a name plus one, or 0. Small, since most lookups end here.
     places: [u8; PLACES],
+}
+
+/// The first and the last eight bytes of a name, and its length: all of a name of up to 16 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ends {
+    first: u64,
+    last: u64,
+    len: usize,
+}
+
+impl Ends {
+    /// The ends of the name at `at`, `len` bytes long.
+    #[inline(always)]
+    const fn of(bytes: &[u8], at: usize, len: usize) -> Ends {
+        if len >= 8 {
+            return Ends { first: word_at(bytes, at), last: word_at(bytes, at + len - 8), len };
+        }
+        let mut first = 0;
+        if at + 8 <= bytes.len() {
+            first = word_at(bytes, at) & ((1 << (8 * len)) - 1);
+        } else {
+            let mut byte = 0;
+            while byte < len {
+                first |= (bytes[at + byte] as u64) << (8 * byte);
+                byte += 1;
+            }
+        }
+        Ends { first, last: 0, len }
+    }
+
+    const fn place(self) -> usize {
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (self.first ^ self.last.rotate_left(29)).wrapping_mul(SPREAD).wrapping_add(self.len as u64);
+        (mixed >> 40) as usize % PLACES
+    }
+}
+
+#[inline(always)]
+const fn word_at(bytes: &[u8], at: usize) -> u64 {
+    match bytes.split_at(at).1.first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => 0,
+    }
 }
 
 impl Names {
     /// Puts each name at the first free place after its own.
     pub const fn of(names: &'static [&'static str]) -> Names {
-        assert!(names.len() <= PLACES / 2, "a view has too many fields");
+        assert!(names.len() <= FIELDS, "a view has too many fields");
+        let mut ends = [Ends { first: 0, last: 0, len: 0 }; FIELDS];
         let mut places = [0; PLACES];
         let mut number = 0;
         while number < names.len() {
-            let mut place = Names::place(names[number].as_bytes());
+            ends[number] = Ends::of(names[number].as_bytes(), 0, names[number].len());
+            let mut place = ends[number].place();
             while places[place] != 0 {
                 place = (place + 1) % PLACES;
             }
             number += 1;
             places[place] = number as u8;
         }
-        Names { names, places }
+        Names { names, ends, places }
     }
 
-    const fn place(name: &[u8]) -> usize {
-        match name {
-            [] => 0,
-            [only] => *only as usize % PLACES,
-            [first, .., last] => (*first as usize * 31 + *last as usize * 7 + name[name.len() / 2] as usize * 3 + name.len()) % PLACES,
-        }
+    /// The name of that number.
+    pub(crate) fn name(&self, number: usize) -> &'static str {
+        self.names.get(number).copied().unwrap_or_default()
     }
 
-    /// The number of a name.
+    /// The number of the name at `at` in `bytes`, `len` bytes long.
     #[inline(always)]
-    pub fn find(&self, name: &str) -> Option<usize> {
-        let mut place = Names::place(name.as_bytes());
+    fn find(&self, bytes: &[u8], at: usize, len: usize) -> Option<usize> {
+        let ends = Ends::of(bytes, at, len);
+        let mut place = ends.place();
         loop {
             let number = (self.places[place] as usize).checked_sub(1)?;
-            if self.names[number] == name {
+            if self.ends[number % FIELDS] == ends && (len <= 16 || bytes.get(at..at + len) == Some(self.names[number].as_bytes())) {
                 return Some(number);
             }
             place = (place + 1) % PLACES;
@@ -235,25 +310,31 @@ macro_rules! view {
 
         #[allow(dead_code, reason = "some views are read strictly, some leniently")]
         impl<'a> $view<'a> {
-            /// The place of the field of that name, and its shape.
+            /// The place of the field of that number, and its shape.
             #[inline(always)]
-            fn slot(&mut self, name: &str) -> Option<(&mut $crate::kit::value::Field<'a>, $crate::kit::value::Shape)> {
+            fn slot(&mut self, number: usize) -> Option<(&mut $crate::kit::value::Field<'a>, $crate::kit::value::Shape)> {
                 #[allow(non_camel_case_types, reason = "numbers the fields under their own names")]
                 enum Number { $($field,)* }
-                const NAMES: $crate::kit::value::Names = $crate::kit::value::Names::of(&[$($name,)*]);
-                match NAMES.find(name)? {
+                match number {
                     $(number if number == Number::$field as usize => Some((&mut self.$field, $crate::kit::value::Shape::$shape)),)*
                     _ => None,
                 }
             }
 
+            fn names() -> &'static $crate::kit::value::Names {
+                static NAMES: $crate::kit::value::Names = $crate::kit::value::Names::of(&[$($name,)*]);
+                &NAMES
+            }
+
             /// The fields of `value` that have their shape; none where it is no object.
             pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
                 let mut view = Self::default();
-                for (name, value) in value.members() {
-                    let Some((field, shape)) = view.slot(name) else { continue };
-                    *field = (shape.fits(value) && !value.is_null()).then_some(value);
-                }
+                value.each_named(Self::names(), |number, value| {
+                    if let Some((field, shape)) = view.slot(number) {
+                        *field = (shape.fits(value) && !value.is_null()).then_some(value);
+                    }
+                    Some(())
+                });
                 view
             }
 
@@ -263,21 +344,30 @@ macro_rules! view {
             /// [`Fault::Malformed`](engram_core::emit::Fault::Malformed) where it is no object, or one of these fields has another shape
             /// or stands there twice.
             pub fn read(value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
+                let mut view = Self::default();
+                view.fill(value, pointer)?;
+                Ok(view)
+            }
+
+            /// As `read`, into an empty view where it stands: the large ones are not moved.
+            pub fn fill(&mut self, value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
                 if !value.is_object() {
                     return Err(engram_core::emit::Fault::malformed(pointer, "an object", value.raw()));
                 }
-                let mut view = Self::default();
-                for (name, value) in value.members() {
-                    let Some((field, shape)) = view.slot(name) else { continue };
-                    if !shape.fits(value) {
-                        return Err(engram_core::emit::Fault::malformed(format!("{pointer}/{name}"), shape.expected(), value.raw()));
-                    }
-                    if field.is_some() {
-                        return Err(engram_core::emit::Fault::malformed(format!("{pointer}/{name}"), "one value of this name", value.raw()));
+                let mut wrong = None;
+                value.each_named(Self::names(), |number, value| {
+                    let (field, shape) = self.slot(number)?;
+                    if !shape.fits(value) || field.is_some() {
+                        wrong = Some((number, shape, value));
+                        return None;
                     }
                     *field = (!value.is_null()).then_some(value);
+                    Some(())
+                });
+                match wrong {
+                    None => Ok(()),
+                    Some((number, shape, value)) => Err(shape.misfit(value, pointer, Self::names().name(number))),
                 }
-                Ok(view)
             }
         }
     };
@@ -323,12 +413,21 @@ mod tests {
 
     #[test]
     fn names_are_numbered() {
-        let names = Names::of(&["a", "type", "uuid", "", "duty", "sessionId"]);
-        for (number, name) in ["a", "type", "uuid", "", "duty", "sessionId"].iter().enumerate() {
-            assert_eq!(names.find(name), Some(number), "{name}");
+        const NAMES: [&str; 8] = ["a", "type", "uuid", "", "duty", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
+        static TABLE: Names = Names::of(&NAMES);
+        // At the end of the text, and with something behind it.
+        let find = |name: &str| {
+            let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];
+            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at, name.len()));
+            let found: Vec<_> = found.collect();
+            assert!(found.iter().all(|number| *number == found[0]), "{name}");
+            found[0]
+        };
+        for (number, name) in NAMES.iter().enumerate() {
+            assert_eq!(find(name), Some(number), "{name}");
         }
-        for name in ["b", "typ", "types", "Uuid", "session"] {
-            assert_eq!(names.find(name), None, "{name}");
+        for name in ["b", "typ", "types", "Uuid", "session", "sessionIdx", "a name of more than SIXTEEN bytes", "\0"] {
+            assert_eq!(find(name), None, "{name}");
         }
     }
 

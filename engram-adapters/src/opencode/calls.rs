@@ -24,8 +24,8 @@ pub(super) struct Call<'a> {
     pub input: Field<'a>,
     pub end: End<'a>,
     pub metadata: Metadata<'a>,
-    /// A command: its exit code is stated, be it as `null`.
-    states_exit: bool,
+    /// The metadata as it stands.
+    stated: Field<'a>,
     started: Option<i64>,
     ended: Option<i64>,
     attachments: Field<'a>,
@@ -100,7 +100,7 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
         input,
         end,
         metadata: state.metadata.map_or_else(Metadata::default, Metadata::of),
-        states_exit: state.metadata.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit")),
+        stated: state.metadata,
         started: integer(time.start),
         ended: integer(time.end),
         attachments: state.attachments,
@@ -111,25 +111,25 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
 fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
     let name = needed(invocation.name, "/toolInvocation/toolName")?;
     let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id)));
-    let stated = metadata.map_or_else(Metadata::default, Metadata::of);
+    let of_tool = metadata.map_or_else(Metadata::default, Metadata::of);
     let result = text(invocation.result);
     let end = match word(invocation.state) {
         "call" | "partial-call" => End::Open,
         "result" if metadata.is_none() => End::Aborted(result),
-        "result" if is_true(stated.error) => End::Failed(result),
+        "result" if is_true(of_tool.error) => End::Failed(result),
         "result" => End::Completed(result),
         "" => return Err(Fault::malformed("/toolInvocation/state", "text", "nothing")),
         other => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
     };
-    let time = Time::stated(stated.time);
+    let time = Time::stated(of_tool.time);
     Ok(Call {
         tool: name.decode_lossy(),
         name,
         id: filled_text(invocation.call_id),
         input: invocation.args,
         end,
-        metadata: stated,
-        states_exit: metadata.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit")),
+        metadata: of_tool,
+        stated: metadata,
         started: integer(time.start),
         ended: integer(time.end),
         attachments: None,
@@ -184,14 +184,15 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
 
 /// A command tells its failure by its exit code, and by having none that it was stopped.
 fn completed_status(call: &Call<'_>, said: Option<Text<'_>>, exit: Option<i64>) -> Option<Status> {
+    // A command that was stopped has a code that is `null`. One that the user ran (`!`) has none, and does not say how it ended.
+    let states_exit = || call.stated.is_some_and(|stated| stated.members().any(|(name, _)| name == "exit"));
     match exit {
         Some(0) => Some(Status::Ok),
         Some(_) => Some(Status::Error),
-        None if call.states_exit && said.is_some_and(|said| said.decode_lossy().contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
-        None if call.states_exit => Some(Status::Error),
-        // A command that the user ran (`!`) does not say how it ended.
-        None if call.tool == "bash" => None,
-        None => Some(Status::Ok),
+        None if call.tool != "bash" => Some(Status::Ok),
+        None if !states_exit() => None,
+        None if said.is_some_and(|said| said.decode_lossy().contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
+        None => Some(Status::Error),
     }
 }
 

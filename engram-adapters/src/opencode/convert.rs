@@ -125,9 +125,9 @@ impl Session for Converter {
         let missing = |field: &'static str| Fault::malformed(field, "a session with messages", "nothing");
         let info = document.info.ok_or_else(|| missing("/info"))?;
         let messages = document.messages.ok_or_else(|| missing("/messages"))?;
-        self.record_at("/info", info, out, |converter, _, out| converter.info(&Info::read(info, "")?, out))?;
-        for (m, message) in messages.elements().enumerate() {
-            self.message(m, message, out)?;
+        self.record_at(INFO, info, out, |converter, out| converter.info(&Info::read(info, "")?, out))?;
+        for (n, message) in messages.elements().enumerate() {
+            self.message(n, message, out)?;
         }
         Ok(())
     }
@@ -135,22 +135,22 @@ impl Session for Converter {
 
 impl Converter {
     /// Converts a message: what it says of itself, then a record a part.
-    fn message(&mut self, m: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn message(&mut self, n: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Message { info: Some(info), parts: Some(parts) } = Message::of(message) else {
-            let place = format!("/messages/{m}");
             let fault = Fault::malformed("", "a message with parts", message.raw());
-            return self.record_at(&place, message, out, |_, _, _| Err(fault));
+            return self.record_at(Pointer::Item("/messages", n), message, out, |_, _| Err(fault));
         };
         let mut turn = Turn::default();
-        self.record_at(&format!("/messages/{m}/info"), info, out, |converter, place, out| {
+        let place = Pointer::Field("/messages", n, "/info");
+        self.record_at(place, info, out, |converter, out| {
             let envelope = Envelope::read_message(info)?;
             turn = Turn::of(&envelope, has_steps(parts), converter.created);
             converter.envelope(&envelope, &turn, place, out)
         })?;
-        for (p, part) in parts.elements().enumerate() {
-            self.record_at(&format!("/messages/{m}/parts/{p}"), part, out, |converter, place, out| {
-                converter.part(&Part::read(part, "")?, &turn, place, out)
-            })?;
+        let list = format!("/messages/{n}/parts");
+        for (n, part) in parts.elements().enumerate() {
+            let place = Pointer::Item(&list, n);
+            self.record_at(place, part, out, |converter, out| converter.part(&Part::read(part, "")?, &turn, place, out))?;
         }
         Ok(())
     }
@@ -158,13 +158,13 @@ impl Converter {
     /// Converts one record of a document, and applies the policy to what is wrong with it.
     fn record_at(
         &mut self,
-        place: &str,
+        place: Pointer<'_>,
         record: Value<'_>,
         out: &mut Emitter,
-        convert: impl FnOnce(&mut Self, Pointer<'_>, &mut Emitter) -> Result<Outcome, Fault>,
+        convert: impl FnOnce(&mut Self, &mut Emitter) -> Result<Outcome, Fault>,
     ) -> Result<(), Fault> {
         out.begin();
-        match convert(self, Pointer::At(place), out) {
+        match convert(self, out) {
             Ok(outcome) => {
                 out.settle(outcome);
                 Ok(())
@@ -176,13 +176,23 @@ impl Converter {
 
 /// True when a part of the message states the tokens of each request.
 fn has_steps(parts: Value<'_>) -> bool {
-    parts.elements().any(|part| word(part.member("type")) == "step-finish")
+    let is_step =
+        |part: Value<'_>| part.members().find(|(name, _)| *name == "type").is_some_and(|(_, kind)| word(Some(kind)) == "step-finish");
+    parts.elements().any(is_step)
 }
 
 /// The fault of a field whose path was given from the record that lies at `place`.
-pub(super) fn under(place: &str, fault: Fault) -> Fault {
+pub(super) fn under(place: Pointer<'_>, fault: Fault) -> Fault {
     match fault {
-        Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: format!("{place}{pointer}"), expected, found },
+        Fault::Malformed { pointer, expected, found } => {
+            let pointer = match place {
+                Pointer::Root => pointer,
+                Pointer::At(path) => format!("{path}{pointer}"),
+                Pointer::Item(list, n) => format!("{list}/{n}{pointer}"),
+                Pointer::Field(list, n, field) => format!("{list}/{n}{field}{pointer}"),
+            };
+            Fault::Malformed { pointer, expected, found }
+        }
         other => other,
     }
 }

@@ -64,16 +64,17 @@ impl Database {
         Ok(Some(Database { store, limits, unknown_schema }))
     }
 
-    /// The ids of all sessions. An id that stands twice comes twice.
-    pub fn session_ids(&self) -> Result<Vec<String>, AdapterError> {
-        self.strings("SELECT id FROM session ORDER BY id", [])
+    /// The ids of all sessions. An id that stands twice comes twice; none stands for a session without one.
+    pub fn session_ids(&self) -> Result<Vec<Option<String>>, AdapterError> {
+        self.ids("SELECT CAST(id AS TEXT) FROM session ORDER BY id", [])
     }
 
     /// The ids of sessions of which only messages or parts are left.
-    pub fn ids_without_session(&self) -> Result<Vec<String>, AdapterError> {
-        let sql = "SELECT session_id FROM message WHERE session_id NOT IN (SELECT id FROM session)
-                   UNION SELECT session_id FROM part WHERE session_id NOT IN (SELECT id FROM session)";
-        self.strings(sql, [])
+    pub fn ids_without_session(&self) -> Result<Vec<Option<String>>, AdapterError> {
+        let sql = "SELECT CAST(session_id AS TEXT) FROM
+                   (SELECT DISTINCT session_id FROM message UNION SELECT DISTINCT session_id FROM part) AS named
+                   WHERE NOT EXISTS (SELECT 1 FROM session WHERE id = named.session_id)";
+        self.ids(sql, [])
     }
 
     /// One session as an export.
@@ -105,8 +106,7 @@ impl Database {
         let mut parts = connection.prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id").map_err(refused)?;
         let mut rows = messages.query([session_id]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
-            let id = row.get_ref(0).map_err(refused)?;
-            let id = String::from_utf8_lossy(bytes(id)).into_owned();
+            let id = id(row)?;
             export.message(bytes(row.get_ref(1).map_err(refused)?), [("id", &id), ("sessionID", session_id)])?;
             add_parts(parts.query([&id]).map_err(refused)?, session_id, &id, export)?;
         }
@@ -115,12 +115,14 @@ impl Database {
 
     /// Parts whose message is gone. They follow under a message that says nothing but its id, which the adapter does not accept.
     fn parts_without_message(&self, session_id: &str, export: &mut ExportText) -> Result<(), AdapterError> {
-        let sql = "SELECT DISTINCT message_id FROM part WHERE session_id = ?1
-                   AND message_id NOT IN (SELECT id FROM message WHERE session_id = ?1) ORDER BY message_id";
-        let mut parts = self.store.connection().prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id").map_err(refused)?;
-        for message in self.strings(sql, [session_id])? {
-            export.message(b"{}", [("id", &message), ("sessionID", session_id)])?;
-            add_parts(parts.query([&message]).map_err(refused)?, session_id, &message, export)?;
+        let sql = "SELECT DISTINCT CAST(message_id AS TEXT) FROM part WHERE session_id = ?1 AND NOT EXISTS
+                   (SELECT 1 FROM message WHERE id = part.message_id AND session_id = ?1) ORDER BY message_id";
+        let lost = "SELECT id, data FROM part WHERE message_id IS ?1 AND session_id = ?2 ORDER BY id";
+        let mut parts = self.store.connection().prepare(lost).map_err(refused)?;
+        for message in self.ids(sql, [session_id])? {
+            let named = message.as_deref().unwrap_or_default();
+            export.message(b"{}", [("id", named), ("sessionID", session_id)])?;
+            add_parts(parts.query((&message, session_id)).map_err(refused)?, session_id, named, export)?;
         }
         Ok(())
     }
@@ -139,7 +141,7 @@ impl Database {
         Ok(None)
     }
 
-    fn strings<P: rusqlite::Params>(&self, sql: &str, params: P) -> Result<Vec<String>, AdapterError> {
+    fn ids<P: rusqlite::Params>(&self, sql: &str, params: P) -> Result<Vec<Option<String>>, AdapterError> {
         let mut statement = self.store.connection().prepare(sql).map_err(refused)?;
         let rows = statement.query_map(params, |row| row.get(0)).map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
@@ -148,11 +150,19 @@ impl Database {
 
 fn add_parts(mut rows: Rows<'_>, session_id: &str, message_id: &str, export: &mut ExportText) -> Result<(), AdapterError> {
     while let Some(row) = rows.next().map_err(refused)? {
-        let id = String::from_utf8_lossy(bytes(row.get_ref(0).map_err(refused)?)).into_owned();
+        let id = id(row)?;
         let ids = [("id", &*id), ("sessionID", session_id), ("messageID", message_id)];
         export.part(bytes(row.get_ref(1).map_err(refused)?), &ids)?;
     }
     Ok(())
+}
+
+/// The id in the first column; empty where there is none.
+fn id(row: &Row<'_>) -> Result<String, AdapterError> {
+    Ok(match row.get_ref(0).map_err(refused)? {
+        ValueRef::Null => String::new(),
+        id => String::from_utf8_lossy(bytes(id)).into_owned(),
+    })
 }
 
 /// The bytes of a column that should hold text. What holds none is `null`.

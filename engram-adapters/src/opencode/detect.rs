@@ -20,6 +20,9 @@ const STREAM_ERROR: &str = "run.sessionID=ses_+error.name";
 /// Every mark.
 pub(super) const MARKS: &[&str] = &[EXPORT, STREAM_PART, STREAM_ERROR];
 
+/// A line of a stream says its session within so many bytes.
+const BEGINNING_BYTES: usize = 256;
+
 /// How ids of sessions begin.
 const SESSION: &str = "ses_";
 
@@ -54,10 +57,12 @@ fn after<'t>(source: &'t str, token: &str) -> Option<&'t str> {
     source.trim_ascii_start().strip_prefix(token)
 }
 
-/// The lines of the head that may be of a stream. Most heads are of other harnesses: a look for two words spares parsing them.
+/// The lines of the head that may be of a stream: each says its session before its part. Lines of others are not parsed.
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> + use<'h> {
-    let holds = |line: &str| ["\"sessionID\"", "\"timestamp\""].iter().all(|word| memmem::find(line.as_bytes(), word.as_bytes()).is_some());
-    head.lines().filter(move |line| line.trim_ascii_start().starts_with('{') && holds(line))
+    head.lines().filter(|line| {
+        let beginning = &line.as_bytes()[..line.len().min(BEGINNING_BYTES)];
+        memmem::find(beginning, b"\"sessionID\"").is_some()
+    })
 }
 
 /// The mark that a line of a stream has.

@@ -80,7 +80,7 @@ impl ExportText {
         Err(AdapterError::new(ErrorCode::LimitExceeded).expected(format!("a session of at most {} bytes", self.limit)))
     }
 
-    /// Adds a record with the ids that it lacks. What is no JSON object in UTF-8 stands as a string: the adapter then says what is
+    /// Adds a record with the ids that it lacks, where the store has them. What is no JSON object in UTF-8 stands as a string: the adapter then says what is
     /// wrong with it.
     fn record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
         let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
@@ -97,7 +97,7 @@ impl ExportText {
                 "sessionID" => &known.session_id,
                 _ => &known.message_id,
             };
-            if stated.is_none() {
+            if stated.is_none() && !value.is_empty() {
                 self.text.push_str(if std::mem::take(&mut is_empty) { "\"" } else { ",\"" });
                 self.text.push_str(key);
                 self.text.push_str("\":");

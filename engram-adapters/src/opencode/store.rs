@@ -19,6 +19,7 @@ const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
 
 const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
 const SAME_ID: &str = "another session of the same id was changed later";
+const NO_ID: &str = "a session without an id";
 const NO_SESSION: &str = "messages or parts of a session that is gone";
 
 /// Where one session lies.
@@ -77,12 +78,14 @@ impl Stores {
     fn add_database(&mut self, path: &Path) -> Result<bool, AdapterError> {
         let Some(database) = Database::open(path, self.limits)? else { return Ok(false) };
         let ids = database.session_ids()?;
-        for id in database.ids_without_session()? {
-            self.left_aside.push(LeftAside { session: StoredSession { id, path: path.to_owned() }, reason: NO_SESSION });
-        }
+        let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
+        let (ids, nameless): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
+        self.left_aside.extend(nameless.into_iter().map(|id| LeftAside { session: session(id), reason: NO_ID }));
+        let lost = database.ids_without_session()?.into_iter();
+        self.left_aside.extend(lost.map(|id| LeftAside { session: session(id), reason: NO_SESSION }));
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
-        for id in ids {
+        for id in ids.into_iter().flatten() {
             let reason = if matches!(self.sources.get(&id), Some(Source::Database(at)) if *at == index) { SAME_ID } else { OLDER_COPY };
             self.add(StoredSession { id, path: path.to_owned() }, Source::Database(index), reason);
         }

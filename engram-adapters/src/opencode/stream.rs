@@ -23,7 +23,7 @@ impl Converter {
                 let part = Part::read(part, "/part")?;
                 let message_id = text(part.message_id);
                 let turn = Turn { speaker: Speaker::Assistant, printed, message_id, has_steps: true, ..Turn::default() };
-                self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under("/part", fault))
+                self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under(Pointer::At("/part"), fault))
             }
             ("error", _, Some(error)) => {
                 Turn { printed, ..Turn::default() }.stamp(None, None, out);

@@ -121,6 +121,19 @@ fn messages_and_parts_of_a_session_that_is_gone_are_named() {
 }
 
 #[test]
+fn rows_without_ids_are_kept_or_named() {
+    let sql = "INSERT INTO part VALUES (NULL, 'msg_2', 'ses_1', '{\"type\":\"tool\",\"tool\":\"bash\",\"callID\":\"c\",\"state\":{\"status\":\"running\"}}')";
+    assert_eq!(damage(sql), (0, None), "a part needs no id");
+    let sql = "INSERT INTO message VALUES (NULL, 'ses_1', 1003, '{\"role\":\"user\"}');
+               INSERT INTO part VALUES ('prt_3', NULL, 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}');";
+    assert_eq!(damage(sql), (2, Some(ErrorCode::MalformedRecord)), "the message that is not there, and its words");
+    let (_folder, path) = database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
+    let store = open(&path);
+    let left: Vec<&str> = store.left_aside().iter().map(|left| left.reason).collect();
+    assert_eq!((store.sessions().len(), left.len()), (1, 2), "{left:?}");
+}
+
+#[test]
 fn of_two_sessions_with_one_id_the_later_is_converted_and_the_other_named() {
     let (_folder, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
     let store = open(&path);

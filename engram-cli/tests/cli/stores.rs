@@ -82,6 +82,20 @@ fn a_copied_home_folder_gives_every_session_once_and_stays_as_it_is() {
 }
 
 #[test]
+fn two_stores_with_a_session_of_one_id_give_two_tapes() {
+    let home = tempfile::tempdir().unwrap();
+    copy_to(&fixture(CHAT), &home.path().join("one"));
+    copy_to(&fixture(CHAT), &home.path().join("other"));
+    let other = Connection::open(only_file(&home.path().join("other"), ".db")).unwrap();
+    other.execute("DELETE FROM blobs WHERE rowid = (SELECT max(rowid) FROM blobs)", []).unwrap();
+    other.close().unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let output = ingest_to(out.path(), &[text(home.path())]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(names(out.path()), [format!("cursor/{CHAT_ID}-2.tape.jsonl"), format!("cursor/{CHAT_ID}.tape.jsonl")]);
+}
+
+#[test]
 fn a_store_in_use_is_read_with_its_log_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");

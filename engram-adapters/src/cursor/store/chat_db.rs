@@ -106,7 +106,7 @@ impl Chat {
 
     fn text(&self) -> Result<String, AdapterError> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1").map_err(refused)?;
+        let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1 AND data IS NOT NULL").map_err(refused)?;
         let query = std::cell::RefCell::new(&mut query);
         let blobs = |id: &str| -> Result<Option<Vec<u8>>, AdapterError> {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)

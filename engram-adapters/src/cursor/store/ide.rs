@@ -99,7 +99,7 @@ impl Session for Converter {
         let nothing = |pointer| Fault::malformed(pointer, "an object", "nothing");
         let line = Line::read(parse(source, &mut self.index)?, "")?;
         match word(line.store) {
-            "composer" | "tab" => Composer::of(line.composer.ok_or_else(|| nothing("/composer"))?).convert(out),
+            "composer" | "inline_composer" | "tab" => Composer::of(line.composer.ok_or_else(|| nothing("/composer"))?).convert(out),
             "bubble" => Bubble::read(line.bubble.ok_or_else(|| nothing("/bubble"))?, "/bubble")?.convert(&line, out),
             name => Err(Fault::unrecognized(name)),
         }

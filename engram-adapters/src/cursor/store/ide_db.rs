@@ -1,7 +1,7 @@
 //! `state.vscdb` of the editor: conversations as rows of 2026 (`cursorDiskKV`), or inline in one value of 2024 (`ItemTable`).
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -35,7 +35,7 @@ pub(super) struct Editor {
 
 /// The values of `ItemTable` that hold conversations (2024): key, the member with the list, the shape of its items, and their id.
 const INLINE: [(&str, &str, &str, &str); 2] = [
-    ("composer.composerData", "allComposers", "composer", "composerId"),
+    ("composer.composerData", "allComposers", "inline_composer", "composerId"),
     ("workbench.panel.aichat.view.aichat.chatdata", "tabs", "tab", "tabId"),
 ];
 
@@ -94,20 +94,31 @@ impl Editor {
         let (mut sources, mut left_aside) = (BTreeMap::new(), Vec::new());
         let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
         if has("cursorDiskKV") {
+            let with_messages = ids_of_messages(&store)?;
             for id in row_ids(&store)? {
-                if has_rows(&store, &id)? {
-                    sources.insert(id, Source::Rows);
-                } else {
+                if !with_messages.contains(&id) && !has_inline_messages(&store, &id)? {
                     left_aside.push(LeftAside { session: at(&id), reason: "a conversation without messages" });
+                } else {
+                    sources.insert(id, Source::Rows);
                 }
+            }
+            // Those of sub-agents, and of conversations that were deleted, have no record of their own.
+            for id in with_messages {
+                sources.entry(id).or_insert(Source::Rows);
             }
         }
         if has("ItemTable") {
             for (key, list, shape, id_member) in INLINE {
                 for (id, json) in inline(&store, key, list, id_member)? {
                     match sources.entry(id) {
-                        Entry::Occupied(newer) => {
-                            left_aside.push(LeftAside { session: at(newer.key()), reason: "an older copy of a conversation that has rows" })
+                        Entry::Occupied(known) => {
+                            let has_rows = matches!(known.get(), Source::Rows);
+                            let reason = if has_rows {
+                                "an older copy of a conversation that has rows"
+                            } else {
+                                "another conversation of the same id"
+                            };
+                            left_aside.push(LeftAside { session: at(known.key()), reason });
                         }
                         Entry::Vacant(vacant) => drop(vacant.insert(Source::Inline { shape, json })),
                     }
@@ -136,7 +147,8 @@ impl Editor {
 
     fn rows(&self, id: &str, lines: &mut Lines) -> Result<(), AdapterError> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let json = json_or_text(&value(&store, &format!("composerData:{id}"))?.unwrap_or_default());
+        let record = value(&store, &format!("composerData:{id}"))?;
+        let json = record.map_or_else(|| "{}".to_owned(), |record| json_or_text(&record));
         composer("composer", id, &json, lines)?;
         inline_bubbles(&json, lines)?;
         let data: ComposerData = serde_json::from_str(&json).unwrap_or_default();
@@ -164,13 +176,16 @@ impl Editor {
     }
 }
 
-/// The line of the conversation itself: what of its record is read.
+/// The line of the conversation itself: what of its record is read. A record that is no object stands as it is.
 fn composer(shape: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
     let mut index = Index::default();
-    let members = parse(json, &mut index).into_iter().flat_map(Value::members);
-    let kept = members.filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
-    let kept: Vec<String> = kept.map(|(name, value)| format!("\"{name}\":{}", value.raw().replace(['\n', '\r'], " "))).collect();
-    lines.line(&[("store", &quoted(shape)), ("id", &quoted(id)), ("composer", &format!("{{{}}}", kept.join(",")))])
+    let record = parse(json, &mut index).ok().filter(|record| record.is_object());
+    let kept = |record: Value<'_>| {
+        let members = record.members().filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
+        members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect::<Vec<_>>().join(",")
+    };
+    let composer = record.map_or_else(|| json.to_owned(), |record| format!("{{{}}}", kept(record)));
+    lines.line(&[("store", &quoted(shape)), ("id", &quoted(id)), ("composer", &json_or_text(composer.as_bytes()))])
 }
 
 /// The messages that stand in the conversation's own record.
@@ -192,13 +207,29 @@ fn row_ids(store: &sqlite::Store) -> Result<Vec<String>, AdapterError> {
     rows.collect::<Result<_, _>>().map_err(refused)
 }
 
-/// True when a conversation has messages, as rows or inline.
-fn has_rows(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM cursorDiskKV WHERE key >= ?1 AND key < ?2 AND value IS NOT NULL)";
-    let bounds = [format!("bubbleId:{id}:"), format!("bubbleId:{id};")];
-    let rows: bool = store.connection().query_row(sql, bounds, |row| row.get(0)).map_err(refused)?;
-    let json = || value(store, &format!("composerData:{id}"));
-    Ok(rows || json()?.is_some_and(|json| memchr::memmem::find(&json, b"\"conversation\":[{").is_some()))
+/// The ids of the conversations that messages name: `bubbleId:<conversation>:<message>`.
+fn ids_of_messages(store: &sqlite::Store) -> Result<BTreeSet<String>, AdapterError> {
+    let sql = "SELECT substr(key, 10) FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;' AND value IS NOT NULL";
+    let mut statement = store.connection().prepare(sql).map_err(refused)?;
+    let mut rows = statement.query([]).map_err(refused)?;
+    let mut ids = BTreeSet::new();
+    while let Some(row) = rows.next().map_err(refused)? {
+        let key: String = row.get(0).map_err(refused)?;
+        if let Some((id, _)) = key.rsplit_once(':')
+            && !ids.contains(id)
+        {
+            ids.insert(id.to_owned());
+        }
+    }
+    Ok(ids)
+}
+
+/// True when a conversation's own record holds messages.
+fn has_inline_messages(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
+    let record = value(store, &format!("composerData:{id}"))?.unwrap_or_default();
+    let mut index = Index::default();
+    let record = std::str::from_utf8(&record).ok().and_then(|json| parse(json, &mut index).ok());
+    Ok(record.and_then(|record| record.member("conversation")).is_some_and(|list| list.elements().next().is_some()))
 }
 
 /// The ids of a conversation's bubbles, with what tells their place.

@@ -5,6 +5,8 @@ mod chat_db;
 pub(super) mod ide;
 mod ide_db;
 mod layout;
+#[cfg(test)]
+mod tests;
 mod text;
 mod turns;
 mod wire;
