@@ -160,10 +160,6 @@ pub(crate) fn is_snippet(edit: &Event) -> bool {
     edit.text("basis") == Some("snippet")
 }
 
-pub(crate) fn is_agents(edit: &Event) -> bool {
-    edit.0.pointer("/source/agent_id").is_some()
-}
-
 fn is_shell(scene: &Scene<'_>, call: &Call) -> bool {
     let is_execute = scene.said_call(&call.id).and_then(|said| said.text("kind")) == Some("execute");
     is_execute && !call.args.to_string().contains("*** Begin Patch")

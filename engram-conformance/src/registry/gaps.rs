@@ -3,7 +3,7 @@
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use crate::gaps::{EDIT_NOT_UTF8, EDIT_PATCH_TEXT, EDITORS, GapRow, edits_by, is_agents, is_bare, is_snippet, lacks_before};
+use crate::gaps::{EDIT_NOT_UTF8, EDIT_PATCH_TEXT, EDITORS, GapRow, edits_by, is_bare, is_snippet, lacks_before};
 use crate::scene::Scene;
 use crate::tape::Event;
 
@@ -121,6 +121,10 @@ const CURSOR: &[GapRow] = &[
     })
     .without_lines(|edit| !edit.has("confirmed")),
 ];
+
+fn is_agents(edit: &Event) -> bool {
+    edit.0.pointer("/source/agent_id").is_some()
+}
 
 fn is_unconfirmed(edit: &Event) -> bool {
     edit.0.get("confirmed") == Some(&Value::Bool(false))
