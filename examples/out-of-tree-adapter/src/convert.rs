@@ -25,8 +25,7 @@ impl Session for Converter {
             return header(serde_json::from_str(text)?, out);
         }
         let value: &RawValue = serde_json::from_str(text)?;
-        let message: Message<'_> =
-            serde_json::from_str(value.get()).map_err(|_| Fault::malformed("", "a message", value.get()))?;
+        let message: Message<'_> = serde_json::from_str(value.get()).map_err(|_| Fault::malformed("", "a message", value.get()))?;
         let t = time(message.created);
         out.stamp(Stamp { t: t.as_deref(), id: message.id.and_then(Text::of), replay: false });
         for (n, raw) in message.content.iter().enumerate() {
