@@ -80,7 +80,8 @@ fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<St
         let unfinished = UNFINISHED.iter().filter(|mark| text.contains(**mark));
         broken.extend(unfinished.map(|mark| format!("is unfinished: {mark}")));
     }
-    let names_no_harness = path.starts_with("engram-core/src/") || path.starts_with("engram-adapters/src/kit/");
+    let is_shared = ["engram-core/src/", "engram-adapters/src/kit/", "engram-conformance/src/"].iter().any(|start| path.starts_with(start));
+    let names_no_harness = is_shared && !path.starts_with("engram-conformance/src/registry/");
     if names_no_harness && let Some(name) = harnesses.iter().find(|name| text.to_lowercase().contains(*name)) {
         broken.push(format!("names the harness {name}"));
     }

@@ -68,7 +68,8 @@ fn edited(real: &Real, input: &str, change: fn(&mut Tape), text: fn(&Tape) -> St
     Ok(text(&tape))
 }
 
-const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
+/// The fixture that most broken adapters are tried on.
+pub const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
 const CONTEXT: &[&str] = &["claude-code/2.1.329/a_qa"];
 const FORK: &[&str] = &["claude-code/1.0.0/f_fatal"];
 const AGENTS: &[&str] = &["claude-code/2.0.60/c_subagent"];
