@@ -186,8 +186,8 @@ fn a_record_that_says_how_its_call_ended_has_a_result() {
     let both = format!("{}\n{}\n", record("call_1", "completed"), record("call_2", "running"));
     assert_eq!(found(&both, vec![call("call_1"), call("call_2")]), ["opencode/2.1.329/small: no tool.result call_1 (bash)"]);
     // What a record repeats of another session's calls is that session's to tell.
-    let repeated = format!(r#"{{"summary":[{{"callID":"call_1","state":{{"status":"completed"}}}}]}}"#);
-    assert_eq!(found(&repeated, Vec::new()), Vec::<String>::new());
+    let repeated = r#"{"summary":[{"callID":"call_1","state":{"status":"completed"}}]}"#;
+    assert_eq!(found(repeated, Vec::new()), Vec::<String>::new());
     assert_eq!(found(&record("call_1", "running"), Vec::new()), ["opencode/2.1.329/small: no tool.call call_1 (bash)"]);
     let made_up = found("", vec![call("call_9"), call("01JTYPED")]);
     assert!(made_up.len() == 1 && made_up[0].contains("which the model never made"), "{made_up:?}");
