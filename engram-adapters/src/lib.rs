@@ -10,6 +10,7 @@ use engram_core::head::Head;
 
 mod claude_code;
 mod codex;
+mod cursor;
 mod gemini;
 pub mod kit;
 pub mod open;
@@ -29,7 +30,7 @@ pub struct Entry {
 }
 
 /// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY, gemini::ENTRY];
+pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY, gemini::ENTRY, cursor::ENTRY];
 
 /// The entry of the adapter with this id.
 ///

@@ -11,6 +11,7 @@ const EXAMPLES: &str = "\
 Examples:
   engram ingest session.jsonl > session.tape.jsonl     one session, to standard output
   engram ingest ~/.claude ~/.codex --out tapes         every session of all harnesses, a file each
+  engram ingest ~/.local/share/opencode --out tapes    every session of a store
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      what is there, and which version wrote it
   engram audit session.jsonl                           is anything of the log missing from its tape?
@@ -49,7 +50,7 @@ pub enum Command {
     /// Convert session logs to tapes
     ///
     /// One session without --out goes to standard output. Several sessions, or a directory, which is searched for the
-    /// sessions of all harnesses, go to `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. Nothing is ever overwritten:
+    /// sessions and stores of all harnesses, go to `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. Nothing is ever overwritten:
     /// a tape that is already there is left alone, and another one of the same name gets a number.
     Ingest(Ingest),
     /// Say which harness and version wrote a log, and what proves it
@@ -81,10 +82,17 @@ pub struct Conversion {
     pub jobs: Option<NonZeroUsize>,
 }
 
+impl Conversion {
+    /// The bounds that are asked for.
+    pub fn limits(&self) -> Limits {
+        Limits { record_bytes: self.max_record_bytes, ..Limits::default() }
+    }
+}
+
 /// Arguments of `engram ingest`.
 #[derive(Debug, Args)]
 pub struct Ingest {
-    /// Session logs, or directories to search for them; `-` reads standard input
+    /// Session logs, stores of sessions, or directories to search for them; `-` reads standard input
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// The directory that the tapes go to
@@ -103,7 +111,7 @@ pub struct Ingest {
 /// Arguments of `engram detect`.
 #[derive(Debug, Args)]
 pub struct Detect {
-    /// Session logs, or directories to search for them; `-` reads standard input
+    /// Session logs, stores of sessions, or directories to search for them; `-` reads standard input
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// One JSON object a line
@@ -114,7 +122,7 @@ pub struct Detect {
 /// Arguments of `engram audit`.
 #[derive(Debug, Args)]
 pub struct Audit {
-    /// Session logs, or directories to search for them; `-` reads standard input
+    /// Session logs, stores of sessions, or directories to search for them; `-` reads standard input
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// One JSON object a line

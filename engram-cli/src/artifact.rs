@@ -1,10 +1,11 @@
 //! One artifact: where it comes from, whose it is, and its way to a tape.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::{Read, Write, stdin};
+use std::io::{Cursor, Read, Write, stdin};
 use std::path::{Path, PathBuf};
 
+use engram_adapters::open::store::{LeftAside, StoredSession};
 use engram_adapters::open::{self, Candidate, Content};
 use engram_adapters::{Entry, by_id, detect};
 use engram_core::adapter::{Context, Evidence, Identity};
@@ -17,22 +18,26 @@ use engram_core::version::{Revision, Support};
 use indicatif::ProgressBar;
 
 use crate::args::Conversion;
+use crate::stored::{self, Stored};
 
 /// Where an artifact comes from.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Artifact {
     /// Standard input.
     Stdin,
     /// A file.
     File(Candidate),
+    /// A session of a store.
+    Stored(Stored),
 }
 
 impl Artifact {
-    /// The path, as errors name it.
+    /// The path, as messages name it.
     pub fn path(&self) -> &Path {
         match self {
             Artifact::Stdin => Path::new("-"),
             Artifact::File(candidate) => &candidate.path,
+            Artifact::Stored(stored) => &stored.name,
         }
     }
 
@@ -41,6 +46,7 @@ impl Artifact {
         match self {
             Artifact::Stdin => true,
             Artifact::File(candidate) => candidate.named,
+            Artifact::Stored(stored) => stored.named,
         }
     }
 
@@ -49,33 +55,92 @@ impl Artifact {
         match self {
             Artifact::Stdin => 0,
             Artifact::File(candidate) => candidate.bytes,
+            Artifact::Stored(stored) => stored.bytes,
+        }
+    }
+
+    /// True for a file in which there is nothing.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Artifact::File(candidate) if candidate.bytes == 0)
+    }
+
+    /// The kind of store that it lies in, for people.
+    pub fn store(&self) -> Option<&'static str> {
+        match self {
+            Artifact::Stored(stored) => Some(stored.kind),
+            Artifact::Stdin | Artifact::File(_) => None,
         }
     }
 }
 
-/// The artifacts at these paths, each once however often it is reached, in the order in which it is first reached.
-pub fn artifacts(paths: &[PathBuf]) -> Vec<Result<Artifact, AdapterError>> {
-    let mut found: Vec<Result<Artifact, AdapterError>> = Vec::new();
-    let mut places: HashMap<PathBuf, usize> = HashMap::new();
+/// What is to be converted.
+#[derive(Default)]
+pub struct Found {
+    /// The artifacts, each once however often it is reached, in the order in which it is first reached.
+    pub artifacts: Vec<Result<Artifact, AdapterError>>,
+    /// Sessions of stores that are not converted: those that another copy of the session stands for.
+    pub left_aside: Vec<LeftAside>,
+    /// Where each artifact stands in the list, by its file and its id in that.
+    places: HashMap<Place, usize>,
+    stores: HashSet<PathBuf>,
+}
+
+/// A file, and the id of a session in it where it is a store.
+type Place = (PathBuf, Option<String>);
+
+/// The artifacts at these paths.
+pub fn artifacts(paths: &[PathBuf], limits: Limits) -> Found {
+    let mut found = Found::default();
     for path in paths {
         if path.as_os_str() == "-" {
-            if places.insert(path.clone(), found.len()).is_none() {
-                found.push(Ok(Artifact::Stdin));
-            }
+            found.add(Some((path.clone(), None)), Artifact::Stdin);
             continue;
         }
         for candidate in open::discover(path) {
-            let real = candidate.as_ref().ok().and_then(|candidate| fs::canonicalize(&candidate.path).ok());
-            match (real.as_ref().and_then(|real| places.get(real)).and_then(|place| found.get_mut(*place)), candidate) {
-                (Some(Ok(Artifact::File(known))), Ok(again)) => known.named |= again.named,
-                (_, candidate) => {
-                    places.extend(real.map(|real| (real, found.len())));
-                    found.push(candidate.map(Artifact::File));
-                }
+            match candidate {
+                Ok(candidate) => found.add_candidate(candidate, limits),
+                Err(error) => found.artifacts.push(Err(error)),
             }
         }
     }
     found
+}
+
+impl Found {
+    fn add_candidate(&mut self, candidate: Candidate, limits: Limits) {
+        let real = fs::canonicalize(&candidate.path).ok();
+        let sessions = if candidate.may_be_store { stored::sessions(&candidate, limits) } else { Ok(None) };
+        match sessions {
+            Ok(Some(store)) => {
+                for stored in store.sessions {
+                    self.add(place(&stored.session), Artifact::Stored(stored));
+                }
+                // A store that is reached twice leaves the same sessions aside.
+                if real.is_none_or(|real| self.stores.insert(real)) {
+                    self.left_aside.extend(store.left_aside);
+                }
+            }
+            Ok(None) => self.add(real.map(|real| (real, None)), Artifact::File(candidate)),
+            Err(error) => self.artifacts.push(Err(error)),
+        }
+    }
+
+    fn add(&mut self, place: Option<Place>, artifact: Artifact) {
+        let known = place.as_ref().and_then(|place| self.places.get(place)).and_then(|place| self.artifacts.get_mut(*place));
+        match (known, artifact) {
+            (Some(Ok(Artifact::File(known))), Artifact::File(again)) => known.named |= again.named,
+            (Some(Ok(Artifact::Stored(known))), Artifact::Stored(again)) => known.named |= again.named,
+            (Some(Ok(Artifact::Stdin)), Artifact::Stdin) => {}
+            (_, artifact) => {
+                self.places.extend(place.map(|place| (place, self.artifacts.len())));
+                self.artifacts.push(Ok(artifact));
+            }
+        }
+    }
+}
+
+fn place(session: &StoredSession) -> Option<Place> {
+    fs::canonicalize(&session.path).ok().map(|real| (real, Some(session.id.clone())))
 }
 
 /// How artifacts are opened and converted.
@@ -97,7 +162,7 @@ impl Way {
     /// # Errors
     /// `unknown_adapter`.
     pub fn new(conversion: &Conversion, bar: &ProgressBar) -> Result<Self, AdapterError> {
-        let limits = Limits { record_bytes: conversion.max_record_bytes, ..Limits::default() };
+        let limits = conversion.limits();
         let adapter = conversion.adapter.as_deref().map(by_id).transpose()?;
         Ok(Way { adapter, policy: conversion.policy, limits, bar: bar.clone() })
     }
@@ -116,22 +181,44 @@ impl Way {
     }
 
     fn opened(&self, artifact: &Artifact) -> Result<Opened, AdapterError> {
-        let reader: Box<dyn Read + Send> = match artifact {
-            Artifact::Stdin => Box::new(stdin()),
-            Artifact::File(candidate) => Box::new(self.bar.wrap_read(open::file(&candidate.path)?)),
-        };
-        let mut input = Input::new(open::content(reader)?, self.limits);
+        let source = self.source(artifact)?;
+        let mut input = Input::new(source.content, self.limits);
         let head = input.head()?;
-        let (entry, evidence) = match self.choose(&head, artifact.is_named()) {
-            Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(&input).unwrap_or(error)),
-            chosen => chosen?,
+        let (entry, evidence) = match source.known {
+            Some((entry, _)) => (entry, entry.adapter.probe(&head)),
+            None => match self.choose(&head, artifact.is_named()) {
+                Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(&input).unwrap_or(error)),
+                chosen => chosen?,
+            },
         };
-        let context = match artifact {
-            Artifact::Stdin => Context::default(),
-            Artifact::File(candidate) => (entry.surroundings)(&candidate.path, &head),
+        let context = match (source.known, artifact) {
+            (Some((_, context)), _) => context,
+            (None, Artifact::File(candidate)) => (entry.surroundings)(&candidate.path, &head),
+            (None, _) => Context::default(),
         };
         let identity = entry.adapter.identify(&head);
         Ok(Opened { path: artifact.path().to_owned(), entry, evidence, identity, input, context })
+    }
+
+    /// The text of an artifact: a file's own, or what a session of a store is exported into.
+    ///
+    /// # Errors
+    /// Those of the file system and of the store.
+    pub fn source(&self, artifact: &Artifact) -> Result<Source, AdapterError> {
+        let (reader, known): (Box<dyn Read + Send>, _) = match artifact {
+            Artifact::Stdin => (Box::new(stdin()), None),
+            Artifact::File(candidate) => (Box::new(self.bar.wrap_read(open::file(&candidate.path)?)), None),
+            Artifact::Stored(stored) => {
+                let entry = by_id(stored.adapter_id)?;
+                if self.adapter.is_some_and(|adapter| !std::ptr::eq(adapter, entry)) {
+                    return Err(AdapterError::new(ErrorCode::UnknownHarness).found(stored.kind));
+                }
+                let export = stored.export()?;
+                self.bar.inc(stored.bytes);
+                (Box::new(Cursor::new(export.text.into_bytes())), Some((entry, export.context)))
+            }
+        };
+        Ok(Source { content: open::content(reader)?, known })
     }
 
     /// The adapter that the content shows; or the one that was named, if the content shows it or the caller insists on the file.
@@ -144,6 +231,14 @@ impl Way {
             evidence => Ok((entry, evidence)),
         }
     }
+}
+
+/// The text of an artifact.
+pub struct Source {
+    /// Its bytes.
+    pub content: Content<Box<dyn Read + Send>>,
+    /// For a session of a store: the adapter that its opener names, and what the rest of the store says of it.
+    known: Option<(&'static Entry, Context)>,
 }
 
 /// What is cut off in its head shows nothing, but that is not because it is no log.
@@ -167,7 +262,8 @@ pub struct Opened {
 impl Opened {
     /// The revision of its schema, and how well its version is known.
     pub fn revision(&self) -> (Option<&'static Revision>, Support) {
-        self.entry.adapter.describe().matrix.identify(&self.identity)
+        let (revision, support) = self.entry.adapter.describe().matrix.identify(&self.identity);
+        (revision, if self.context.unknown_schema { Support::Unknown } else { support })
     }
 
     /// Converts it. The sink may hold part of a tape when this fails.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write, stdin, stdout};
 
-use engram_adapters::open::{self, Candidate};
+use engram_adapters::open::Candidate;
 use engram_core::audit::{Amount, AuditError, AuditReport, audit};
 use engram_core::error::{AdapterError, ErrorCode};
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub fn run(args: &Audit, way: &Way, report: &Reporter) -> io::Result<Exit> {
     let (mut tally, mut totals) = (Tally::default(), Totals::default());
     let mut out = stdout().lock();
     let mut printed = if args.json { Ok(()) } else { writeln!(out, "{}", Row::HEADINGS) };
-    let found = artifacts(&args.paths);
+    let found = artifacts(&args.paths, way.limits).artifacts;
     let work = |artifact: &Result<Artifact, AdapterError>| artifact.clone().and_then(|artifact| audited(way, &artifact));
     let done = in_order(args.conversion.jobs, &found, work, |artifact, audited| match audited {
         Ok(audited) => {
@@ -70,20 +70,20 @@ fn audited(way: &Way, artifact: &Artifact) -> Result<Audited, AdapterError> {
     let summary = opened.convert(way, &mut tape).map_err(at_path)?;
     let tape = String::from_utf8(tape).map_err(|_| AdapterError::new(ErrorCode::AdapterDefect)).map_err(at_path)?;
     // A log that grows meanwhile is audited as far as it was converted.
-    let content = open::file(source.path()).and_then(open::content).map_err(|error| at_path(error.into()))?.take(summary.input_bytes);
+    let content = way.source(&source).map_err(at_path)?.content.take(summary.input_bytes);
     let report = audit(BufReader::with_capacity(256 << 10, content), &tape, descriptor).map_err(|error| at_path(refused(error)))?;
     Ok(Audited { path: artifact.path().to_string_lossy().into_owned(), adapter: descriptor.adapter_id, report })
 }
 
 /// Standard input can be read only once, so it is kept in a file meanwhile.
 fn readable_twice(artifact: &Artifact) -> Result<(Artifact, Option<TempPath>), AdapterError> {
-    if let Artifact::File(_) = artifact {
+    if !matches!(artifact, Artifact::Stdin) {
         return Ok((artifact.clone(), None));
     }
     let mut copy = NamedTempFile::new()?;
     let bytes = io::copy(&mut stdin(), &mut copy)?;
     let kept = copy.into_temp_path();
-    Ok((Artifact::File(Candidate { path: kept.to_path_buf(), named: true, bytes }), Some(kept)))
+    Ok((Artifact::File(Candidate { path: kept.to_path_buf(), named: true, bytes, may_be_store: false }), Some(kept)))
 }
 
 fn refused(error: AuditError) -> AdapterError {

@@ -3,17 +3,18 @@
 use std::io;
 use std::path::Path;
 
+use engram_adapters::open::store::LeftAside;
 use engram_core::drive::Summary;
 use engram_core::error::{AdapterError, ErrorCode};
 use tempfile::TempPath;
 
 use crate::args::Ingest;
-use crate::artifact::{Artifact, Way};
+use crate::artifact::{Artifact, Found, Way};
 use crate::exit::{Exit, Tally};
 use crate::out_dir::{OutDir, Placed, stem};
 use crate::pool::in_order;
 use crate::report::{Reporter, shown};
-use crate::summary::{Totals, count, session, warnings};
+use crate::summary::{Totals, aside, count, session, warnings};
 use crate::write::write_tape;
 
 /// What became of one artifact.
@@ -47,16 +48,16 @@ impl<'b> Batch<'b> {
     }
 
     /// Converts everything and reports on it, in the order of the input.
-    pub fn run(mut self, way: &Way, found: &[Result<Artifact, AdapterError>]) -> Exit {
+    pub fn run(mut self, way: &Way, found: &Found) -> Exit {
         let (args, temporaries) = (self.args, self.out.clone());
         let work = |artifact: &Result<Artifact, AdapterError>| match artifact {
             Ok(artifact) => to_temporary(args, way, artifact, &temporaries),
             Err(error) => Fate::Failed(error.clone()),
         };
-        let done = in_order(args.conversion.jobs, found, work, |_, fate| self.take(fate));
+        let done = in_order(args.conversion.jobs, &found.artifacts, work, |_, fate| self.take(fate));
         self.report.end_progress();
         match done {
-            Ok(()) => self.end(),
+            Ok(()) => self.end(&found.left_aside),
             Err(error) => self.report.failure(&error),
         }
     }
@@ -96,16 +97,20 @@ impl<'b> Batch<'b> {
         warnings(summary).iter().for_each(|warning| self.report.note(&format!("warning: {path}: {warning}")));
     }
 
-    fn end(self) -> Exit {
+    fn end(self, left_aside: &[LeftAside]) -> Exit {
         if self.totals.sessions() == 0 && self.tally.failed() == 0 {
             let paths: Vec<_> = self.args.paths.iter().map(|path| shown(path)).collect();
             return self.report.failure(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(paths.join(", ")));
         }
+        left_aside.iter().for_each(|left| self.report.note(&aside(left)));
         let sessions = count(self.totals.sessions(), "session");
         self.report.note(&format!("{sessions} converted ({} unchanged), {} failed", self.unchanged, self.tally.failed()));
         let passed_over = self.empty + self.no_session;
         if passed_over > 0 {
             self.report.note(&format!("  no session in {}, {} of them empty", count(passed_over, "file"), self.empty));
+        }
+        if !left_aside.is_empty() {
+            self.report.note(&format!("  left aside {}, named above", count(left_aside.len() as u64, "session")));
         }
         self.totals.lines().iter().for_each(|line| self.report.note(line));
         self.tally.exit()
@@ -116,7 +121,7 @@ fn to_temporary(args: &Ingest, way: &Way, artifact: &Artifact, out: &OutDir) -> 
     let opened = match way.open(artifact) {
         Ok(opened) => opened,
         Err(error) if error.code == ErrorCode::UnknownHarness && !artifact.is_named() => {
-            return if artifact.bytes() == 0 { Fate::Empty } else { Fate::NoSession };
+            return if artifact.is_empty() { Fate::Empty } else { Fate::NoSession };
         }
         Err(error) => return Fate::Failed(error),
     };
@@ -135,6 +140,7 @@ fn to_temporary(args: &Ingest, way: &Way, artifact: &Artifact, out: &OutDir) -> 
 fn stem_of(artifact: &Artifact, summary: &Summary) -> String {
     let own_name = || match artifact {
         Artifact::Stdin => "stdin".into(),
+        Artifact::Stored(stored) => stored.session.id.as_str().into(),
         Artifact::File(candidate) => candidate.path.file_stem().map_or_else(|| "session".into(), |name| name.to_string_lossy()),
     };
     let session = summary.session_id.as_deref().filter(|id| !id.is_empty()).map_or_else(own_name, Into::into);

@@ -15,6 +15,8 @@ use crate::report::{Reporter, printable};
 #[derive(Serialize)]
 struct Finding {
     path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<&'static str>,
     adapter: &'static str,
     harness: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +38,7 @@ struct Finding {
 pub fn run(args: &Detect, way: &Way, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
     let mut lines = Vec::new();
-    let found = artifacts(&args.paths);
+    let found = artifacts(&args.paths, way.limits).artifacts;
     let examine = |artifact: &Result<Artifact, AdapterError>| artifact.clone().and_then(|artifact| finding(way, &artifact));
     let done = in_order(None, &found, examine, |artifact, finding| match finding {
         Ok(finding) => {
@@ -63,6 +65,7 @@ fn finding(way: &Way, artifact: &Artifact) -> Result<Finding, AdapterError> {
     let descriptor = opened.entry.adapter.describe();
     Ok(Finding {
         path: artifact.path().to_string_lossy().into_owned(),
+        store: artifact.store(),
         adapter: descriptor.adapter_id,
         harness: descriptor.harness_family,
         schema: known_schema(revision, support),
@@ -82,8 +85,9 @@ fn known_schema(revision: Option<&'static Revision>, support: Support) -> Option
 fn text(finding: &Finding) -> String {
     let version = finding.version.as_deref().unwrap_or("of unrecorded version");
     let schema = finding.schema.unwrap_or("unknown");
+    let store = finding.store.map(|kind| format!(" {kind},")).unwrap_or_default();
     let line = format!(
-        "{}: {} {version}, schema {schema}, {}; evidence: {}",
+        "{}:{store} {} {version}, schema {schema}, {}; evidence: {}",
         finding.path,
         finding.harness,
         finding.support,

@@ -3,6 +3,7 @@
 use std::io::{self, Seek, SeekFrom, Write, stdout};
 use std::path::Path;
 
+use engram_adapters::open::store::{LeftAside, root};
 use tempfile::SpooledTempFile;
 
 use crate::args::Ingest;
@@ -10,7 +11,7 @@ use crate::artifact::{Artifact, Way, artifacts};
 use crate::batch::Batch;
 use crate::exit::Exit;
 use crate::report::{Reporter, shown};
-use crate::summary::{session, warnings};
+use crate::summary::{aside, session, warnings};
 use crate::write::write_tape;
 
 /// A tape for standard output is held in memory up to this size, then in a temporary file.
@@ -21,16 +22,17 @@ const SPOOL_BYTES: usize = 8 << 20;
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Ingest, report: &mut Reporter) -> io::Result<Exit> {
-    let found = artifacts(&args.paths);
-    report.start_progress(found.iter().flatten().map(Artifact::bytes).sum());
+    let found = artifacts(&args.paths, args.conversion.limits());
+    report.start_progress(found.artifacts.iter().flatten().map(Artifact::bytes).sum());
     let way = match Way::new(&args.conversion, report.bar()) {
         Ok(way) => way,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let searches = args.paths.iter().any(|path| path.is_dir());
-    match (&args.out, &found[..]) {
+    // The root folder of a store is no directory to search, but what the caller named.
+    let searches = args.paths.iter().any(|path| path.is_dir() && root(path).is_none());
+    match (&args.out, &found.artifacts[..]) {
         (Some(out), _) => Ok(Batch::new(args, out, report).run(&way, &found)),
-        (None, [Ok(artifact)]) if !searches => to_stdout(args, &way, artifact, report),
+        (None, [Ok(artifact)]) if !searches => to_stdout(args, &way, artifact, &found.left_aside, report),
         (None, [Err(error)]) if !searches => Ok(report.failure(error)),
         (None, _) => {
             report.end_progress();
@@ -40,7 +42,7 @@ pub fn run(args: &Ingest, report: &mut Reporter) -> io::Result<Exit> {
 }
 
 /// One session, whole or not at all, to standard output.
-fn to_stdout(args: &Ingest, way: &Way, artifact: &Artifact, report: &Reporter) -> io::Result<Exit> {
+fn to_stdout(args: &Ingest, way: &Way, artifact: &Artifact, left_aside: &[LeftAside], report: &Reporter) -> io::Result<Exit> {
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
     let converted = way.open(artifact).and_then(|opened| write_tape(opened, way, args.zstd, &mut spool, Path::new("-")));
     report.end_progress();
@@ -55,5 +57,6 @@ fn to_stdout(args: &Ingest, way: &Way, artifact: &Artifact, report: &Reporter) -
     let path = shown(artifact.path());
     report.note(&format!("{path}: {}", session(&summary)));
     warnings(&summary).iter().for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
+    left_aside.iter().for_each(|left| report.note(&aside(left)));
     Ok(Exit::Success)
 }

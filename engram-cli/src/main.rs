@@ -20,6 +20,7 @@ mod ingest;
 mod out_dir;
 mod pool;
 mod report;
+mod stored;
 mod summary;
 mod write;
 

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use engram_adapters::open::store::LeftAside;
 use engram_adapters::tables::claims;
 use engram_core::drive::Summary;
 use engram_core::event::Kind;
 use engram_core::ledger::Ledger;
+
+use crate::stored::name;
 
 /// One session in a line: harness, events, coverage, omissions.
 pub fn session(summary: &Summary) -> String {
@@ -45,6 +48,11 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
         None => what,
     };
     notices(summary).into_iter().map(phrase).collect()
+}
+
+/// A session of a store that is not converted, and why.
+pub fn aside(left: &LeftAside) -> String {
+    format!("left aside: {}: {}", name(&left.session).to_string_lossy(), left.reason)
 }
 
 /// Sums over many sessions.

@@ -3,6 +3,8 @@
 //! Whole texts come from `originalFile` and its like. The diffs in `structuredPatch` are for display (tabs become spaces):
 //! they give line numbers, never text.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
@@ -75,9 +77,11 @@ fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Res
     }
 }
 
-/// The whole text of a file, if the source holds it exactly.
-fn decoded<'a>(field: Option<Text<'a>>) -> Option<std::borrow::Cow<'a, str>> {
-    field.and_then(|text| text.decode().ok())
+/// The whole text of a file, if the source holds it exactly. Line ends are those that lines are counted and hashed by: 0.2.96 logs
+/// a file with its `\r\n`, later versions without.
+fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
+    let text = field?.decode().ok()?;
+    Some(if memmem::find(text.as_bytes(), b"\r\n").is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
 }
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.

@@ -1,4 +1,4 @@
-//! Claude Code: transcripts under `~/.claude/projects`, JSON Lines, 0.2.109 and later.
+//! Claude Code: transcripts under `~/.claude/projects`, JSON Lines, 0.2.109 and later; before, 0.2.96, a database.
 
 use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
@@ -21,6 +21,7 @@ mod results;
 mod revisions;
 mod schema;
 mod snippets;
+pub(crate) mod store;
 mod surroundings;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ pub(super) struct Dialect {
 }
 
 /// Schema names, oldest first.
+const MESSAGE_ROWS: &str = "message-rows";
 const MESSAGE_LINES: &str = "message-lines";
 const BLOCK_LINES: &str = "block-lines";
 const AGENT_FILES: &str = "agent-files";
@@ -24,6 +25,8 @@ const SHELL_DIFFS: &str = "shell-diffs";
 /// The dialect of a revision; that of the newest where the revision is not known.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
+        // Rows of a database have times of whole seconds and are never copied.
+        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_return: true },
         Some(MESSAGE_LINES | BLOCK_LINES) => Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_return: true },
         Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: true },
         _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: false },
@@ -64,6 +67,15 @@ pub(super) const WEAKEST: Coverage = coverage(
 /// The matrix. Both ends of every range, and every version that is called tested, have fixtures.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
+        Revision {
+            schema: MESSAGE_ROWS,
+            versions: Some("=0.2.96"),
+            tested: &["0.2.96"],
+            coverage: coverage(
+                Grade::Partial(&["read.no_total", "read.not_utf8"]),
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+            ),
+        },
         Revision {
             schema: MESSAGE_LINES,
             versions: Some(">=0.2.109, <=1.0.0"),

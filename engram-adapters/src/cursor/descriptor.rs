@@ -82,187 +82,105 @@ const GAPS: &[Gap] = &[
     },
 ];
 
+const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
+    OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
+}
+
+const fn bookkeeping(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
+    OmissionRule { rule, omission: Omission::Bookkeeping, record, pointer: None, reason }
+}
+
+const fn field(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
+    OmissionRule { rule, omission: Omission::Field, record, pointer: Some(pointer), reason }
+}
+
+const fn opaque(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
+    OmissionRule { rule, omission: Omission::Opaque, record, pointer: Some(pointer), reason }
+}
+
 const RULES: &[OmissionRule] = &[
-    OmissionRule {
-        rule: "turn_end",
-        omission: Omission::Bookkeeping,
-        record: "turn_ended",
-        pointer: None,
-        reason: "Says that a turn ended well, and nothing else.",
-    },
-    OmissionRule {
-        rule: "thinking_end",
-        omission: Omission::Bookkeeping,
-        record: "thinking/completed",
-        pointer: None,
-        reason: "Ends reasoning: its text, where the capture holds it, stands at its first piece.",
-    },
-    OmissionRule {
-        rule: "thinking_pieces",
-        omission: Omission::Duplicate,
-        record: "thinking/delta",
-        pointer: None,
-        reason: "A piece of reasoning: all pieces stand joined where the first one stands.",
-    },
-    OmissionRule {
-        rule: "message_pieces",
-        omission: Omission::Duplicate,
-        record: "assistant",
-        pointer: None,
-        reason: "A piece of a message that the capture says again as a whole, or that stands joined with the other pieces.",
-    },
-    OmissionRule {
-        rule: "result_text",
-        omission: Omission::Duplicate,
-        record: "result/success",
-        pointer: None,
-        reason: "All messages of the run again, joined without a separator.",
-    },
-    OmissionRule {
-        rule: "result_text_field",
-        omission: Omission::Field,
-        record: "result/success",
-        pointer: Some("/result"),
-        reason: "All messages of the run again, joined without a separator; a text that is not becomes a message.",
-    },
-    OmissionRule {
-        rule: "interleaved_output",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/shellToolCall/result/*/interleavedOutput"),
-        reason: "Output and error output again, in the order of arrival.",
-    },
-    OmissionRule {
-        rule: "edited_file",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/editToolCall/result/success/beforeFullFileContent"),
-        reason: "The whole file before the edit: its hash and its changed lines are in `code.edit`.",
-    },
-    OmissionRule {
-        rule: "edited_file_after",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/editToolCall/result/success/afterFullFileContent"),
-        reason: "The whole file after the edit: its hash and its changed lines are in `code.edit`.",
-    },
-    OmissionRule {
-        rule: "edit_diff",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/editToolCall/result/success/diffString"),
-        reason: "A rendered diff whose spans are `code.edit` events.",
-    },
-    OmissionRule {
-        rule: "deleted_file",
-        omission: Omission::Field,
-        record: "tool_call/completed",
-        pointer: Some("/tool_call/deleteToolCall/result/success/prevContent"),
-        reason: "The whole file that was deleted: its hash is in `code.edit`.",
-    },
-    OmissionRule {
-        rule: "store_root",
-        omission: Omission::Bookkeeping,
-        record: "root",
-        pointer: None,
-        reason: "The ids of the messages and turns, which follow.",
-    },
-    OmissionRule {
-        rule: "system_prompt",
-        omission: Omission::Field,
-        record: "system/message",
-        pointer: Some("/message/content/**"),
-        reason: "The harness's own boilerplate: its hash is in `meta context`.",
-    },
-    OmissionRule {
-        rule: "rendered_result",
-        omission: Omission::Field,
-        record: "tool/message",
-        pointer: Some("/message/content/*/result"),
-        reason: "What the model was told of an outcome that the turn graph holds; where it holds none, it is the result.",
-    },
-    OmissionRule {
-        rule: "result_parts",
-        omission: Omission::Field,
-        record: "tool/message",
-        pointer: Some("/message/content/*/experimental_content/**"),
-        reason: "The result again, as parts.",
-    },
-    OmissionRule {
-        rule: "provider_options",
-        omission: Omission::Field,
-        record: "*/message",
-        pointer: Some("/message/providerOptions/**"),
-        reason: "What the harness keeps beside a message: request ids, and results in another form.",
-    },
-    OmissionRule {
-        rule: "image_bytes",
-        omission: Omission::Opaque,
-        record: "*/message",
-        pointer: Some("/message/content/*/image/**"),
-        reason: "The bytes of an image: their hash is in the tape.",
-    },
-    OmissionRule {
-        rule: "signature",
-        omission: Omission::Opaque,
-        record: "*/message",
-        pointer: Some("/message/content/*/signature"),
-        reason: "The provider's signature of a thought.",
-    },
-    OmissionRule {
-        rule: "joined_steps",
-        omission: Omission::Field,
-        record: "*/message",
-        pointer: Some("/steps/**"),
-        reason: "The steps of the turn graph that say what the message says; what they add is in the tape.",
-    },
-    OmissionRule {
-        rule: "empty_bubble",
-        omission: Omission::Bookkeeping,
-        record: "bubble",
-        pointer: None,
-        reason: "A message without text and call.",
-    },
-    OmissionRule {
-        rule: "window_state",
-        omission: Omission::Field,
-        record: "bubble",
-        pointer: Some("/bubble/**"),
-        reason: "State of the window around a message, and renderings of it; text, thought, code blocks, call and result are in the tape.",
-    },
-    OmissionRule {
-        rule: "edited_contents",
-        omission: Omission::Field,
-        record: "bubble",
-        pointer: Some("/*"),
-        reason: "The whole file before and after an edit: its hashes and its changed lines are in `code.edit`.",
-    },
-    OmissionRule {
-        rule: "hook_workspace",
-        omission: Omission::Bookkeeping,
-        record: "workspaceOpen",
-        pointer: None,
-        reason: "Says that a workspace was opened, and nothing else.",
-    },
-    OmissionRule {
-        rule: "hook_session",
-        omission: Omission::Bookkeeping,
-        record: "session*",
-        pointer: None,
-        reason: "Says that a session began or ended well, and nothing else that is new.",
-    },
-    OmissionRule {
-        rule: "hook_stop",
-        omission: Omission::Bookkeeping,
-        record: "stop",
-        pointer: None,
-        reason: "Says that a turn ended well, and nothing else.",
-    },
-    OmissionRule {
-        rule: "hook_file_content",
-        omission: Omission::Field,
-        record: "before*",
-        pointer: Some("/content"),
-        reason: "The whole file that is about to be read: its hash is in `meta context`.",
-    },
+    bookkeeping("turn_end", "turn_ended", "Says that a turn ended well, and nothing else."),
+    bookkeeping("thinking_end", "thinking/completed", "Ends reasoning: its text, where the capture holds it, stands at its first piece."),
+    duplicate("thinking_pieces", "thinking/delta", "A piece of reasoning: all pieces stand joined where the first one stands."),
+    duplicate(
+        "message_pieces",
+        "assistant",
+        "A piece of a message that the capture says again as a whole, or that stands joined with the other pieces.",
+    ),
+    duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
+    field(
+        "result_text_field",
+        "result/success",
+        "/result",
+        "All messages of the run again, joined without a separator; a text that is not becomes a message.",
+    ),
+    field(
+        "interleaved_output",
+        "tool_call/completed",
+        "/tool_call/shellToolCall/result/*/interleavedOutput",
+        "Output and error output again, in the order of arrival.",
+    ),
+    field(
+        "edited_file",
+        "tool_call/completed",
+        "/tool_call/editToolCall/result/success/beforeFullFileContent",
+        "The whole file before the edit: its hash and its changed lines are in `code.edit`.",
+    ),
+    field(
+        "edited_file_after",
+        "tool_call/completed",
+        "/tool_call/editToolCall/result/success/afterFullFileContent",
+        "The whole file after the edit: its hash and its changed lines are in `code.edit`.",
+    ),
+    field(
+        "edit_diff",
+        "tool_call/completed",
+        "/tool_call/editToolCall/result/success/diffString",
+        "A rendered diff whose spans are `code.edit` events.",
+    ),
+    field(
+        "deleted_file",
+        "tool_call/completed",
+        "/tool_call/deleteToolCall/result/success/prevContent",
+        "The whole file that was deleted: its hash is in `code.edit`.",
+    ),
+    bookkeeping("store_root", "root", "The ids of the messages and turns, which follow."),
+    field("system_prompt", "system/message", "/message/content/**", "The harness's own boilerplate: its hash is in `meta context`."),
+    field(
+        "rendered_result",
+        "tool/message",
+        "/message/content/*/result",
+        "What the model was told of an outcome that the turn graph holds; where it holds none, it is the result.",
+    ),
+    field("result_parts", "tool/message", "/message/content/*/experimental_content/**", "The result again, as parts."),
+    field(
+        "provider_options",
+        "*/message",
+        "/message/providerOptions/**",
+        "What the harness keeps beside a message: request ids, and results in another form.",
+    ),
+    opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image: their hash is in the tape."),
+    opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of a thought."),
+    field(
+        "joined_steps",
+        "*/message",
+        "/steps/**",
+        "The steps of the turn graph that say what the message says; what they add is in the tape.",
+    ),
+    bookkeeping("empty_bubble", "bubble", "A message without text and call."),
+    field("window_state", "bubble", "/bubble/richText", "The text again, as the window's document."),
+    field("window_state", "bubble", "/bubble/context/**", "What the window had selected or open beside a prompt."),
+    opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of a thought."),
+    field(
+        "rendered_diff",
+        "bubble",
+        "/bubble/toolFormerData/additionalData/precomputedDiff/lines/*/content",
+        "A diff for display; its spans are `code.edit`.",
+    ),
+    field("edited_contents", "bubble", "/before", "The whole file before an edit: its hash and its changed lines are in `code.edit`."),
+    field("edited_contents", "bubble", "/after", "The whole file after an edit: its hash and its changed lines are in `code.edit`."),
+    bookkeeping("hook_workspace", "workspaceOpen", "Says that a workspace was opened, and nothing else."),
+    bookkeeping("hook_session", "session*", "Says that a session began or ended well, and nothing else that is new."),
+    bookkeeping("hook_stop", "stop", "Says that a turn ended well, and nothing else."),
+    field("hook_file_content", "before*", "/content", "The whole file that is about to be read: its hash is in `meta context`."),
 ];

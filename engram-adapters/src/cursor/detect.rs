@@ -4,14 +4,9 @@ use std::borrow::Cow;
 
 use engram_core::adapter::{Framing, Identity};
 use engram_core::head::Head;
-use engram_core::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::store::chat::millis;
-use super::{clock, decoded, revisions, word};
-use crate::kit::json::{Raw, is_array, is_object, unsigned};
-use crate::kit::time;
+use super::{clock, decoded, millis, revisions};
+use crate::kit::value::{Field, Index, Value, find_line, parse, view, word};
 
 /// Cursor's kinds of artifact. Each is a schema of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,90 +67,57 @@ pub(super) const MARKS: &[&str] = &[
 /// Lines that are looked at. A capture states what it is within its first few.
 const LINES: usize = 64;
 
-/// The fields that tell Cursor's line formats from each other and from those of other harnesses.
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    subtype: Raw<'a>,
-    #[serde(borrow)]
-    role: Raw<'a>,
-    #[serde(borrow)]
-    message: Raw<'a>,
-    #[serde(borrow)]
-    status: Raw<'a>,
-    #[serde(borrow)]
-    session_id: Raw<'a>,
-    #[serde(borrow)]
-    timestamp_ms: Raw<'a>,
-    #[serde(borrow)]
-    call_id: Raw<'a>,
-    #[serde(borrow)]
-    tool_call: Raw<'a>,
-    #[serde(borrow)]
-    request_id: Raw<'a>,
-    #[serde(borrow)]
-    duration_api_ms: Raw<'a>,
-    #[serde(borrow)]
-    uuid: Raw<'a>,
-    #[serde(borrow)]
-    hook_event_name: Raw<'a>,
-    #[serde(borrow)]
-    conversation_id: Raw<'a>,
-    #[serde(borrow)]
-    generation_id: Raw<'a>,
-    #[serde(borrow)]
-    cursor_version: Raw<'a>,
-    #[serde(borrow)]
-    store: Raw<'a>,
-    #[serde(borrow)]
-    meta: Option<Meta<'a>>,
-    #[serde(borrow)]
-    id: Raw<'a>,
-    #[serde(borrow)]
-    composer: Option<Composer<'a>>,
-    #[serde(borrow, rename = "sessionId")]
-    camel_session_id: Raw<'a>,
+/// The longest line that is looked at: none of those that tell the formats apart is nearly as long.
+const LINE_BYTES: usize = 1 << 20;
+
+/// `_v` of conversations whose messages are rows (public readers of 2026; a fixture shows 16).
+const COMPOSER_SCHEMAS: [u64; 4] = [10, 16, 17, 18];
+
+/// `_v` of their messages.
+const BUBBLE_SCHEMA: u64 = 3;
+
+view! {
+    /// The fields that tell Cursor's line formats from each other and from those of other harnesses.
+    Line {
+        kind: "type" Any,
+        subtype: "subtype" Any,
+        role: "role" Any,
+        message: "message" Any,
+        status: "status" Any,
+        session_id: "session_id" Any,
+        timestamp_ms: "timestamp_ms" Number,
+        call_id: "call_id" Any,
+        tool_call: "tool_call" Object,
+        request_id: "request_id" Any,
+        duration_api_ms: "duration_api_ms" Any,
+        uuid: "uuid" Any,
+        hook_event_name: "hook_event_name" Any,
+        conversation_id: "conversation_id" Any,
+        generation_id: "generation_id" Any,
+        cursor_version: "cursor_version" Any,
+        store: "store" Any,
+        meta: "meta" Object,
+        id: "id" Any,
+        composer: "composer" Object,
+        bubble: "bubble" Object,
+        camel_session_id: "sessionId" Any,
+    }
 }
 
-/// A chat's own record.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Meta<'a> {
-    #[serde(borrow)]
-    agent_id: Raw<'a>,
-    #[serde(borrow)]
-    created_at: Raw<'a>,
-}
-
-/// A conversation's own record.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Composer<'a> {
-    #[serde(borrow, rename = "_v")]
-    version: Raw<'a>,
-    #[serde(borrow)]
-    created_at: Raw<'a>,
-    #[serde(borrow)]
-    last_send_time: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    content: Raw<'a>,
+/// The lines that are looked at.
+fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
+    head.lines().take(LINES).filter(|line| line.len() <= LINE_BYTES && line.starts_with('{'))
 }
 
 /// The form of the artifact and the marks that prove it.
 pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
-    let text = head.text();
-    if is_json_transcript(text) {
+    if is_json_transcript(head.text()) {
         return Some((Form::TranscriptJson, vec!["transcript.json"]));
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
-    for line in head.lines().take(LINES) {
-        if let Some(mark) = serde_json::from_str(line).ok().and_then(|line| line_mark(&line))
+    let mut index = Index::default();
+    for line in lines(head) {
+        if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::of(line)))
             && !found.contains(&mark)
         {
             found.push(mark);
@@ -173,18 +135,17 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     if line.hook_event_name.is_some() && line.conversation_id.is_some() && line.generation_id.is_some() {
         return Some((Form::Hooks, "hook.payload"));
     }
-    if word(line.store) == "chat" && line.meta.as_ref().is_some_and(|meta| meta.agent_id.is_some()) {
+    if word(line.store) == "chat" && line.meta.is_some_and(|meta| meta.member("agentId").is_some()) {
         return Some((Form::Chat, "store.chat"));
     }
-    if matches!(word(line.store), "composer" | "tab")
-        && let Some(composer) = &line.composer
-    {
-        let is_row = composer.version.is_some();
-        return Some(if is_row { (Form::Rows, "store.composer_row") } else { (Form::Inline, "store.composer_inline") });
+    match word(line.store) {
+        "composer" => return Some((Form::Rows, "store.composer_row")),
+        "inline_composer" | "tab" => return Some((Form::Inline, "store.composer_inline")),
+        _ => {}
     }
     if line.kind.is_none() && line.store.is_none() {
-        let content = line.message.and_then(|message| serde_json::from_str::<Message<'_>>(message.get()).ok()?.content);
-        let is_message = matches!(word(line.role), "user" | "assistant") && content.is_some_and(is_array);
+        let content = line.message.and_then(|message| message.member("content"));
+        let is_message = matches!(word(line.role), "user" | "assistant") && content.is_some_and(Value::is_array);
         return is_message.then_some((Form::Transcript, "transcript.message"));
     }
     if word(line.kind) == "turn_ended" && line.status.is_some() {
@@ -192,10 +153,10 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     }
     line.session_id?;
     match word(line.kind) {
-        "tool_call" if line.call_id.is_some() && line.tool_call.is_some_and(is_object) => Some((Form::Stream, "stream.tool_call")),
+        "tool_call" if line.call_id.is_some() && line.tool_call.is_some() => Some((Form::Stream, "stream.tool_call")),
         "result" if line.request_id.is_some() && line.duration_api_ms.is_some() => Some((Form::Stream, "stream.result")),
-        "assistant" if unsigned(line.timestamp_ms).is_some() => Some((Form::Stream, "stream.timestamp_ms")),
-        "thinking" | "connection" | "retry" | "interaction_query" if line.subtype.is_some() && unsigned(line.timestamp_ms).is_some() => {
+        "assistant" if line.timestamp_ms.is_some() => Some((Form::Stream, "stream.timestamp_ms")),
+        "thinking" | "connection" | "retry" | "interaction_query" if line.subtype.is_some() && line.timestamp_ms.is_some() => {
             Some((Form::Stream, "stream.timestamp_ms"))
         }
         _ => None,
@@ -213,50 +174,45 @@ fn is_json_transcript(text: &str) -> bool {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let Some((form, _)) = form(head) else { return Identity::default() };
     let mut identity = Identity { schema: form.schema(), ..Identity::default() };
-    let lines = || head.lines().take(LINES).filter_map(|line| serde_json::from_str::<Line<'_>>(line).ok());
+    let find = |fact: fn(&Line<'_>) -> Option<String>| find_line(lines(head), |line| fact(&Line::of(line)));
     match form {
-        Form::Transcript => identity.start = head.lines().take(LINES).find_map(transcript_time),
+        Form::Transcript => identity.start = find_line(lines(head), transcript_time),
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
         Form::Chat => {
-            let meta = || lines().find_map(|line| line.meta);
-            identity.session_id = meta().and_then(|meta| name(meta.agent_id));
-            identity.start = meta().and_then(|meta| millis(meta.created_at));
+            identity.session_id = find(|line| name(line.meta?.member("agentId")));
+            identity.start = find(|line| millis(line.meta?.member("createdAt")));
         }
         Form::Rows | Form::Inline => {
-            let composer = || lines().find_map(|line| line.composer);
-            identity.session_id = lines().find_map(|line| name(line.id));
-            identity.start = composer().and_then(|composer| millis(composer.created_at.or(composer.last_send_time)));
+            identity.schema = identity.schema.filter(|_| form == Form::Inline || rows_are_known(head));
+            identity.session_id = find(|line| name(line.id));
+            identity.start = find(|line| millis(line.composer?.member("createdAt").or(line.composer?.member("lastSendTime"))));
         }
         Form::Hooks => {
-            identity.session_id = lines().find_map(|line| name(line.conversation_id));
-            identity.version = lines().find_map(|line| name(line.cursor_version));
+            identity.session_id = find(|line| name(line.conversation_id));
+            identity.version = find(|line| name(line.cursor_version));
         }
         Form::Stream => {
-            identity.session_id = lines().find_map(|line| name(line.session_id));
-            identity.start = lines().find_map(|line| time::from_millis(unsigned(line.timestamp_ms)?.try_into().ok()?));
+            identity.session_id = find(|line| name(line.session_id));
+            identity.start = find(|line| millis(line.timestamp_ms));
         }
     }
     identity
 }
 
-fn transcript_time(line: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Prompt<'a> {
-        #[serde(borrow)]
-        message: Content<'a>,
-    }
-    #[derive(Deserialize)]
-    struct Content<'a> {
-        #[serde(borrow)]
-        content: Vec<Part<'a>>,
-    }
-    #[derive(Deserialize)]
-    struct Part<'a> {
-        #[serde(borrow)]
-        text: Option<&'a RawValue>,
-    }
-    let prompt: Prompt<'_> = serde_json::from_str(line).ok()?;
-    prompt.message.content.iter().find_map(|part| clock::prompt_time(&Text::of(part.text?)?.decode_lossy()))
+/// True when the conversation's record is of a schema that is known, or its messages are, where it has no record.
+fn rows_are_known(head: &Head<'_>) -> bool {
+    let number = |record: Field<'_>| record?.member("_v")?.unsigned();
+    let known = find_line(lines(head), |line| {
+        let line = Line::of(line);
+        let of_record = number(line.composer).map(|version| COMPOSER_SCHEMAS.contains(&version));
+        of_record.or_else(|| number(line.bubble).map(|version| version == BUBBLE_SCHEMA))
+    });
+    known == Some(true)
+}
+
+fn transcript_time(line: Value<'_>) -> Option<String> {
+    let mut parts = line.member("message")?.member("content")?.elements();
+    parts.find_map(|part| clock::prompt_time(&decoded(part.member("text"))?))
 }
 
 /// The head may end inside the document, so the first prompt is taken from its text.
@@ -266,6 +222,6 @@ fn json_transcript_time(text: &str) -> Option<String> {
 }
 
 /// A name that is not empty.
-fn name(raw: Raw<'_>) -> Option<String> {
-    decoded(raw).filter(|name| !name.is_empty()).map(Cow::into_owned)
+fn name(field: Field<'_>) -> Option<String> {
+    decoded(field).filter(|name| !name.is_empty()).map(Cow::into_owned)
 }

@@ -8,35 +8,30 @@ use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::{Hash, is_pinned};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::kit::json::{Raw, filled_text, text};
 use crate::kit::patch::{Run, unified_runs};
 use crate::kit::spans::ChangedSpan;
+use crate::kit::value::{Value, filled_text, text, view};
 
-/// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
-#[derive(Deserialize)]
-struct Args<'a> {
-    #[serde(borrow)]
-    path: Raw<'a>,
-    #[serde(borrow)]
-    contents: Raw<'a>,
-    #[serde(borrow)]
-    old_string: Raw<'a>,
-    #[serde(borrow)]
-    new_string: Raw<'a>,
+view! {
+    /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
+    Args {
+        path: "path" Text,
+        contents: "contents" Text,
+        old_string: "old_string" Text,
+        new_string: "new_string" Text,
+    }
 }
 
 /// Writes the edit that a call asks for, if its tool is one whose arguments hold the text.
-pub(super) fn requested(tool: &str, args: &RawValue, call: u64, out: &mut Emitter, pointer: Pointer<'_>) -> Result<(), Fault> {
+pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitter, pointer: Pointer<'_>) -> Result<(), Fault> {
     let op = match tool {
         "Write" => EditOp::Overwrite,
         "StrReplace" => EditOp::Update,
         "Delete" => EditOp::Delete,
         _ => return Ok(()),
     };
-    let Ok(args) = serde_json::from_str::<Args<'_>>(args.get()) else { return Ok(()) };
+    let args = Args::of(args);
     let Some(file) = filled_text(args.path) else { return Ok(()) };
     let mut edit = CodeEdit::new(op, file);
     edit.unconfirmed = true;

@@ -3,116 +3,61 @@
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{
-    Attachment, CodeEdit, Context, EditOp, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
+    Attachment, CodeEdit, Context, EditOp, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
 };
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::edits::snippet;
-use super::{decoded, text_or_json, tools, word};
-use crate::kit::json::{self, Raw, boolean, filled_text, text};
+use super::{decoded, number, text_or_json, tools};
+use crate::kit::value::{Field, Index, Value, filled_text, is_true, parse, text, view, word};
 
-/// The fields of all hook steps (SDK 1.0.32; `preCompact` also from the command line 2026.10.01).
-#[derive(Deserialize)]
-struct Payload<'a> {
-    #[serde(borrow)]
-    hook_event_name: Raw<'a>,
-    #[serde(borrow)]
-    conversation_id: Raw<'a>,
-    #[serde(borrow)]
-    generation_id: Raw<'a>,
-    #[serde(borrow)]
-    cursor_version: Raw<'a>,
-    #[serde(borrow)]
-    model: Raw<'a>,
-    #[serde(borrow, default)]
-    workspace_roots: Vec<&'a RawValue>,
-    #[serde(borrow)]
-    transcript_path: Raw<'a>,
-    #[serde(borrow)]
-    composer_mode: Raw<'a>,
-    #[serde(borrow)]
-    prompt: Raw<'a>,
-    #[serde(borrow, default)]
-    attachments: Vec<Attached<'a>>,
-    #[serde(borrow)]
-    text: Raw<'a>,
-    #[serde(borrow)]
-    tool_name: Raw<'a>,
-    #[serde(borrow)]
-    tool_input: Raw<'a>,
-    #[serde(borrow)]
-    tool_use_id: Raw<'a>,
-    #[serde(borrow)]
-    tool_output: Raw<'a>,
-    #[serde(borrow)]
-    result_json: Raw<'a>,
-    #[serde(borrow)]
-    duration: Raw<'a>,
-    #[serde(borrow)]
-    error_message: Raw<'a>,
-    #[serde(borrow)]
-    failure_type: Raw<'a>,
-    #[serde(borrow)]
-    is_interrupt: Raw<'a>,
-    #[serde(borrow)]
-    command: Raw<'a>,
-    #[serde(borrow)]
-    output: Raw<'a>,
-    #[serde(borrow)]
-    file_path: Raw<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    edits: Raw<'a>,
-    #[serde(borrow)]
-    trigger: Raw<'a>,
-    #[serde(borrow)]
-    status: Raw<'a>,
-    #[serde(borrow)]
-    input_tokens: Raw<'a>,
-    #[serde(borrow)]
-    output_tokens: Raw<'a>,
-    #[serde(borrow)]
-    cache_read_tokens: Raw<'a>,
-    #[serde(borrow)]
-    cache_write_tokens: Raw<'a>,
-    #[serde(borrow)]
-    subagent_id: Raw<'a>,
-    #[serde(borrow)]
-    subagent_type: Raw<'a>,
-    #[serde(borrow)]
-    subagent_model: Raw<'a>,
-    #[serde(borrow)]
-    task: Raw<'a>,
-    #[serde(borrow)]
-    summary: Raw<'a>,
-    #[serde(borrow)]
-    agent_transcript_path: Raw<'a>,
-    #[serde(borrow)]
-    parent_conversation_id: Raw<'a>,
-    #[serde(borrow)]
-    tool_call_id: Raw<'a>,
-    #[serde(borrow)]
-    git_branch: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Attached<'a> {
-    #[serde(borrow)]
-    file_path: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Replaced<'a> {
-    #[serde(borrow)]
-    old_string: Raw<'a>,
-    #[serde(borrow)]
-    new_string: Raw<'a>,
+view! {
+    /// The fields of all hook steps (SDK 1.0.32; `preCompact` also from the command line 2026.10.01).
+    Payload {
+        hook_event_name: "hook_event_name" Any,
+        conversation_id: "conversation_id" Any,
+        generation_id: "generation_id" Any,
+        cursor_version: "cursor_version" Any,
+        model: "model" Any,
+        workspace_roots: "workspace_roots" List,
+        transcript_path: "transcript_path" Any,
+        composer_mode: "composer_mode" Any,
+        prompt: "prompt" Any,
+        attachments: "attachments" List,
+        text: "text" Any,
+        tool_name: "tool_name" Any,
+        tool_input: "tool_input" Any,
+        tool_use_id: "tool_use_id" Any,
+        tool_output: "tool_output" Any,
+        result_json: "result_json" Any,
+        duration: "duration" Any,
+        error_message: "error_message" Any,
+        failure_type: "failure_type" Any,
+        is_interrupt: "is_interrupt" Any,
+        command: "command" Any,
+        output: "output" Any,
+        file_path: "file_path" Any,
+        content: "content" Any,
+        edits: "edits" Any,
+        trigger: "trigger" Any,
+        status: "status" Any,
+        input_tokens: "input_tokens" Any,
+        output_tokens: "output_tokens" Any,
+        cache_read_tokens: "cache_read_tokens" Any,
+        cache_write_tokens: "cache_write_tokens" Any,
+        subagent_id: "subagent_id" Any,
+        subagent_type: "subagent_type" Any,
+        subagent_model: "subagent_model" Any,
+        task: "task" Any,
+        summary: "summary" Any,
+        agent_transcript_path: "agent_transcript_path" Any,
+        parent_conversation_id: "parent_conversation_id" Any,
+        tool_call_id: "tool_call_id" Any,
+        git_branch: "git_branch" Any,
+    }
 }
 
 /// Converts one log.
@@ -120,11 +65,20 @@ struct Replaced<'a> {
 pub(super) struct Converter {
     /// The session facts that were stated last.
     stated: (String, String, String),
+    index: Index,
 }
 
 impl Session for Converter {
-    fn record(&mut self, record: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let payload: Payload<'_> = json::parse(record)?;
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|payload| self.payload(&Payload::read(payload, "")?, out));
+        self.index = index;
+        outcome
+    }
+}
+
+impl Converter {
+    fn payload(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if let Some(version) = decoded(payload.cursor_version) {
             out.version(&version)?;
         }
@@ -136,7 +90,7 @@ impl Session for Converter {
         if !is_known(name) {
             return Err(Fault::unrecognized(name));
         }
-        let stated = self.session(&payload, out)?;
+        let stated = self.session(payload, out)?;
         let events = payload.convert(name, out)?;
         Ok(if stated || events { Outcome::Mapped } else { nothing_said(name) })
     }
@@ -186,7 +140,8 @@ impl Converter {
     fn session(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let is_sessions = !matches!(word(payload.hook_event_name), "preCompact" | "subagentStart");
         let model = if is_sessions { decoded(payload.model).unwrap_or_default().into_owned() } else { self.stated.0.clone() };
-        let cwd = payload.workspace_roots.first().map(|root| decoded(Some(root)).unwrap_or_default().into_owned()).unwrap_or_default();
+        let root = payload.workspace_roots.and_then(|roots| roots.elements().next());
+        let cwd = decoded(root).unwrap_or_default().into_owned();
         let transcript = decoded(payload.transcript_path).unwrap_or_default().into_owned();
         let now = (model, cwd, transcript);
         if now == self.stated {
@@ -230,8 +185,8 @@ impl<'a> Payload<'a> {
             "preToolUse" => self.call(out)?,
             "postToolUse" => self.result(Some(Status::Ok), self.tool_output, None, out)?,
             "postToolUseFailure" => {
-                let status = match (boolean(self.is_interrupt), word(self.failure_type)) {
-                    (Some(true), _) => Status::Cancelled,
+                let status = match (is_true(self.is_interrupt), word(self.failure_type)) {
+                    (true, _) => Status::Cancelled,
                     (_, "permission_denied") => Status::Denied,
                     _ => Status::Error,
                 };
@@ -264,8 +219,8 @@ impl<'a> Payload<'a> {
 
     fn prompt(&self, out: &mut Emitter) -> Result<(), Fault> {
         let file =
-            |attached: &Attached<'a>| Attachment { media_type: None, hash: None, bytes: None, name: filled_text(attached.file_path) };
-        let attachments = self.attachments.iter().map(file).collect();
+            |attached: Value<'a>| Attachment { media_type: None, hash: None, bytes: None, name: filled_text(attached.member("file_path")) };
+        let attachments = self.attachments.into_iter().flat_map(Value::elements).map(file).collect();
         let prompt = text(self.prompt).ok_or_else(|| Fault::malformed("/prompt", "a string", "none"))?;
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments }, Pointer::At("/prompt"))?;
         Ok(())
@@ -274,18 +229,18 @@ impl<'a> Payload<'a> {
     fn call(&self, out: &mut Emitter) -> Result<(), Fault> {
         let tool = filled_text(self.tool_name).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
-        let call = ToolCall { tool, kind, call_id: filled_text(self.tool_use_id), args: self.tool_input.map(RawValue::get) };
+        let call = ToolCall { tool, kind, call_id: filled_text(self.tool_use_id), args: self.tool_input.map(Value::raw) };
         out.emit(call, Pointer::At("/tool_input"))?;
         Ok(())
     }
 
     /// A result, after its call where no earlier payload gave the call.
-    fn result(&self, status: Option<Status>, output: Raw<'a>, error: Option<Text<'a>>, out: &mut Emitter) -> Result<(), Fault> {
+    fn result(&self, status: Option<Status>, output: Field<'a>, error: Option<Text<'a>>, out: &mut Emitter) -> Result<(), Fault> {
         let call_id = filled_text(self.tool_use_id);
         if call_id.is_none_or(|id| out.call(id).is_none()) {
             self.call(out)?;
         }
-        let duration_ms = self.duration.and_then(|raw| raw.get().split('.').next()?.parse().ok());
+        let duration_ms = self.duration.and_then(|value| value.raw().split('.').next()?.parse().ok());
         let (tool, stdout) = (filled_text(self.tool_name), text_or_json(output).filter(|text| !text.is_empty()));
         let result = ToolResult { tool, call_id, status, stdout, stderr: error, duration_ms, ..ToolResult::default() };
         out.emit(result, Pointer::Root)?;
@@ -293,7 +248,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Shell and MCP steps run beside the tool steps of the same call and have no id, so they stay notices.
-    fn notice(&self, step: &str, value: Raw<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn notice(&self, step: &str, value: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
         out.emit(Meta::System { name: Text::Plain(step), text: text_or_json(value) }, Pointer::Root)?;
         Ok(())
     }
@@ -311,13 +266,12 @@ impl<'a> Payload<'a> {
     /// Edits that were made, by their old and new text, which stands in a notice: no call may have been logged.
     fn edited(&self, step: &str, out: &mut Emitter) -> Result<(), Fault> {
         let file = filled_text(self.file_path).ok_or_else(|| Fault::malformed("/file_path", "a string", "none"))?;
-        let raw = self.edits.ok_or_else(|| Fault::malformed("/edits", "a list", "none"))?;
-        let edits: Vec<Replaced<'_>> = json::read(raw, "/edits", "a list of edits")?;
+        let edits = self.edits.filter(|edits| edits.is_array()).ok_or_else(|| Fault::malformed("/edits", "a list", "none"))?;
         self.notice(step, self.edits, out)?;
-        for (index, replaced) in edits.iter().enumerate() {
+        for (index, replaced) in edits.elements().enumerate() {
             let mut edit = CodeEdit::new(EditOp::Update, file);
-            (edit.before_hash, edit.before_anchor_hashes) = snippet(text(replaced.old_string));
-            (edit.after_hash, edit.after_anchor_hashes) = snippet(text(replaced.new_string));
+            (edit.before_hash, edit.before_anchor_hashes) = snippet(text(replaced.member("old_string")));
+            (edit.after_hash, edit.after_anchor_hashes) = snippet(text(replaced.member("new_string")));
             edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
             out.emit(edit, Pointer::Item("/edits", index))?;
         }
@@ -357,10 +311,10 @@ impl<'a> Payload<'a> {
 
     fn usage(&self, out: &mut Emitter) -> Result<bool, Fault> {
         let tokens = Tokens {
-            input: self.input_tokens.and_then(Number::of),
-            output: self.output_tokens.and_then(Number::of),
-            cache_read: self.cache_read_tokens.and_then(Number::of),
-            cache_write: self.cache_write_tokens.and_then(Number::of),
+            input: number(self.input_tokens),
+            output: number(self.output_tokens),
+            cache_read: number(self.cache_read_tokens),
+            cache_write: number(self.cache_write_tokens),
             ..Tokens::default()
         };
         let stated = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].iter().any(Option::is_some);

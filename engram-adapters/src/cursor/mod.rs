@@ -5,7 +5,6 @@ mod descriptor;
 mod detect;
 mod edits;
 mod hooks;
-mod members;
 mod revisions;
 pub(crate) mod store;
 mod stream;
@@ -24,11 +23,13 @@ use std::path::Path;
 
 use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
+use engram_core::event::Number;
 use engram_core::head::Head;
 use engram_core::text::Text;
 
 use crate::Entry;
-use crate::kit::json::{Raw, text};
+use crate::kit::time;
+use crate::kit::value::{Field, text};
 use detect::Form;
 
 /// The registry's row.
@@ -58,7 +59,7 @@ impl StreamAdapter for Cursor {
         match detect::form(opening.head).map(|(form, _)| form) {
             Some(Form::TranscriptJson) => Box::new(transcript_json::Converter::new(opening.context)),
             Some(Form::Stream) => Box::new(stream::Converter::default()),
-            Some(Form::Rows | Form::Inline) => Box::new(store::ide::Converter),
+            Some(Form::Rows | Form::Inline) => Box::<store::ide::Converter>::default(),
             Some(Form::Chat) => Box::new(store::chat::Converter::default()),
             Some(Form::Hooks) => Box::new(hooks::Converter::default()),
             Some(Form::Transcript) | None => Box::new(transcript::Converter::new(opening.context)),
@@ -73,17 +74,27 @@ fn surroundings(path: &Path, _head: &Head<'_>) -> Context {
     Context { parent_session_id: parent.and_then(|name| name.to_str()).map(str::to_owned), ..Context::default() }
 }
 
-/// The inside of a string token without escapes; empty for anything else. For type names and other words of the format.
-fn word(raw: Raw<'_>) -> &str {
-    raw.and_then(|raw| raw.get().strip_prefix('"')?.strip_suffix('"')).filter(|inner| !inner.contains('\\')).unwrap_or_default()
+/// The decoded text of a field, if it is a string.
+fn decoded(field: Field<'_>) -> Option<Cow<'_, str>> {
+    text(field).map(|text| text.decode_lossy())
 }
 
-/// The decoded text of a raw value, if it is a string.
-fn decoded(raw: Raw<'_>) -> Option<Cow<'_, str>> {
-    text(raw).map(|text| text.decode_lossy())
+/// The text of a field where it is a string, else its JSON as it stands. Nothing for an absent field.
+fn text_or_json(field: Field<'_>) -> Option<Text<'_>> {
+    text(field).or_else(|| field.map(|value| Text::Plain(value.raw())))
 }
 
-/// The text of a raw value where it is a string, else its JSON as it stands. Nothing for an absent value.
-fn text_or_json(raw: Raw<'_>) -> Option<Text<'_>> {
-    text(raw).or_else(|| raw.map(|raw| Text::Plain(raw.get())))
+/// The whole number of a field, if it is one.
+fn integer(field: Field<'_>) -> Option<i64> {
+    field?.raw().parse().ok()
+}
+
+/// The number of a field, as the source spells it.
+fn number(field: Field<'_>) -> Option<Number<'_>> {
+    Number::of_str(field?.raw())
+}
+
+/// The time of a field that counts milliseconds, as a number or a string of digits.
+fn millis(field: Field<'_>) -> Option<String> {
+    time::from_millis(field?.raw().trim_matches('"').parse().ok()?)
 }

@@ -27,12 +27,7 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
         Revision { schema: EDITOR_INLINE, versions: None, tested: &["2024.11"], coverage: EDITOR_INLINE_COVERAGE },
         Revision { schema: EDITOR_ROWS, versions: None, tested: &["2026.06"], coverage: EDITOR_ROWS_COVERAGE },
         Revision { schema: CHAT, versions: None, tested: &["2026.09", "sdk-1.0.32"], coverage: CHAT_COVERAGE },
-        Revision {
-            schema: "hooks",
-            versions: Some(">=2026.10.01-e373342, <=2026.10.01-e373342"),
-            tested: &["2026.10.01-e373342"],
-            coverage: HOOKS_COVERAGE,
-        },
+        Revision { schema: "hooks", versions: Some("=2026.10.01-e373342"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
     ],
     known_bad: &[],
 };

@@ -2,86 +2,66 @@
 
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault, Stamp};
-use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Tokens, Usage};
+use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
 
 use super::stream_calls::{Called, Calls, ToolCallBody};
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
-use super::{decoded, text_or_json, word};
-use crate::kit::json::{self, Raw, boolean, filled_text, text, unsigned};
-use crate::kit::time;
+use super::{decoded, millis, number, text_or_json};
+use crate::kit::value::{Field, Index, Value, filled_text, is_true, parse, text, view, word};
 
-#[derive(Deserialize)]
-pub(super) struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    subtype: Raw<'a>,
-    #[serde(borrow)]
-    session_id: Raw<'a>,
-    #[serde(borrow)]
-    timestamp_ms: Raw<'a>,
-    #[serde(borrow)]
-    model_call_id: Raw<'a>,
-    #[serde(borrow)]
-    message: Option<Message<'a>>,
-    #[serde(borrow)]
-    text: Raw<'a>,
-    #[serde(borrow)]
-    call_id: Raw<'a>,
-    #[serde(borrow)]
-    tool_call: Option<ToolCallBody<'a>>,
-    #[serde(borrow)]
-    model: Raw<'a>,
-    #[serde(borrow)]
-    cwd: Raw<'a>,
-    #[serde(borrow)]
-    endpoint_url: Raw<'a>,
-    #[serde(borrow)]
-    is_error: Raw<'a>,
-    #[serde(borrow)]
-    result: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
-    #[serde(borrow)]
-    usage: Option<TurnUsage<'a>>,
-    #[serde(borrow)]
-    query_type: Raw<'a>,
-    #[serde(borrow)]
-    query: Raw<'a>,
-    #[serde(borrow)]
-    response: Raw<'a>,
+view! {
+    /// A line of any type.
+    Record {
+        kind: "type" Any,
+        subtype: "subtype" Any,
+        session_id: "session_id" Any,
+        timestamp_ms: "timestamp_ms" Any,
+        /// The call of the model that a message belongs to, where it goes on with a tool call.
+        model_call_id: "model_call_id" Any,
+        message: "message" Object,
+        text: "text" Any,
+        call_id: "call_id" Any,
+        tool_call: "tool_call" Object,
+        model: "model" Any,
+        cwd: "cwd" Any,
+        endpoint_url: "endpoint_url" Any,
+        is_error: "is_error" Any,
+        result: "result" Any,
+        error: "error" Any,
+        usage: "usage" Object,
+        query_type: "query_type" Any,
+        query: "query" Any,
+        response: "response" Any,
+    }
 }
 
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    content: Vec<Part<'a>>,
+view! {
+    /// What a message says.
+    Message {
+        content: "content" List,
+    }
 }
 
-#[derive(Deserialize)]
-struct Part<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    text: Raw<'a>,
+view! {
+    /// One part of a message. Texts are the only ones known.
+    Part {
+        kind: "type" Any,
+        text: "text" Any,
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TurnUsage<'a> {
-    #[serde(borrow)]
-    input_tokens: Raw<'a>,
-    #[serde(borrow)]
-    output_tokens: Raw<'a>,
-    #[serde(borrow)]
-    cache_read_tokens: Raw<'a>,
-    #[serde(borrow)]
-    cache_write_tokens: Raw<'a>,
+view! {
+    /// Tokens of the whole run.
+    TurnUsage {
+        input_tokens: "inputTokens" Any,
+        output_tokens: "outputTokens" Any,
+        cache_read_tokens: "cacheReadTokens" Any,
+        cache_write_tokens: "cacheWriteTokens" Any,
+    }
 }
 
 /// Converts one capture.
@@ -90,34 +70,58 @@ pub(super) struct Converter {
     pieces: Pieces,
     calls: Calls,
     queries: Queries,
+    index: Index,
 }
 
 impl Session for Converter {
-    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if is_error_output(text) {
-            return error_output(text, out);
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if is_error_output(source) {
+            return error_output(source, out);
         }
-        let record: Record<'_> = json::parse(text)?;
-        let time = unsigned(record.timestamp_ms).and_then(|millis| time::from_millis(millis.try_into().ok()?));
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = parse(source, &mut index).and_then(|line| self.line(line, out));
+        self.index = index;
+        outcome
+    }
+
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.pieces.flush(out)?;
+        self.queries.finish(out)
+    }
+}
+
+impl<'a> Record<'a> {
+    fn called(&self) -> Result<Called<'a>, Fault> {
+        let call_id = filled_text(self.call_id).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
+        let body = self.tool_call.ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
+        let body = ToolCallBody::read(body, "/tool_call")?;
+        Ok(Called { call_id, body, name: None, told: None, failed: false, pointer: Pointer::At("/tool_call") })
+    }
+}
+
+impl Converter {
+    fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let record = Record::read(line, "")?;
+        let time = millis(record.timestamp_ms);
         if let Some(session_id) = decoded(record.session_id).filter(|id| !id.is_empty()) {
             out.source(Some(&session_id), None);
         }
         let stamp = Stamp { t: time.as_deref(), ..Stamp::default() };
         let (kind, subtype) = (word(record.kind), word(record.subtype));
-        let line = out.line();
+        let number = out.line();
         if !matches!(kind, "assistant" | "thinking") && self.pieces.flush(out)? > 0 {
-            out.restamp(line, stamp);
+            out.restamp(number, stamp);
         } else {
             out.stamp(stamp);
         }
         match (kind, subtype) {
             ("system", "init") => init(&record, out),
             ("system", name @ ("task_notification" | "background_shell_timeout")) => {
-                out.emit(Meta::System { name: Text::Plain(name), text: Some(Text::Plain(text)) }, Pointer::Root)?;
+                out.emit(Meta::System { name: Text::Plain(name), text: Some(Text::Plain(line.raw())) }, Pointer::Root)?;
                 Ok(Outcome::Mapped)
             }
-            ("user", _) => user(&record, text, out),
-            ("assistant", _) => self.assistant(&record, stamp, text, out),
+            ("user", _) => user(&record, out),
+            ("assistant", _) => self.assistant(&record, stamp, out),
             ("thinking", "delta") => {
                 self.pieces.add(Piece::Thought, &decoded(record.text).unwrap_or_default(), stamp, out)?;
                 Ok(Piece::Thought.outcome())
@@ -137,37 +141,22 @@ impl Session for Converter {
         }
     }
 
-    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.pieces.flush(out)?;
-        self.queries.finish(out)
-    }
-}
-
-impl<'a> Record<'a> {
-    fn called(&'a self) -> Result<Called<'a>, Fault> {
-        let call_id = filled_text(self.call_id).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
-        let body = self.tool_call.as_ref().ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
-        Ok(Called { call_id, body, name: None, told: None, failed: false, pointer: Pointer::At("/tool_call") })
-    }
-}
-
-impl Converter {
     /// A piece of a message has a time and belongs to no model call; the whole message follows and is what counts.
-    fn assistant(&mut self, record: &Record<'_>, stamp: Stamp<'_>, raw: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn assistant(&mut self, record: &Record<'_>, stamp: Stamp<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let is_piece = record.timestamp_ms.is_some() && record.model_call_id.is_none();
         let parts = parts(record)?;
-        if is_piece && parts.iter().all(|part| word(part.kind) == "text") {
-            for part in parts {
+        if is_piece && parts.iter().all(|(part, _)| word(part.kind) == "text") {
+            for (part, _) in parts {
                 self.pieces.add(Piece::Answer, &decoded(part.text).unwrap_or_default(), stamp, out)?;
             }
             return Ok(Piece::Answer.outcome());
         }
         let channel = if record.model_call_id.is_some() { Channel::Commentary } else { Channel::Final };
         let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
-        for (index, part) in parts.iter().enumerate() {
+        for (index, (part, value)) in parts.iter().enumerate() {
             let pointer = Pointer::Item("/message/content", index);
             if word(part.kind) != "text" {
-                out.unrecognized_block(word(part.kind), raw, pointer)?;
+                out.unrecognized_block(word(part.kind), value.raw(), pointer)?;
                 outcome = Ok(Outcome::Mapped);
                 continue;
             }
@@ -185,7 +174,7 @@ impl Converter {
     /// The end of the run. Its text is that of all messages, joined without a separator; only a text that is not is new.
     fn result(&mut self, record: &Record<'_>, subtype: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let said = filled_text(record.result);
-        let failed = boolean(record.is_error) == Some(true) || subtype != "success";
+        let failed = is_true(record.is_error) || subtype != "success";
         let mut outcome = Outcome::Duplicate { record: "result/success", rule: "result_text" };
         if failed {
             let text = text_or_json(record.error).or(said);
@@ -198,8 +187,8 @@ impl Converter {
             out.emit(MsgOut { text: Some(text), channel: Some(Channel::Final), ..MsgOut::default() }, Pointer::At("/result"))?;
             outcome = Outcome::Mapped;
         }
-        if let Some(usage) = &record.usage {
-            out.emit(Meta::Usage(usage.stated()), Pointer::At("/usage"))?;
+        if let Some(usage) = record.usage {
+            out.emit(Meta::Usage(TurnUsage::of(usage).stated()), Pointer::At("/usage"))?;
             outcome = Outcome::Mapped;
         }
         Ok(outcome)
@@ -209,19 +198,22 @@ impl Converter {
 impl<'a> TurnUsage<'a> {
     fn stated(&self) -> Usage<'a> {
         let tokens = Tokens {
-            input: self.input_tokens.and_then(Number::of),
-            output: self.output_tokens.and_then(Number::of),
-            cache_read: self.cache_read_tokens.and_then(Number::of),
-            cache_write: self.cache_write_tokens.and_then(Number::of),
+            input: number(self.input_tokens),
+            output: number(self.output_tokens),
+            cache_read: number(self.cache_read_tokens),
+            cache_write: number(self.cache_write_tokens),
             ..Tokens::default()
         };
         Usage { tokens, ..Usage::default() }
     }
 }
 
-fn parts<'a>(record: &'a Record<'a>) -> Result<&'a [Part<'a>], Fault> {
-    let message = record.message.as_ref().ok_or_else(|| Fault::malformed("/message", "an object", "nothing"))?;
-    Ok(&message.content)
+/// The parts of a message, each with the value that it was read from.
+fn parts<'a>(record: &Record<'a>) -> Result<Vec<(Part<'a>, Value<'a>)>, Fault> {
+    let message = record.message.ok_or_else(|| Fault::malformed("/message", "an object", "nothing"))?;
+    let content = Message::read(message, "/message")?.content;
+    let content = content.ok_or_else(|| Fault::malformed("/message/content", "a list of parts", "nothing"))?;
+    content.elements().map(|part| Ok((Part::read(part, "/message/content")?, part))).collect()
 }
 
 /// Standard error often shares the pipe: a line that is no JSON object is a line of it.
@@ -242,14 +234,14 @@ fn init(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     Ok(Outcome::Mapped)
 }
 
-fn user(record: &Record<'_>, raw: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+fn user(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
-    for (index, part) in parts(record)?.iter().enumerate() {
+    for (index, (part, value)) in parts(record)?.iter().enumerate() {
         let pointer = Pointer::Item("/message/content", index);
         match (word(part.kind), text(part.text)) {
             ("text", None) => return Err(Fault::malformed("/message/content", "a text", "none")),
             ("text", text) => out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer).map(|_| ())?,
-            (kind, _) => out.unrecognized_block(kind, raw, pointer)?,
+            (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
         }
         outcome = Ok(Outcome::Mapped);
     }
@@ -257,7 +249,7 @@ fn user(record: &Record<'_>, raw: &str, out: &mut Emitter) -> Result<Outcome, Fa
 }
 
 /// A lost connection or a retry is an error that the harness met; finding back is a notice.
-fn connection(kind: &str, subtype: &str, endpoint: Raw<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+fn connection(kind: &str, subtype: &str, endpoint: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let name = format!("{kind}/{subtype}");
     let (name, text) = (Text::Plain(&name), text(endpoint));
     let notice = match subtype {

@@ -1,37 +1,55 @@
 //! `tool_call` lines of a capture: the call, said by the first line that has it, and its result.
 
-use std::borrow::Cow;
-use std::fmt;
-
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Meta, ToolCall};
+use engram_core::event::{Context, Meta, ToolCall};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use super::members::Key;
 use super::stream_queries::Queries;
 use super::{decoded, stream_results, tools};
 use crate::kit::correlate::{OpenCalls, key};
-use crate::kit::json::{Raw, boolean, filled_text, is_array};
+use crate::kit::value::{Field, Value, filled_text, is_true, view, word};
 
 /// `{"<name>ToolCall": {...}, "hookAdditionalContexts": [], "startedAtMs": "..", "completedAtMs": ".."}`: the key names the tool.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct ToolCallBody<'a> {
-    /// The tool's name: the key.
-    pub(super) tool: Option<Cow<'a, str>>,
+    /// The tool's name, which is the key; empty where the tool is not known.
+    pub(super) tool: &'a str,
     /// Arguments, result and label.
     pub(super) inner: Inner<'a>,
-    hook_contexts: Raw<'a>,
+    hook_contexts: Field<'a>,
     /// The call's id, where it stands beside the tool.
     pub(super) call_id: Option<Text<'a>>,
     /// When the call began.
-    pub(super) started_at: Raw<'a>,
+    pub(super) started_at: Field<'a>,
     /// When it ended.
-    pub(super) completed_at: Raw<'a>,
+    pub(super) completed_at: Field<'a>,
+}
+
+view! {
+    /// What stands under the tool's name.
+    Inner {
+        args: "args" Any,
+        result: "result" Any,
+        description: "description" Any,
+    }
+}
+
+view! {
+    /// The fallback of the documentation for tools without a message of their own.
+    Function {
+        name: "name" Any,
+        arguments: "arguments" Any,
+    }
+}
+
+view! {
+    /// The arguments that say more than what the tool is to do.
+    Args {
+        description: "description" Any,
+        include_line_numbers: "includeLineNumbers" Any,
+    }
 }
 
 /// A call, or its result, on its way to the tape.
@@ -39,7 +57,7 @@ pub(super) struct Called<'a> {
     /// The call's id.
     pub(super) call_id: Text<'a>,
     /// What the harness says of it.
-    pub(super) body: &'a ToolCallBody<'a>,
+    pub(super) body: ToolCallBody<'a>,
     /// The name that the model knows the tool by, where it is another than the body's.
     pub(super) name: Option<Text<'a>>,
     /// What the model was told, for results whose body says nothing.
@@ -50,69 +68,30 @@ pub(super) struct Called<'a> {
     pub(super) pointer: Pointer<'a>,
 }
 
-/// What stands under the tool's name.
-#[derive(Default, Deserialize)]
-pub(super) struct Inner<'a> {
-    #[serde(borrow)]
-    pub(super) args: Raw<'a>,
-    #[serde(borrow)]
-    pub(super) result: Raw<'a>,
-    #[serde(borrow)]
-    description: Raw<'a>,
-}
-
-/// The fallback of the documentation for tools without a message of their own.
-#[derive(Deserialize)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Raw<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for ToolCallBody<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members<'a>(std::marker::PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
-            type Value = ToolCallBody<'a>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with a member that ends in `ToolCall`")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ToolCallBody<'a>, M::Error> {
-                let mut body = ToolCallBody::default();
-                while let Some(key) = map.next_key::<Key<'de>>()? {
-                    match key.0.as_ref() {
-                        "hookAdditionalContexts" => body.hook_contexts = map.next_value()?,
-                        "toolCallId" => body.call_id = filled_text(map.next_value()?),
-                        "startedAtMs" => body.started_at = map.next_value()?,
-                        "completedAtMs" => body.completed_at = map.next_value()?,
-                        "function" => {
-                            let function: Function<'de> = map.next_value()?;
-                            body.tool = decoded(function.name);
-                            body.inner.args = function.arguments;
-                        }
-                        name if name.ends_with("ToolCall") => {
-                            body.inner = map.next_value()?;
-                            body.tool = Some(key.0);
-                        }
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
+impl<'a> ToolCallBody<'a> {
+    /// The body in `value`, which lies at `pointer`.
+    pub(super) fn read(value: Value<'a>, pointer: &'static str) -> Result<Self, Fault> {
+        let mut body = ToolCallBody::default();
+        for (name, member) in value.members() {
+            match name {
+                "hookAdditionalContexts" => body.hook_contexts = Some(member),
+                "toolCallId" => body.call_id = filled_text(Some(member)),
+                "startedAtMs" => body.started_at = Some(member),
+                "completedAtMs" => body.completed_at = Some(member),
+                "function" => {
+                    let function = Function::read(member, pointer)?;
+                    (body.tool, body.inner.args) = (word(function.name), function.arguments);
                 }
-                Ok(body)
+                name if name.ends_with("ToolCall") => (body.tool, body.inner) = (name, Inner::read(member, pointer)?),
+                _ => {}
             }
         }
-        deserializer.deserialize_map(Members(std::marker::PhantomData))
+        Ok(body)
     }
-}
 
-impl ToolCallBody<'_> {
     /// How long the call took by the harness's own two times, in milliseconds.
     pub(super) fn duration(&self) -> Option<u64> {
-        let at = |raw| decoded(raw)?.parse::<u64>().ok();
+        let at = |field| decoded(field)?.parse::<u64>().ok();
         at(self.completed_at)?.checked_sub(at(self.started_at)?)
     }
 }
@@ -148,20 +127,15 @@ impl Calls {
             queries.called(called.call_id);
             self.call(called, out)?;
         } else if let Some(args) = inner.args
-            && self.open.get(&id).is_some_and(|asked| asked.args != Some(key(args.get())))
+            && self.open.get(&id).is_some_and(|asked| asked.args != Some(key(args.raw())))
         {
             out.parent_of_next(out.call(called.call_id));
-            let changed = Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args.get())) };
+            let changed = Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args.raw())) };
             out.emit(changed, called.pointer)?;
         }
-        if let Some(contexts) = called.body.hook_contexts.filter(|contexts| is_array(contexts) && contexts.get().len() > 2) {
-            let context = engram_core::event::Context {
-                name: Text::Plain("hook"),
-                file: None,
-                hash: None,
-                bytes: None,
-                text: Some(Text::Plain(contexts.get())),
-            };
+        if let Some(contexts) = called.body.hook_contexts.filter(|contexts| contexts.elements().next().is_some()) {
+            let context =
+                Context { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text: Some(Text::Plain(contexts.raw())) };
             out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
         }
         let numbered = self.open.close(&id).is_some_and(|asked| asked.numbered);
@@ -183,35 +157,27 @@ impl Calls {
     }
 
     fn call(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(tool) = called.body.tool.as_deref().filter(|tool| !tool.is_empty()) else {
+        let tool = called.body.tool;
+        if tool.is_empty() {
             return Err(Fault::malformed("/tool_call", "a tool's name", "none"));
-        };
+        }
         let inner = &called.body.inner;
         let call = ToolCall {
             tool: Text::Plain(tool),
             kind: tools::TOOLS.kind(tool),
             call_id: Some(called.call_id),
-            args: inner.args.map(RawValue::get),
+            args: inner.args.map(Value::raw),
         };
         let seq = out.emit(call, called.pointer)?;
-        let stated = inner.args.and_then(|args| serde_json::from_str::<Args<'_>>(args.get()).ok());
+        let stated = inner.args.map(Args::of).unwrap_or_default();
         if let Some(label) = filled_text(inner.description)
-            && stated.as_ref().and_then(|args| args.description).map(RawValue::get) != inner.description.map(RawValue::get)
+            && stated.description.map(Value::raw) != inner.description.map(Value::raw)
         {
             out.parent_of_next(Some(seq));
             out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, called.pointer)?;
         }
-        let numbered = stated.is_some_and(|args| boolean(args.include_line_numbers) == Some(true));
-        self.open.open(&called.call_id.decode_lossy(), Asked { args: inner.args.map(|args| key(args.get())), numbered });
+        let asked = Asked { args: inner.args.map(|args| key(args.raw())), numbered: is_true(stated.include_line_numbers) };
+        self.open.open(&called.call_id.decode_lossy(), asked);
         Ok(())
     }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Args<'a> {
-    #[serde(borrow)]
-    description: Raw<'a>,
-    #[serde(borrow)]
-    include_line_numbers: Raw<'a>,
 }

@@ -1,17 +1,12 @@
 //! Questions to the user in a capture: may a tool run, which option is it to be. Their arguments are those of a call that comes before or after.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Decision, Meta, Permission};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::members::Members;
-use crate::kit::json::{self, Raw, filled_text, unsigned};
+use crate::kit::value::{Field, Value, filled_text, view};
 
 /// The most questions that are held until their call comes.
 const MAX_OPEN: usize = 256;
@@ -34,60 +29,43 @@ struct Open {
 /// `{"id": 0, "<name>": {...}}`.
 struct Named<'a> {
     id: Option<u64>,
-    name: Cow<'a, str>,
-    value: &'a RawValue,
+    name: &'a str,
+    value: Value<'a>,
 }
 
 impl<'a> Named<'a> {
-    fn of(raw: Raw<'a>, pointer: &'static str) -> Result<Named<'a>, Fault> {
-        let Some(raw) = raw else { return Err(Fault::malformed(pointer, "an object", "nothing")) };
-        let members: Members<'a> = json::read(raw, pointer, "an object")?;
-        let id = unsigned(members.get("id"));
-        let named = members.0.into_iter().find(|(name, _)| name != "id");
-        let (name, value) = named.ok_or_else(|| Fault::malformed(pointer, "a named member", raw.get()))?;
+    fn of(field: Field<'a>, pointer: &'static str) -> Result<Named<'a>, Fault> {
+        let Some(whole) = field else { return Err(Fault::malformed(pointer, "an object", "nothing")) };
+        let id = whole.member("id").and_then(Value::unsigned);
+        let named = whole.members().find(|(name, _)| *name != "id");
+        let (name, value) = named.ok_or_else(|| Fault::malformed(pointer, "a named member", whole.raw()))?;
         Ok(Named { id, name, value })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Asked<'a> {
-    #[serde(borrow)]
-    args: Raw<'a>,
-    #[serde(borrow)]
-    tool_call_id: Raw<'a>,
+view! {
+    /// A question. The call's id stands in it or in its arguments.
+    Asked {
+        args: "args" Any,
+        tool_call_id: "toolCallId" Any,
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AskedArgs<'a> {
-    #[serde(borrow)]
-    tool_call_id: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Answered<'a> {
-    #[serde(borrow)]
-    approved: Raw<'a>,
-    #[serde(borrow)]
-    rejected: Option<Rejected<'a>>,
-    #[serde(borrow)]
-    result: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Rejected<'a> {
-    #[serde(borrow)]
-    reason: Raw<'a>,
+view! {
+    /// An answer.
+    Answered {
+        approved: "approved" Any,
+        rejected: "rejected" Object,
+        result: "result" Any,
+    }
 }
 
 impl Queries {
     /// A question. Its arguments are held until a call with the same id says them, or the capture ends.
-    pub(super) fn request(&mut self, name: &str, query: Raw<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn request(&mut self, name: &str, query: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let named = Named::of(query, "/query")?;
-        let asked: Asked<'_> = json::read(named.value, "/query", "an object")?;
-        let inner = asked.args.and_then(|args| serde_json::from_str::<AskedArgs<'_>>(args.get()).ok());
-        let call_id = filled_text(asked.tool_call_id).or(inner.and_then(|args| filled_text(args.tool_call_id)));
+        let asked = Asked::read(named.value, "/query")?;
+        let call_id = filled_text(asked.tool_call_id).or(asked.args.and_then(|args| filled_text(args.member("toolCallId"))));
         let permission =
             Permission { decision: Decision::Ask, tool: Some(Text::Plain(name)).filter(|name| !name.is_empty()), call_id, text: None };
         out.emit(Meta::Permission(permission), Pointer::At("/query"))?;
@@ -95,7 +73,7 @@ impl Queries {
         let known = !call_id.is_empty() && out.call(Text::Plain(&call_id)).is_some();
         if let Some(args) = asked.args.filter(|_| !known && self.open.len() < MAX_OPEN) {
             let name = if name.is_empty() { "query" } else { name };
-            let (name, args) = (name.to_owned(), args.get().to_owned());
+            let (name, args) = (name.to_owned(), args.raw().to_owned());
             self.open.push(Open { line: out.line(), call_id: call_id.clone(), name, args });
         }
         self.last = named.id.map(|id| (id, call_id));
@@ -103,12 +81,12 @@ impl Queries {
     }
 
     /// The answer to the last question with the same number.
-    pub(super) fn response(&mut self, response: Raw<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn response(&mut self, response: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let named = Named::of(response, "/response")?;
         let (decision, text) = decision(named.value)?;
         let asked = self.last.as_ref().filter(|(id, call_id)| Some(*id) == named.id && !call_id.is_empty());
         let call_id = asked.map(|(_, call_id)| Text::Plain(call_id));
-        let permission = Permission { decision, tool: Some(Text::Plain(&named.name)).filter(|name| !name.is_empty()), call_id, text };
+        let permission = Permission { decision, tool: Some(Text::Plain(named.name)).filter(|name| !name.is_empty()), call_id, text };
         out.emit(Meta::Permission(permission), Pointer::At("/response"))?;
         Ok(Outcome::Mapped)
     }
@@ -132,17 +110,17 @@ impl Queries {
 }
 
 /// `{"approved": {}}`, `{"rejected": {"reason": ..}}`, or `{"result": ..}` around either.
-fn decision(value: &RawValue) -> Result<(Decision, Option<Text<'_>>), Fault> {
-    let answered: Answered<'_> = json::read(value, "/response", "an answer")?;
+fn decision(value: Value<'_>) -> Result<(Decision, Option<Text<'_>>), Fault> {
+    let answered = Answered::read(value, "/response")?;
     if let Some(result) = answered.result {
-        let inner: Answered<'_> = json::read(result, "/response/result", "an answer")?;
-        if inner.rejected.is_none() {
-            return Ok((Decision::Allow, Some(Text::Plain(result.get()))));
-        }
-        return Ok((Decision::Deny, inner.rejected.and_then(|rejected| filled_text(rejected.reason))));
+        let inner = Answered::read(result, "/response/result")?;
+        return Ok(match inner.rejected {
+            Some(rejected) => (Decision::Deny, filled_text(rejected.member("reason"))),
+            None => (Decision::Allow, Some(Text::Plain(result.raw()))),
+        });
     }
     if let Some(rejected) = answered.rejected {
-        return Ok((Decision::Deny, filled_text(rejected.reason)));
+        return Ok((Decision::Deny, filled_text(rejected.member("reason"))));
     }
     match answered.approved {
         Some(_) => Ok((Decision::Allow, None)),

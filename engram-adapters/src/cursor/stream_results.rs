@@ -5,14 +5,12 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, CodeEdit, CodeRead, EditOp, Range, Status, ToolResult};
 use engram_core::hash::{Hash, is_pinned};
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::edits::{snippet, whole_file_edits};
-use super::members::Members;
+use super::integer;
 use super::stream_calls::Called;
-use crate::kit::json::{self, Raw, boolean, filled_text, integer, text, unsigned};
 use crate::kit::spans::{ChangedSpan, line_count};
+use crate::kit::value::{Field, Value, filled_text, is_true, text, view};
 
 /// How a call ended, by the name of the one-of's member (SDK 1.0.32 descriptors). The first that is there counts.
 const CASES: &[(&str, Status)] = &[
@@ -33,142 +31,83 @@ const CASES: &[(&str, Status)] = &[
     ("serverNotFound", Status::Error),
 ];
 
-/// The fields of all members that the tape has a place for.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Ending<'a> {
-    #[serde(borrow)]
-    exit_code: Raw<'a>,
-    #[serde(borrow)]
-    stdout: Raw<'a>,
-    #[serde(borrow)]
-    stderr: Raw<'a>,
-    #[serde(borrow)]
-    interleaved_output: Raw<'a>,
-    #[serde(borrow)]
-    output_head: Raw<'a>,
-    #[serde(borrow)]
-    output_tail: Raw<'a>,
-    #[serde(borrow)]
-    elided_chars: Raw<'a>,
-    #[serde(borrow)]
-    output_location: Option<OutputLocation<'a>>,
-    #[serde(borrow)]
-    execution_time: Raw<'a>,
-    #[serde(borrow)]
-    aborted: Raw<'a>,
-    #[serde(borrow)]
-    reason: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
-    #[serde(borrow)]
-    error_message: Raw<'a>,
-    #[serde(borrow)]
-    model_visible_error: Raw<'a>,
-    #[serde(borrow)]
-    message: Raw<'a>,
-    #[serde(borrow)]
-    path: Raw<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    is_error: Raw<'a>,
-    #[serde(borrow)]
-    markdown: Raw<'a>,
-    #[serde(borrow)]
-    exceeded_limit: Raw<'a>,
-    #[serde(borrow)]
-    total_lines: Raw<'a>,
-    #[serde(borrow)]
-    read_range: Option<ReadRange<'a>>,
-    #[serde(borrow)]
-    lines_removed: Raw<'a>,
-    #[serde(borrow)]
-    diff_string: Raw<'a>,
-    #[serde(borrow)]
-    before_full_file_content: Raw<'a>,
-    #[serde(borrow)]
-    after_full_file_content: Raw<'a>,
-    #[serde(borrow)]
-    prev_content: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OutputLocation<'a> {
-    #[serde(borrow)]
-    file_path: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReadRange<'a> {
-    #[serde(borrow)]
-    start_line: Raw<'a>,
-    #[serde(borrow)]
-    end_line: Raw<'a>,
-}
-
-/// One part of what an MCP tool returned.
-#[derive(Deserialize)]
-struct McpPart<'a> {
-    #[serde(borrow)]
-    text: Option<McpText<'a>>,
-}
-
-#[derive(Deserialize)]
-struct McpText<'a> {
-    #[serde(borrow)]
-    text: Raw<'a>,
-}
-
-/// The text of a list of parts that holds one text and nothing else.
-fn only_text(content: Raw<'_>) -> Option<Text<'_>> {
-    match serde_json::from_str::<Vec<McpPart<'_>>>(content?.get()).ok()?.as_slice() {
-        [McpPart { text: Some(part) }] => filled_text(part.text),
-        _ => None,
+view! {
+    /// The fields of all members that the tape has a place for.
+    Ending {
+        exit_code: "exitCode" Any,
+        stdout: "stdout" Any,
+        stderr: "stderr" Any,
+        interleaved_output: "interleavedOutput" Any,
+        output_head: "outputHead" Any,
+        output_tail: "outputTail" Any,
+        elided_chars: "elidedChars" Any,
+        output_location: "outputLocation" Any,
+        execution_time: "executionTime" Any,
+        aborted: "aborted" Any,
+        reason: "reason" Any,
+        error: "error" Any,
+        error_message: "errorMessage" Any,
+        model_visible_error: "modelVisibleError" Any,
+        message: "message" Any,
+        path: "path" Any,
+        content: "content" Any,
+        is_error: "isError" Any,
+        markdown: "markdown" Any,
+        exceeded_limit: "exceededLimit" Any,
+        total_lines: "totalLines" Any,
+        read_range: "readRange" Any,
+        lines_removed: "linesRemoved" Any,
+        diff_string: "diffString" Any,
+        before_full_file_content: "beforeFullFileContent" Any,
+        after_full_file_content: "afterFullFileContent" Any,
+        prev_content: "prevContent" Any,
     }
 }
 
-/// The arguments that the outcome does not repeat.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Args<'a> {
-    #[serde(borrow)]
-    file_text: Raw<'a>,
+/// The text of a list of parts, as an MCP tool returns them, that holds one text and nothing else.
+fn only_text(content: Field<'_>) -> Option<Text<'_>> {
+    let mut parts = content?.elements();
+    let text = parts.next()?.member("text")?.member("text");
+    if parts.next().is_some() { None } else { filled_text(text) }
+}
+
+fn unsigned(field: Field<'_>) -> Option<u64> {
+    field.and_then(Value::unsigned)
 }
 
 /// Writes the result of a call, and the read or edit that it shows.
 pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
-    let tool = called.body.tool.as_deref().unwrap_or_default();
+    let tool = called.body.tool;
     let mut result = ToolResult {
         tool: called.name.or(Some(Text::Plain(tool)).filter(|tool| !tool.is_empty())),
         call_id: Some(called.call_id),
         duration_ms: called.body.duration(),
         ..ToolResult::default()
     };
-    let Some(raw) = called.body.inner.result else {
+    let Some(returned) = called.body.inner.result else {
         result.stdout = called.told.filter(|_| !called.failed);
         result.stderr = called.told.filter(|_| called.failed);
         result.status = called.failed.then_some(Status::Error);
         out.emit(result, called.pointer)?;
         return Ok(());
     };
-    let members: Members<'_> = json::read(raw, "/tool_call", "a result")?;
-    let case = CASES.iter().find_map(|(name, status)| Some((Some(*status), members.get(name)?)));
-    let (status, value) = case.unwrap_or((None, raw));
-    let ending: Ending<'_> = serde_json::from_str(value.get()).unwrap_or_default();
+    if !returned.is_object() {
+        return Err(Fault::malformed("/tool_call", "a result", returned.raw()));
+    }
+    let case = CASES.iter().find_map(|(name, status)| Some((Some(*status), returned.member(name)?)));
+    let (status, value) = case.unwrap_or((None, returned));
+    let ending = Ending::of(value);
     result.status = status;
     match (tool, status) {
         ("shellToolCall", _) => ending.shell(&mut result),
         (_, Some(Status::Ok)) => ending.output(tool, value, &mut result),
         (_, Some(_)) => {}
-        (_, None) => result.stdout = Some(Text::Plain(raw.get())),
+        (_, None) => result.stdout = Some(Text::Plain(returned.raw())),
     }
     if status.is_some_and(|status| status != Status::Ok) {
         result.stderr = result.stderr.or(ending.failure(value));
     }
-    result.truncated |= boolean(ending.exceeded_limit) == Some(true);
+    result.truncated |= is_true(ending.exceeded_limit);
     result.artifact = ending.artifact();
     if result.stdout.is_none() && result.stderr.is_none() {
         result.stdout = called.told;
@@ -178,10 +117,10 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
         return Ok(());
     }
     match tool {
-        "readToolCall" => ending.read(called, numbered, out),
-        "editToolCall" => ending.edit(called, out),
-        "writeToolCall" => ending.write(called, out),
-        "deleteToolCall" => ending.delete(called, out),
+        "readToolCall" => ending.show_read(called, numbered, out),
+        "editToolCall" => ending.show_edit(called, out),
+        "writeToolCall" => ending.show_write(called, out),
+        "deleteToolCall" => ending.show_delete(called, out),
         _ => Ok(()),
     }
 }
@@ -196,7 +135,7 @@ impl<'a> Ending<'a> {
         }
         result.truncated = unsigned(self.elided_chars).is_some_and(|elided| elided > 0);
         result.duration_ms = unsigned(self.execution_time).or(result.duration_ms);
-        if boolean(self.aborted) == Some(true) {
+        if is_true(self.aborted) {
             result.status = Some(Status::Cancelled);
         } else if result.status == Some(Status::Ok) && result.exit.is_some_and(|exit| exit != 0) {
             result.status = Some(Status::Error);
@@ -204,7 +143,7 @@ impl<'a> Ending<'a> {
     }
 
     /// What a successful call gave: the text, where the tool has one, else the value as JSON.
-    fn output(&self, tool: &str, value: &'a RawValue, result: &mut ToolResult<'a>) {
+    fn output(&self, tool: &str, value: Value<'a>, result: &mut ToolResult<'a>) {
         result.stdout = match tool {
             "readToolCall" if self.content.is_some() => filled_text(self.content),
             "editToolCall" | "writeToolCall" => filled_text(self.message),
@@ -212,34 +151,34 @@ impl<'a> Ending<'a> {
             "webFetchToolCall" if self.markdown.is_some() => filled_text(self.markdown),
             "fetchToolCall" if self.content.is_some() => filled_text(self.content),
             "mcpToolCall" => {
-                if boolean(self.is_error) == Some(true) {
+                if is_true(self.is_error) {
                     result.status = Some(Status::Error);
                 }
-                only_text(self.content).or(Some(Text::Plain(value.get())))
+                only_text(self.content).or(Some(Text::Plain(value.raw())))
             }
-            _ => Some(Text::Plain(value.get())).filter(|_| value.get() != "{}"),
+            _ => Some(Text::Plain(value.raw())).filter(|_| value.raw() != "{}"),
         };
     }
 
     /// Why a call failed. Several wordings stand together as the JSON that holds them.
-    fn failure(&self, value: &'a RawValue) -> Option<Text<'a>> {
+    fn failure(&self, value: Value<'a>) -> Option<Text<'a>> {
         let wordings = [self.reason, self.error, self.error_message, self.model_visible_error];
         let mut filled = wordings.into_iter().filter_map(filled_text);
         let first = filled.next()?;
-        Some(if filled.next().is_some() { Text::Plain(value.get()) } else { first })
+        Some(if filled.next().is_some() { Text::Plain(value.raw()) } else { first })
     }
 
     fn artifact(&self) -> Option<Artifact<'a>> {
-        let path = filled_text(self.output_location.as_ref()?.file_path)?;
+        let path = filled_text(self.output_location?.member("filePath"))?;
         Some(Artifact { path, hash: None, bytes: None })
     }
 
     /// `content` is the lines of `readRange`, joined. Cursor counts the nothing after a final line end as a line; the tape does not.
-    fn read(&self, called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
+    fn show_read(&self, called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(self.path) else { return Ok(()) };
         let mut read =
             CodeRead { call_id: Some(called.call_id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-        let stated = self.read_range.as_ref().and_then(|range| Some((unsigned(range.start_line)?, unsigned(range.end_line)?)));
+        let stated = self.read_range.and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
         if let Some((first, last)) = stated
             && let Some(Ok(content)) = text(self.content).map(|content| content.decode())
             && content.split('\n').count() as u64 == (last + 1).saturating_sub(first)
@@ -261,7 +200,7 @@ impl<'a> Ending<'a> {
     }
 
     /// The whole file before and after. Without the text before, the file is new, unless lines were removed.
-    fn edit(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn show_edit(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(self.path) else { return Ok(()) };
         let before = text(self.before_full_file_content);
         let is_new = before.is_none() && unsigned(self.lines_removed).unwrap_or_default() == 0;
@@ -278,17 +217,17 @@ impl<'a> Ending<'a> {
     }
 
     /// The documented form of a write (2025): the new text is an argument.
-    fn write(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn show_write(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(self.path) else { return Ok(()) };
-        let args = called.body.inner.args.and_then(|args| serde_json::from_str::<Args<'_>>(args.get()).ok()).unwrap_or_default();
+        let written = called.body.inner.args.and_then(|args| args.member("fileText"));
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Overwrite, file) };
-        (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.file_text));
+        (edit.after_hash, edit.after_anchor_hashes) = snippet(text(written));
         edit.snippet = edit.after_hash.is_some();
         out.emit(edit, called.pointer)?;
         Ok(())
     }
 
-    fn delete(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn show_delete(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(self.path) else { return Ok(()) };
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Delete, file) };
         if let Some(Ok(before)) = text(self.prev_content).map(|text| text.decode()) {

@@ -1,4 +1,4 @@
-//! Captures of real runs that are not ours to copy, damaged fixtures, and stores that are no stores.
+//! Captures of real runs that are not ours to copy, and damaged fixtures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,9 +34,16 @@ fn convert(bytes: &[u8], policy: Policy) -> Result<(String, Summary), ErrorCode>
 /// Beside the recordings that `ENGRAM_RECORDINGS` names: captures of real runs, from public repositories.
 #[test]
 fn real_captures_convert_without_a_remainder() {
-    let Some(recordings) = std::env::var_os("ENGRAM_RECORDINGS") else { return };
-    let captures = files(&root().join(recordings).join("../public-logs/cursor"));
-    assert!(!captures.is_empty(), "there are captures");
+    let Some(recordings) = std::env::var_os("ENGRAM_RECORDINGS") else {
+        eprintln!("skipped: ENGRAM_RECORDINGS does not say where the captures are");
+        return;
+    };
+    let folder = root().join(recordings).join("../public-logs/cursor");
+    let captures = files(&folder);
+    if captures.is_empty() {
+        eprintln!("skipped: no captures in {}", folder.display());
+        return;
+    }
     let mut converted = 0;
     for path in captures {
         let bytes = fs::read(&path).unwrap();
@@ -102,53 +109,4 @@ proptest! {
 fn the_key_of_a_chat_never_leaves_its_store() {
     let keys = sources().into_iter().filter(|text| String::from_utf8_lossy(text).contains("blobEncryptionKey")).count();
     assert_eq!(keys, 0);
-}
-
-#[test]
-fn what_is_no_store_of_ours_is_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let open = |path: &Path| store::open(path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
-    for text in ["", "user:\nhello\n", "no database"] {
-        fs::write(&path, text).unwrap();
-        assert_eq!(open(&path), Ok(false), "{text}");
-    }
-    fs::write(&path, b"SQLite format 3\0 and then nothing that fits").unwrap();
-    assert!(open(&path).is_err());
-    fs::remove_file(&path).unwrap();
-    let database = rusqlite::Connection::open(&path).unwrap();
-    database
-        .execute_batch("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
-        .unwrap();
-    assert_eq!(open(&path), Ok(false), "no record of a chat");
-    for value in ["zz", "7b7d", "7b"] {
-        database.execute("INSERT OR REPLACE INTO meta VALUES ('0', ?1)", [value]).unwrap();
-        assert_eq!(open(&path), Ok(false), "{value}");
-    }
-}
-
-#[test]
-fn a_root_that_is_gone_and_blobs_that_are_broken_are_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let database = rusqlite::Connection::open(&path).unwrap();
-    database
-        .execute_batch("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
-        .unwrap();
-    let meta = r#"{"agentId":"../../x","latestRootBlobId":"aa","createdAt":1}"#;
-    let hex: String = meta.bytes().map(|byte| format!("{byte:02x}")).collect();
-    database.execute("INSERT INTO meta VALUES ('0', ?1)", [hex]).unwrap();
-    let told = |root: Option<&[u8]>| {
-        database.execute("INSERT OR REPLACE INTO blobs VALUES ('aa', ?1)", [root]).unwrap();
-        let (_, opened) = store::open(&path, Limits::default()).unwrap().unwrap();
-        let text = opened.export(&opened.sessions()[0]).unwrap().text;
-        assert_eq!(convert(text.as_bytes(), Policy::Strict).unwrap_err(), ErrorCode::MalformedRecord);
-        let (tape, summary) = convert(text.as_bytes(), Policy::Permissive).unwrap();
-        assert_eq!(check(&tape), []);
-        summary.ledger.malformed
-    };
-    // A varint that never ends, a turn that is gone, a message that names itself, a message that is no JSON.
-    assert_eq!(told(Some(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")), 1);
-    assert_eq!(told(Some(b"\x42\x01\xcc")), 1);
-    assert_eq!(told(Some(b"\x0a\x01\xaa\x42\x01\xaa")), 2);
 }

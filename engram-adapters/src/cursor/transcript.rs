@@ -6,50 +6,37 @@ use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, ToolC
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::{clock, edits, text_or_json, tools, word};
-use crate::kit::json::{self, Raw, filled_text, text};
+use super::{clock, edits, text_or_json, tools};
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, view, word};
 
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    role: Raw<'a>,
-    #[serde(borrow)]
-    message: Option<Message<'a>>,
-    #[serde(borrow)]
-    status: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
-    #[serde(borrow)]
-    metadata: Option<Metadata<'a>>,
+view! {
+    /// A message, or what is said of the whole transcript.
+    Line {
+        kind: "type" Any,
+        role: "role" Any,
+        message: "message" Object,
+        status: "status" Any,
+        error: "error" Any,
+        metadata: "metadata" Object,
+    }
 }
 
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    content: Vec<Part<'a>>,
+view! {
+    /// What a message says.
+    Message {
+        content: "content" List,
+    }
 }
 
-#[derive(Deserialize)]
-struct Part<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    text: Raw<'a>,
-    #[serde(borrow)]
-    name: Raw<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    overview: Raw<'a>,
+view! {
+    /// A text, or a call.
+    Part {
+        kind: "type" Any,
+        text: "text" Any,
+        name: "name" Any,
+        input: "input" Any,
+    }
 }
 
 /// Beginnings of user messages that the harness writes in the user's place (after it has compacted the history).
@@ -58,29 +45,30 @@ const SYNTHETIC: &[&str] = &["<dynamic_tool_catalog>"];
 /// Converts one transcript.
 pub(super) struct Converter {
     parent: Parent,
+    index: Index,
 }
 
 impl Converter {
     pub(super) fn new(context: &Context) -> Self {
-        Converter { parent: Parent::new(context) }
+        Converter { parent: Parent::new(context), index: Index::default() }
     }
 }
 
 impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: Line<'_> = json::parse(text)?;
+        let line = Line::read(parse(text, &mut self.index)?, "")?;
         self.parent.state(out)?;
         match (word(line.role), word(line.kind)) {
             (role @ ("user" | "assistant"), "") => {
-                let Some(message) = &line.message else { return Err(Fault::malformed("/message", "an object", "nothing")) };
-                message.convert(role, text, out)
+                let Some(said) = line.message else { return Err(Fault::malformed("/message", "an object", "nothing")) };
+                message(said, role, out)
             }
             ("", "turn_ended") => turn_ended(word(line.status), line.error, Pointer::Root, out),
             ("", "error") => {
                 out.emit(Meta::Error { code: None, text: text_or_json(line.error) }, Pointer::At("/error"))?;
                 Ok(Outcome::Mapped)
             }
-            ("", "metadata") => match line.metadata.and_then(|metadata| filled_text(metadata.overview)) {
+            ("", "metadata") => match line.metadata.and_then(|metadata| filled_text(metadata.member("overview"))) {
                 Some(overview) => {
                     let notice = Meta::System { name: Text::Plain("overview"), text: Some(overview) };
                     out.emit(notice, Pointer::At("/metadata/overview"))?;
@@ -93,44 +81,30 @@ impl Session for Converter {
     }
 }
 
-impl Message<'_> {
-    fn convert(&self, role: &str, record: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let mut events = 0;
-        for (index, part) in self.content.iter().enumerate() {
-            let pointer = Pointer::Item("/message/content", index);
-            events += match (word(part.kind), role) {
-                ("text", "user") => prompt(text(part.text), None, pointer, out)?,
-                ("text", _) => answer(text(part.text), pointer, out)?,
-                ("tool_use", "assistant") => call(part.name, part.input, pointer, out).map(|_| 1)?,
-                (kind, _) => {
-                    out.unrecognized_block(kind, raw_part(record, index)?, pointer)?;
-                    1
-                }
-            };
-        }
-        said(events)
+fn message(message: Value<'_>, role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let Some(content) = Message::read(message, "/message")?.content else {
+        return Err(Fault::malformed("/message/content", "a list of parts", "nothing"));
+    };
+    let mut events = 0;
+    for (index, value) in content.elements().enumerate() {
+        let part = Part::read(value, "/message/content")?;
+        let pointer = Pointer::Item("/message/content", index);
+        events += match (word(part.kind), role) {
+            ("text", "user") => prompt(text(part.text), None, pointer, out)?,
+            ("text", _) => answer(text(part.text), pointer, out)?,
+            ("tool_use", "assistant") => call(part.name, part.input, pointer, out).map(|_| 1)?,
+            (kind, _) => {
+                out.unrecognized_block(kind, value.raw(), pointer)?;
+                1
+            }
+        };
     }
+    said(events)
 }
 
 /// The outcome of a message that gave so many events. One that says nothing is none that the harness is known to write.
 pub(super) fn said(events: usize) -> Result<Outcome, Fault> {
     if events == 0 { Err(Fault::malformed("", "a message with text or a call", "neither")) } else { Ok(Outcome::Mapped) }
-}
-
-/// The JSON of one content part, which only the parts of unknown type need.
-fn raw_part(record: &str, index: usize) -> Result<&str, Fault> {
-    #[derive(Deserialize)]
-    struct Record<'a> {
-        #[serde(borrow)]
-        message: RawMessage<'a>,
-    }
-    #[derive(Deserialize)]
-    struct RawMessage<'a> {
-        #[serde(borrow)]
-        content: Vec<&'a RawValue>,
-    }
-    let record: Record<'_> = serde_json::from_str(record)?;
-    Ok(record.message.content.get(index).map_or("null", |part| part.get()))
 }
 
 /// Writes a prompt and gives the number of events. The text is kept as the harness sent it, its sections included.
@@ -162,10 +136,10 @@ pub(super) fn reasoning(thought: Text<'_>, pointer: Pointer<'_>, out: &mut Emitt
 }
 
 /// Writes a call, with the edit that it asks for, and gives the call's `seq`.
-pub(super) fn call(name: Raw<'_>, input: Raw<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<u64, Fault> {
+pub(super) fn call(name: Field<'_>, input: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<u64, Fault> {
     let Some(name) = filled_text(name) else { return Err(Fault::malformed("/message/content", "the name of a tool", "none")) };
     let tool = name.decode_lossy();
-    let call = ToolCall { tool: name, kind: tools::TOOLS.kind(&tool), call_id: None, args: input.map(RawValue::get) };
+    let call = ToolCall { tool: name, kind: tools::TOOLS.kind(&tool), call_id: None, args: input.map(Value::raw) };
     let seq = out.emit(call, pointer)?;
     if let Some(input) = input {
         edits::requested(&tool, input, seq, out, pointer)?;
@@ -174,7 +148,7 @@ pub(super) fn call(name: Raw<'_>, input: Raw<'_>, pointer: Pointer<'_>, out: &mu
 }
 
 /// The end of a turn: a failed or stopped one says so.
-pub(super) fn turn_ended(status: &str, error: Raw<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn turn_ended(status: &str, error: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     match status {
         "success" => return Ok(Outcome::Bookkeeping { record: "turn_ended", rule: "turn_end" }),
         "aborted" => out.emit(Meta::Interrupt { text: text_or_json(error) }, pointer)?,

@@ -5,55 +5,35 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::ToolResult;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
-use super::word;
-use crate::kit::json::{self, Raw, filled_text, text};
+use crate::kit::value::{Index, Value, filled_text, parse, text, view, word};
 
-#[derive(Deserialize)]
-struct Document<'a> {
-    #[serde(borrow)]
-    messages: Vec<&'a RawValue>,
-    #[serde(borrow, rename = "turnEnded")]
-    turn_ended: Raw<'a>,
+view! {
+    /// The document.
+    Document {
+        messages: "messages" List,
+        turn_ended: "turnEnded" Object,
+    }
 }
 
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Raw<'a>,
-    #[serde(borrow)]
-    text: Raw<'a>,
-    #[serde(borrow)]
-    thinking: Raw<'a>,
-    #[serde(borrow, default, rename = "toolCalls")]
-    tool_calls: Vec<Call<'a>>,
-    #[serde(borrow, rename = "toolResult")]
-    tool_result: Option<Returned<'a>>,
+view! {
+    /// A message of any role: a prompt, an answer with its calls, or the name of a tool that returned.
+    Message {
+        role: "role" Any,
+        text: "text" Any,
+        thinking: "thinking" Any,
+        tool_calls: "toolCalls" List,
+        tool_result: "toolResult" Object,
+    }
 }
 
-#[derive(Deserialize)]
-struct Call<'a> {
-    #[serde(borrow, rename = "toolName")]
-    tool_name: Raw<'a>,
-    #[serde(borrow)]
-    args: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct Returned<'a> {
-    #[serde(borrow, rename = "toolName")]
-    tool_name: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-struct TurnEnded<'a> {
-    #[serde(borrow)]
-    status: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
+view! {
+    /// A call. Its arguments are text in the transcripts that were text.
+    Call {
+        tool_name: "toolName" Any,
+        args: "args" Any,
+    }
 }
 
 /// Converts one document.
@@ -67,13 +47,13 @@ impl Converter {
         Converter { parent: Parent::new(context), waiting: Waiting::default() }
     }
 
-    fn message(&mut self, index: usize, raw: &RawValue, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let message: Message<'_> = json::read(raw, "/messages", "a message")?;
+    fn message(&mut self, index: usize, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let message = Message::read(value, "/messages")?;
         match word(message.role) {
             "user" => said(prompt(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)?),
             "assistant" => self.assistant(index, &message, out),
             "tool" => {
-                let tool = message.tool_result.as_ref().and_then(|result| filled_text(result.tool_name));
+                let tool = message.tool_result.and_then(|result| filled_text(result.member("toolName")));
                 let result = ToolResult { tool, ..ToolResult::default() };
                 out.parent_of_next(tool.and_then(|tool| self.waiting.answer(&tool.decode_lossy())));
                 out.emit(result, Pointer::Field("/messages", index, "/toolResult"))?;
@@ -87,7 +67,8 @@ impl Converter {
         let thinking = Pointer::Field("/messages", index, "/thinking");
         let mut events = text(message.thinking).map_or(Ok(0), |thought| reasoning(thought, thinking, out))?;
         events += answer(text(message.text), Pointer::Field("/messages", index, "/text"), out)?;
-        for (nth, asked) in message.tool_calls.iter().enumerate() {
+        for (nth, asked) in message.tool_calls.into_iter().flat_map(Value::elements).enumerate() {
+            let asked = Call::read(asked, "/messages")?;
             let rest = format!("/toolCalls/{nth}");
             let seq = call(asked.tool_name, asked.args, Pointer::Field("/messages", index, &rest), out)?;
             if let Some(tool) = text(asked.tool_name) {
@@ -105,20 +86,21 @@ impl Session for Converter {
     }
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let document: Document<'_> = serde_json::from_str(text)?;
+        let mut index = Index::default();
+        let document = Document::read(parse(text, &mut index)?, "")?;
+        let Some(messages) = document.messages else { return Err(Fault::malformed("/messages", "a list of messages", "nothing")) };
         out.begin();
         self.parent.state(out)?;
-        for (index, raw) in document.messages.iter().enumerate() {
+        for (index, message) in messages.elements().enumerate() {
             out.begin();
-            match self.message(index, raw, out) {
+            match self.message(index, message, out) {
                 Ok(outcome) => out.settle(outcome),
-                Err(fault) => out.settle_fault(fault, raw.get())?,
+                Err(fault) => out.settle_fault(fault, message.raw())?,
             }
         }
-        if let Some(raw) = document.turn_ended {
+        if let Some(ended) = document.turn_ended {
             out.begin();
-            let ended: TurnEnded<'_> = json::read(raw, "/turnEnded", "the end of a turn")?;
-            let outcome = turn_ended(word(ended.status), ended.error, Pointer::At("/turnEnded"), out)?;
+            let outcome = turn_ended(word(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)?;
             out.settle(outcome);
         }
         Ok(())

@@ -1,53 +1,112 @@
-//! Which files under a path may be sessions. What they are, their content says.
+//! Which files and folders under a path may be sessions, or stores of them. What they are, their content says.
 
-use std::io::ErrorKind;
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
 use walkdir::{DirEntry, WalkDir};
+
+use super::{sqlite, store};
 
 /// How the names of files end that are looked into when a directory is searched.
 const ENDINGS: &[&str] = &[".jsonl", ".json", ".jsonl.zst", ".json.zst"];
 
-/// A file that may be a session.
+/// How the names of databases end that are looked into.
+const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
+
+/// How the names of files end that are only looked into to see whether an opener knows them: most have nothing to do with sessions.
+const TEXT_ENDINGS: &[&str] = &[".txt"];
+
+/// A file or folder that may be a session, or a store of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// Where it is.
     pub path: PathBuf,
-    /// True when the caller named this very file, false when a search of a directory came upon it.
+    /// True when the caller named this very file or folder, false when a search of a directory came upon it.
     pub named: bool,
-    /// Its size on disk.
+    /// Its size on disk; 0 for a folder.
     pub bytes: u64,
+    /// True when [`store::open`] has to be asked whether it is a store.
+    pub may_be_store: bool,
 }
 
 /// The candidates at `path`: the file itself, or those that the directory holds, in the order of their names.
 ///
-/// Links are followed. A link that leads nowhere or back to where it lies hides nothing and is passed over.
+/// Links are followed. A link that leads nowhere or back to where it lies hides nothing and is passed over. The root folder of a
+/// store is one candidate, and what belongs to the store is none beside it.
 pub fn discover(path: &Path) -> Vec<Result<Candidate, AdapterError>> {
     match path.metadata() {
         Err(error) => vec![Err(AdapterError::from(error).path(path.to_string_lossy()))],
         Ok(metadata) if metadata.is_dir() => search(path),
-        Ok(metadata) => vec![Ok(Candidate { path: path.to_owned(), named: true, bytes: metadata.len() })],
+        Ok(metadata) => vec![Ok(named_file(path, &metadata))],
     }
 }
 
+/// A named file may be anything. Only a regular file may be looked into before it is read: of a pipe nothing would be left.
+fn named_file(path: &Path, metadata: &Metadata) -> Candidate {
+    Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file() }
+}
+
 fn search(directory: &Path) -> Vec<Result<Candidate, AdapterError>> {
-    let entries = WalkDir::new(directory).follow_links(true).sort_by_file_name();
-    entries.into_iter().filter_map(|entry| entry.map_or_else(refused, |entry| candidate(entry).map(Ok))).collect()
+    let mut entries = WalkDir::new(directory).follow_links(true).sort_by_file_name().into_iter();
+    let (mut found, mut roots) = (Vec::new(), HashMap::new());
+    while let Some(entry) = entries.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                found.extend(refused(error).map(Err));
+                continue;
+            }
+        };
+        let is_folder = entry.file_type().is_dir();
+        if is_inside_store(&entry, &roots) {
+            if is_folder {
+                entries.skip_current_dir();
+            }
+        } else if !is_folder {
+            found.extend(candidate(entry).map(Ok));
+        } else if let Some(opener) = store::root(entry.path()) {
+            let path = entry.path().to_owned();
+            found.push(Ok(Candidate { path, named: entry.depth() == 0, bytes: 0, may_be_store: true }));
+            roots.insert(entry.into_path(), opener);
+        }
+    }
+    found
+}
+
+/// True for what is read with the store in whose root it lies.
+fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &store::Opener>) -> bool {
+    let opener = entry.path().parent().and_then(|folder| roots.get(folder));
+    opener.is_some_and(|opener| (opener.is_inside)(&entry.file_name().to_string_lossy()))
 }
 
 fn candidate(entry: DirEntry) -> Option<Candidate> {
     let name = entry.file_name().to_string_lossy();
-    let may_be = entry.file_type().is_file() && ENDINGS.iter().any(|ending| name.ends_with(ending));
-    may_be.then(|| Candidate { bytes: entry.metadata().map_or(0, |metadata| metadata.len()), named: false, path: entry.into_path() })
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let may_be_store = (ends(DATABASE_ENDINGS) && is_database(entry.path())) || (ends(TEXT_ENDINGS) && is_known_to_an_opener(entry.path()));
+    let may_be = entry.file_type().is_file() && (may_be_store || ends(ENDINGS));
+    let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
+    may_be.then(|| Candidate { bytes, named: false, may_be_store, path: entry.into_path() })
 }
 
-fn refused(error: walkdir::Error) -> Option<Result<Candidate, AdapterError>> {
+fn is_database(path: &Path) -> bool {
+    let mut first = Vec::new();
+    File::open(path).is_ok_and(|file| file.take(16).read_to_end(&mut first).is_ok()) && sqlite::is_database(&first)
+}
+
+fn is_known_to_an_opener(path: &Path) -> bool {
+    store::open(path, Limits::default()).is_ok_and(|opened| opened.is_some())
+}
+
+fn refused(error: walkdir::Error) -> Option<AdapterError> {
     let path = error.path().map(|path| path.to_string_lossy().into_owned());
     let cause = error.into_io_error().filter(|cause| cause.kind() != ErrorKind::NotFound)?;
     let mut refusal = AdapterError::from(cause);
     refusal.path = path;
-    Some(Err(refusal))
+    Some(refusal)
 }
 
 #[cfg(test)]
@@ -89,8 +148,29 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("log.txt");
         fs::write(&file, "x").unwrap();
-        assert_eq!(discover(&file), [Ok(Candidate { path: file, named: true, bytes: 1 })]);
+        assert_eq!(discover(&file), [Ok(Candidate { path: file, named: true, bytes: 1, may_be_store: true })]);
         let missing = discover(&directory.path().join("missing"));
         assert!(missing[0].as_ref().is_err_and(|error| error.code.as_str() == "io" && error.path.is_some()));
+    }
+
+    /// A session of OpenCode's global layout, and a database of another product beside it.
+    #[test]
+    fn a_root_is_one_candidate_and_what_belongs_to_it_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let write = |name: &str, content: &[u8]| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        };
+        write("share/opencode/storage/session/p/ses_1.json", b"{}");
+        write("share/opencode/storage/message/ses_1/msg_1.json", b"{}");
+        write("share/opencode/auth.json", b"{}");
+        write("share/other.db", b"SQLite format 3\0");
+        write("share/empty.db", b"");
+        write("share/notes.txt", b"user:\nhello\n");
+        write("share/talk.txt", b"user:\n<user_query>\nhello\n</user_query>\n");
+        assert_eq!(found(root), ["share/opencode", "share/opencode/auth.json", "share/other.db", "share/talk.txt"]);
+        assert_eq!(found(&root.join("share/opencode")), ["", "auth.json"]);
     }
 }

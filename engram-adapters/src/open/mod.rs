@@ -9,6 +9,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 mod discover;
+pub mod lines;
 pub mod sqlite;
 pub mod store;
 mod zstd_stream;

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 use tempfile::TempDir;
 
@@ -96,6 +97,14 @@ impl Store {
         let mut statement = self.connection.prepare(sql).map_err(refused)?;
         let rows = statement.query_map([], |row| row.get(0)).map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
+    }
+}
+
+/// The bytes of a column, whatever type SQLite gave it. Nothing for NULL and numbers.
+pub fn column(value: ValueRef<'_>) -> Vec<u8> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_vec(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Vec::new(),
     }
 }
 

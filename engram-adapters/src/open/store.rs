@@ -6,7 +6,7 @@ use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
-use crate::opencode;
+use crate::{claude_code, cursor, opencode};
 
 /// A session in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,12 +62,19 @@ pub struct Opener {
     pub adapter_id: &'static str,
     /// True when a folder is the root of such a store. Looks at its content only as far as that takes.
     pub is_root: fn(&Path) -> bool,
+    /// True for the name of a file or folder in a root that is read with it. What else lies there is no part of the store.
+    pub is_inside: fn(&str) -> bool,
     /// Opens a database file or the root folder of a store; none when it is another's.
     pub open: fn(&Path, Limits) -> Opened<Box<dyn Store>>,
 }
 
 /// Every opener.
-pub const OPENERS: &[Opener] = &[opencode::store::OPENER];
+pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::store::OPENER, claude_code::store::OPENER];
+
+/// The opener of the store that has its root at this folder, if it is one.
+pub fn root(path: &Path) -> Option<&'static Opener> {
+    OPENERS.iter().find(|opener| (opener.is_root)(path))
+}
 
 /// Opens the store at `path`, if it is one: a database, or the root folder of a store.
 ///

@@ -12,7 +12,10 @@ use super::files::{self, Layout, SessionFiles};
 use crate::open::store::{Export, LeftAside, Opener, Store, StoredSession};
 
 /// The row of the opener.
-pub(crate) const OPENER: Opener = Opener { adapter_id: "opencode", is_root, open };
+pub(crate) const OPENER: Opener = Opener { adapter_id: "opencode", is_root, is_inside, open };
+
+/// Folders of a data folder that hold sessions, or what belongs to them.
+const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
 
 const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
 const SAME_ID: &str = "another session of the same id was changed later";
@@ -57,10 +60,17 @@ fn open(path: &Path, limits: Limits) -> Result<Option<Box<dyn Store>>, AdapterEr
     Ok(Some(Box::new(stores)))
 }
 
+fn is_inside(name: &str) -> bool {
+    FOLDERS.contains(&name) || is_database_name(name)
+}
+
+fn is_database_name(name: &str) -> bool {
+    name.starts_with("opencode") && name.ends_with(".db")
+}
+
 /// The databases in a data folder. Their name tells the release channel, so there may be several.
 fn databases(root: &Path) -> Vec<PathBuf> {
-    let is_ours = |name: &str| name.starts_with("opencode") && name.ends_with(".db");
-    files::entries(root).into_iter().filter(|(name, path)| is_ours(name) && path.is_file()).map(|(_, path)| path).collect()
+    files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file()).map(|(_, path)| path).collect()
 }
 
 impl Stores {

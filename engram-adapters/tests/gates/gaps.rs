@@ -184,7 +184,7 @@ const ROWS: &[Row] = &[
     Row {
         code: "edit.parallel_lost",
         kind: Kind::CodeEdit,
-        shows: |case| case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed") == Some(&Value::Bool(false))),
+        shows: |case| case.is("gemini") && case.has(Kind::CodeEdit, |edit| edit.0.get("confirmed") == Some(&Value::Bool(false))),
     },
     Row {
         code: "prompt.delegated",

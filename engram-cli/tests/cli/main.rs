@@ -13,6 +13,7 @@ mod documentation;
 mod looking;
 mod many_sessions;
 mod one_session;
+mod stores;
 
 /// The binary, far from any terminal.
 fn engram() -> Command {

@@ -6,15 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::text::Text;
 use rusqlite::OptionalExtension;
-use rusqlite::types::ValueRef;
 use serde::Deserialize;
 
 use super::layout::{self, push_message};
-use super::lines::{Lines, json_or_text, quoted};
 use super::turns::{Key, Turns};
-use crate::cursor::members::Members;
-use crate::open::sqlite::{self, refused};
+use crate::kit::value::{Index, parse};
+use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
 /// A chat open for reading.
@@ -89,10 +89,13 @@ impl Chat {
             .optional()
             .map_err(refused)?;
         let Some(json) = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok()) else { return Ok(None) };
-        let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), serde_json::from_str::<Members<'_>>(&json)) else {
+        let mut index = Index::default();
+        let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), parse(&json, &mut index)) else {
             return Ok(None);
         };
-        let kept = members.0.iter().filter(|(key, _)| key != SECRET).map(|(key, value)| format!("{}:{}", quoted(key), value.get()));
+        // The name is compared decoded, so that no spelling of it gets through.
+        let is_secret = |name: &str| Text::Token(&format!("\"{name}\"")).is(SECRET);
+        let kept = members.members().filter(|(name, _)| !is_secret(name)).map(|(name, value)| format!("\"{name}\":{}", value.raw()));
         let kept = format!("{{{}}}", kept.collect::<Vec<_>>().join(","));
         let sessions = vec![StoredSession { id: meta.agent_id, path: path.to_owned() }];
         let meta_text = json_or_text(kept.as_bytes());
@@ -103,21 +106,21 @@ impl Chat {
 
     fn text(&self) -> Result<String, AdapterError> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1").map_err(refused)?;
+        let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1 AND data IS NOT NULL").map_err(refused)?;
         let query = std::cell::RefCell::new(&mut query);
         let blobs = |id: &str| -> Result<Option<Vec<u8>>, AdapterError> {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
         let mut lines = Lines::new(self.limits);
-        lines.line("chat", &[("meta", &self.meta)])?;
+        lines.line(&[("store", "\"chat\""), ("meta", &self.meta)])?;
         if self.root.is_empty() {
             return Ok(lines.end());
         }
         let Some(json) = decoded(&self.root, &layout::ROOT, &blobs)? else {
-            lines.line("missing", &[("blob", &quoted(&self.root))])?;
+            lines.line(&[("store", "\"missing\""), ("blob", &quoted(&self.root))])?;
             return Ok(lines.end());
         };
-        lines.line("root", &[("root", &json)])?;
+        lines.line(&[("store", "\"root\""), ("root", &json)])?;
         let root: Root = serde_json::from_str(&json).unwrap_or_default();
         let mut turns = Turns::read(&root.turns, &blobs)?;
         let mut messages = Lines::new(self.limits);
@@ -145,7 +148,7 @@ fn decoded(id: &str, layout: &layout::Layout, blobs: &Blobs<'_>) -> Result<Optio
 /// What a compaction replaced: the messages that the root no longer names, then the summary.
 fn summarized(id: &str, root: &Root, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
     let Some(json) = decoded(id, &layout::SUMMARY_ARCHIVE, blobs)? else {
-        return lines.line("missing", &[("blob", &quoted(id))]);
+        return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]);
     };
     let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
     let is_named = |id: &String| root.root_prompt_messages_json.contains(id);
@@ -153,17 +156,17 @@ fn summarized(id: &str, root: &Root, turns: &mut Turns, lines: &mut Lines, blobs
         message(id, turns, lines, blobs)?;
     }
     if archive.summary_message.as_ref().is_none_or(|id| !is_named(id)) {
-        lines.line("summary", &[("blob", &quoted(id)), ("archive", &json)])?;
+        lines.line(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)])?;
     }
     Ok(())
 }
 
 /// One message as the model saw it, with the steps of the turn graph that are the same.
 fn message(id: &str, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
-    let Some(bytes) = blobs(id)? else { return lines.line("missing", &[("blob", &quoted(id))]) };
+    let Some(bytes) = blobs(id)? else { return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]) };
     let json = json_or_text(&bytes);
     let Ok(message) = serde_json::from_str::<Message>(&json) else {
-        return lines.line("message", &[("blob", &quoted(id)), ("message", &json)]);
+        return lines.line(&[("store", "\"message\""), ("blob", &quoted(id)), ("message", &json)]);
     };
     let keys: Vec<Option<Key>> = match &message.content {
         Content::Text(text) => vec![text_key(&message.role, text)],
@@ -178,7 +181,7 @@ fn message(id: &str, turns: &mut Turns, lines: &mut Lines, blobs: &Blobs<'_>) ->
     }
     steps.push_str(if steps.is_empty() { "{}" } else { "}" });
     let role = quoted(&message.role);
-    lines.line("message", &[("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)])
+    lines.line(&[("store", "\"message\""), ("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)])
 }
 
 fn part_key(role: &str, part: &Part) -> Option<Key> {
@@ -217,14 +220,6 @@ impl Store for Chat {
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: Context::default() })
-    }
-}
-
-/// The bytes of a column, whatever type SQLite gave it. Nothing for NULL and numbers.
-pub(super) fn column(value: ValueRef<'_>) -> Vec<u8> {
-    match value {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_vec(),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Vec::new(),
     }
 }
 

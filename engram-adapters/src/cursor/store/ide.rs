@@ -3,180 +3,104 @@
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{
-    CodeEdit, Decision, EditOp, Meta, MsgIn, MsgOut, Number, Permission, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
+    CodeEdit, Decision, EditOp, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
 };
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
-use super::chat::millis;
 use crate::cursor::edits::whole_file_edits;
 use crate::cursor::transcript::reasoning;
-use crate::cursor::{decoded, text_or_json, tools, word};
-use crate::kit::json::{self, Raw, boolean, filled_text, integer, is_array, is_object, text};
+use crate::cursor::{decoded, integer, millis, number, text_or_json, tools};
 use crate::kit::time;
+use crate::kit::value::{Index, Value, filled_text, is_true, parse, text, view, word};
 
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow)]
-    store: Raw<'a>,
-    #[serde(borrow)]
-    composer: Option<Composer<'a>>,
-    #[serde(borrow)]
-    bubble: Raw<'a>,
-    #[serde(borrow)]
-    before: Raw<'a>,
-    #[serde(borrow)]
-    after: Raw<'a>,
+view! {
+    /// One line of the opened text.
+    Line {
+        store: "store" Any,
+        composer: "composer" Object,
+        bubble: "bubble" Object,
+        before: "before" Any,
+        after: "after" Any,
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Composer<'a> {
-    #[serde(borrow)]
-    name: Raw<'a>,
-    #[serde(borrow)]
-    chat_title: Raw<'a>,
-    #[serde(borrow)]
-    created_at: Raw<'a>,
-    #[serde(borrow)]
-    last_send_time: Raw<'a>,
-    #[serde(borrow)]
-    unified_mode: Raw<'a>,
-    #[serde(borrow)]
-    model_config: Option<ModelConfig<'a>>,
-    #[serde(borrow)]
-    workspace_identifier: Option<WorkspaceIdentifier<'a>>,
+view! {
+    /// The conversation's own record.
+    Composer {
+        name: "name" Any,
+        chat_title: "chatTitle" Any,
+        created_at: "createdAt" Any,
+        last_send_time: "lastSendTime" Any,
+        unified_mode: "unifiedMode" Any,
+        model_config: "modelConfig" Object,
+        workspace_identifier: "workspaceIdentifier" Object,
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ModelConfig<'a> {
-    #[serde(borrow)]
-    model_name: Raw<'a>,
+view! {
+    /// A message. `type` is 1 or `user`, 2 or `ai`.
+    Bubble {
+        kind: "type" Any,
+        bubble_id: "bubbleId" Any,
+        id: "id" Any,
+        created_at: "createdAt" Any,
+        text: "text" Any,
+        raw_text: "rawText" Any,
+        thinking: "thinking" Object,
+        model_info: "modelInfo" Object,
+        model_type: "modelType" Any,
+        code_blocks: "codeBlocks" Any,
+        token_count: "tokenCount" Object,
+        tool_former_data: "toolFormerData" Object,
+    }
 }
 
-#[derive(Deserialize)]
-struct WorkspaceIdentifier<'a> {
-    #[serde(borrow)]
-    uri: Option<Uri<'a>>,
+view! {
+    /// A call of 2026. `params`, `rawArgs`, `result` and `error` are JSON inside a string.
+    ToolFormerData {
+        name: "name" Any,
+        tool_call_id: "toolCallId" Any,
+        status: "status" Any,
+        raw_args: "rawArgs" Any,
+        params: "params" Any,
+        result: "result" Any,
+        error: "error" Any,
+        user_decision: "userDecision" Any,
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Uri<'a> {
-    #[serde(borrow)]
-    fs_path: Raw<'a>,
+view! {
+    /// The `params` of an edit.
+    Params {
+        relative_workspace_path: "relativeWorkspacePath" Any,
+        target_file: "targetFile" Any,
+    }
 }
 
-/// A message. `type` is 1 or `user`, 2 or `ai`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Bubble<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Raw<'a>,
-    #[serde(borrow)]
-    bubble_id: Raw<'a>,
-    #[serde(borrow)]
-    id: Raw<'a>,
-    #[serde(borrow)]
-    created_at: Raw<'a>,
-    #[serde(borrow)]
-    text: Raw<'a>,
-    #[serde(borrow)]
-    raw_text: Raw<'a>,
-    #[serde(borrow)]
-    thinking: Option<Thinking<'a>>,
-    #[serde(borrow)]
-    model_info: Option<ModelConfig<'a>>,
-    #[serde(borrow)]
-    model_type: Raw<'a>,
-    #[serde(borrow)]
-    code_blocks: Raw<'a>,
-    #[serde(borrow)]
-    token_count: Option<TokenCount<'a>>,
-    #[serde(borrow)]
-    tool_former_data: Option<ToolFormerData<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Thinking<'a> {
-    #[serde(borrow)]
-    text: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TokenCount<'a> {
-    #[serde(borrow)]
-    input_tokens: Raw<'a>,
-    #[serde(borrow)]
-    output_tokens: Raw<'a>,
-}
-
-/// A call of 2026. `params`, `rawArgs`, `result` and `error` are JSON inside a string.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ToolFormerData<'a> {
-    #[serde(borrow)]
-    name: Raw<'a>,
-    #[serde(borrow)]
-    tool_call_id: Raw<'a>,
-    #[serde(borrow)]
-    status: Raw<'a>,
-    #[serde(borrow)]
-    raw_args: Raw<'a>,
-    #[serde(borrow)]
-    params: Raw<'a>,
-    #[serde(borrow)]
-    result: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
-    #[serde(borrow)]
-    user_decision: Raw<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Params<'a> {
-    #[serde(borrow)]
-    relative_workspace_path: Raw<'a>,
-    #[serde(borrow)]
-    target_file: Raw<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Outcomes<'a> {
-    #[serde(borrow)]
-    output: Raw<'a>,
-    #[serde(borrow)]
-    exit_code: Raw<'a>,
-    #[serde(borrow)]
-    apply_failed: Raw<'a>,
+view! {
+    /// What a `result` says of how the call ended.
+    Outcomes {
+        output: "output" Any,
+        exit_code: "exitCode" Any,
+        apply_failed: "applyFailed" Any,
+    }
 }
 
 /// Converts one opened conversation.
-pub(in crate::cursor) struct Converter;
+#[derive(Default)]
+pub(in crate::cursor) struct Converter {
+    index: Index,
+}
 
 impl Session for Converter {
-    fn record(&mut self, record: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line: Line<'_> = json::parse(record)?;
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let nothing = |pointer| Fault::malformed(pointer, "an object", "nothing");
+        let line = Line::read(parse(source, &mut self.index)?, "")?;
         match word(line.store) {
-            "composer" | "tab" => {
-                let composer = line.composer.ok_or_else(|| Fault::malformed("/composer", "an object", "nothing"))?;
-                composer.convert(out)
-            }
-            "bubble" => {
-                let Some(raw) = line.bubble.filter(|bubble| is_object(bubble)) else {
-                    return Err(Fault::malformed("/bubble", "an object", line.bubble.map(RawValue::get).unwrap_or_default()));
-                };
-                let bubble: Bubble<'_> = json::read(raw, "/bubble", "a message")?;
-                bubble.convert(&line, out)
-            }
+            "composer" | "inline_composer" | "tab" => Composer::of(line.composer.ok_or_else(|| nothing("/composer"))?).convert(out),
+            "bubble" => Bubble::read(line.bubble.ok_or_else(|| nothing("/bubble"))?, "/bubble")?.convert(&line, out),
             name => Err(Fault::unrecognized(name)),
         }
     }
@@ -187,9 +111,9 @@ impl Composer<'_> {
         let time = millis(self.created_at.or(self.last_send_time));
         out.stamp(Stamp { t: time.as_deref(), ..Stamp::default() });
         let facts = SessionFacts {
-            model: self.model_config.as_ref().and_then(|config| filled_text(config.model_name)),
+            model: self.model_config.and_then(|config| filled_text(config.member("modelName"))),
             title: filled_text(self.name).or(filled_text(self.chat_title)),
-            cwd: self.workspace_identifier.as_ref().and_then(|workspace| filled_text(workspace.uri.as_ref()?.fs_path)),
+            cwd: self.workspace_identifier.and_then(|workspace| filled_text(workspace.member("uri")?.member("fsPath"))),
             agent: filled_text(self.unified_mode),
             ..SessionFacts::default()
         };
@@ -205,7 +129,7 @@ impl Bubble<'_> {
         out.stamp(Stamp { t: time.as_deref(), id: text(self.bubble_id.or(self.id)), replay: false });
         let said = filled_text(self.text).or(filled_text(self.raw_text));
         let mut events = 0;
-        match self.kind.map(RawValue::get) {
+        match self.kind.map(Value::raw) {
             Some("1" | "\"user\"") => {
                 if said.is_some() {
                     let prompt = MsgIn { role: Role::User, text: said, synthetic: false, attachments: Vec::new() };
@@ -214,10 +138,10 @@ impl Bubble<'_> {
                 }
             }
             Some("2" | "\"ai\"") => {
-                if let Some(thought) = self.thinking.as_ref().and_then(|thinking| filled_text(thinking.text)) {
+                if let Some(thought) = self.thinking.and_then(|thinking| filled_text(thinking.member("text"))) {
                     events += reasoning(thought, Pointer::At("/bubble/thinking/text"), out)?;
                 }
-                let model = self.model_info.as_ref().and_then(|info| filled_text(info.model_name)).or(filled_text(self.model_type));
+                let model = self.model_info.and_then(|info| filled_text(info.member("modelName"))).or(filled_text(self.model_type));
                 if said.is_some() {
                     out.emit(MsgOut { text: said, model, ..MsgOut::default() }, Pointer::At("/bubble/text"))?;
                     events += 1;
@@ -225,13 +149,13 @@ impl Bubble<'_> {
             }
             kind => return Err(Fault::unrecognized(&format!("bubble/{}", kind.unwrap_or_default()))),
         }
-        if let Some(blocks) = self.code_blocks.filter(|blocks| is_array(blocks) && blocks.get().len() > 2) {
-            let notice = Meta::System { name: Text::Plain("codeBlocks"), text: Some(Text::Plain(blocks.get())) };
+        if let Some(blocks) = self.code_blocks.filter(|blocks| blocks.elements().next().is_some()) {
+            let notice = Meta::System { name: Text::Plain("codeBlocks"), text: Some(Text::Plain(blocks.raw())) };
             out.emit(notice, Pointer::At("/bubble/codeBlocks"))?;
             events += 1;
         }
-        if let Some(call) = &self.tool_former_data {
-            events += call.convert(line, out)?;
+        if let Some(call) = self.tool_former_data {
+            events += ToolFormerData::of(call).convert(line, out)?;
         }
         events += self.usage(out)?;
         Ok(if events == 0 { Outcome::Bookkeeping { record: "bubble", rule: "empty_bubble" } } else { Outcome::Mapped })
@@ -239,16 +163,12 @@ impl Bubble<'_> {
 
     /// Tokens of the message. 0 of both is how the editor says that it does not know.
     fn usage(&self, out: &mut Emitter) -> Result<usize, Fault> {
-        let Some(count) = &self.token_count else { return Ok(0) };
-        let known = [count.input_tokens, count.output_tokens].into_iter().any(|raw| integer(raw).is_some_and(|tokens| tokens > 0));
-        if !known {
+        let count = |name| self.token_count?.member(name);
+        let (input, output) = (count("inputTokens"), count("outputTokens"));
+        if ![input, output].into_iter().any(|tokens| integer(tokens).is_some_and(|tokens| tokens > 0)) {
             return Ok(0);
         }
-        let tokens = Tokens {
-            input: count.input_tokens.and_then(Number::of),
-            output: count.output_tokens.and_then(Number::of),
-            ..Tokens::default()
-        };
+        let tokens = Tokens { input: number(input), output: number(output), ..Tokens::default() };
         out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::At("/bubble/tokenCount"))?;
         Ok(1)
     }
@@ -261,7 +181,7 @@ impl ToolFormerData<'_> {
         let pointer = Pointer::At("/bubble/toolFormerData");
         let call_id = filled_text(self.tool_call_id);
         let (params, raw_args) = (decoded(self.params), decoded(self.raw_args));
-        let is_json = |args: &&str| serde_json::from_str::<IgnoredAny>(args).is_ok();
+        let is_json = |args: &&str| parse(args, &mut Index::default()).is_ok();
         let args = raw_args.as_deref().filter(is_json).or(params.as_deref().filter(is_json));
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
         let call = out.emit(ToolCall { tool, kind, call_id, args }, pointer)?;
@@ -284,7 +204,8 @@ impl ToolFormerData<'_> {
             _ => return Ok(events),
         };
         let told = decoded(self.result);
-        let outcomes: Outcomes<'_> = told.as_deref().and_then(|told| serde_json::from_str(told).ok()).unwrap_or_default();
+        let mut index = Index::default();
+        let outcomes = told.as_deref().and_then(|told| parse(told, &mut index).ok()).map(Outcomes::of).unwrap_or_default();
         let exit = integer(outcomes.exit_code);
         let result = ToolResult {
             tool: Some(tool),
@@ -298,9 +219,10 @@ impl ToolFormerData<'_> {
         out.parent_of_next(Some(call));
         out.emit(result, pointer)?;
         events += 1;
-        if status == Status::Ok && !rejected && boolean(outcomes.apply_failed) != Some(true) {
-            let params: Option<Params<'_>> = params.as_deref().and_then(|params| serde_json::from_str(params).ok());
-            let file = params.and_then(|params| filled_text(params.relative_workspace_path).or(filled_text(params.target_file)));
+        if status == Status::Ok && !rejected && !is_true(outcomes.apply_failed) {
+            let mut index = Index::default();
+            let params = params.as_deref().and_then(|params| parse(params, &mut index).ok()).map(Params::of).unwrap_or_default();
+            let file = filled_text(params.relative_workspace_path).or(filled_text(params.target_file));
             if let (Some(file), Some(after)) = (file, text(line.after)) {
                 let op = if line.before.is_some() { EditOp::Update } else { EditOp::Create };
                 let edit = CodeEdit { call_id, ..CodeEdit::new(op, file) };

@@ -1,7 +1,7 @@
 //! `state.vscdb` of the editor: conversations as rows of 2026 (`cursorDiskKV`), or inline in one value of 2024 (`ItemTable`).
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,12 +10,10 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::chat_db::column;
-use super::lines::{Lines, json_or_text, quoted};
-use crate::cursor::members::Members;
-use crate::open::sqlite::{self, refused};
+use crate::kit::value::{Index, Value, parse, text};
+use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
 /// Where one conversation lies.
@@ -37,7 +35,7 @@ pub(super) struct Editor {
 
 /// The values of `ItemTable` that hold conversations (2024): key, the member with the list, the shape of its items, and their id.
 const INLINE: [(&str, &str, &str, &str); 2] = [
-    ("composer.composerData", "allComposers", "composer", "composerId"),
+    ("composer.composerData", "allComposers", "inline_composer", "composerId"),
     ("workbench.panel.aichat.view.aichat.chatdata", "tabs", "tab", "tabId"),
 ];
 
@@ -65,13 +63,9 @@ struct Header {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ComposerData<'a> {
+struct ComposerData {
     #[serde(default)]
     full_conversation_headers_only: Vec<Header>,
-    #[serde(borrow, default)]
-    conversation: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    bubbles: Vec<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -100,20 +94,31 @@ impl Editor {
         let (mut sources, mut left_aside) = (BTreeMap::new(), Vec::new());
         let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
         if has("cursorDiskKV") {
+            let with_messages = ids_of_messages(&store)?;
             for id in row_ids(&store)? {
-                if has_rows(&store, &id)? {
-                    sources.insert(id, Source::Rows);
-                } else {
+                if !with_messages.contains(&id) && !has_inline_messages(&store, &id)? {
                     left_aside.push(LeftAside { session: at(&id), reason: "a conversation without messages" });
+                } else {
+                    sources.insert(id, Source::Rows);
                 }
+            }
+            // Those of sub-agents, and of conversations that were deleted, have no record of their own.
+            for id in with_messages {
+                sources.entry(id).or_insert(Source::Rows);
             }
         }
         if has("ItemTable") {
             for (key, list, shape, id_member) in INLINE {
                 for (id, json) in inline(&store, key, list, id_member)? {
                     match sources.entry(id) {
-                        Entry::Occupied(newer) => {
-                            left_aside.push(LeftAside { session: at(newer.key()), reason: "an older copy of a conversation that has rows" })
+                        Entry::Occupied(known) => {
+                            let has_rows = matches!(known.get(), Source::Rows);
+                            let reason = if has_rows {
+                                "an older copy of a conversation that has rows"
+                            } else {
+                                "another conversation of the same id"
+                            };
+                            left_aside.push(LeftAside { session: at(known.key()), reason });
                         }
                         Entry::Vacant(vacant) => drop(vacant.insert(Source::Inline { shape, json })),
                     }
@@ -132,10 +137,7 @@ impl Editor {
         match self.sources.get(id) {
             Some(Source::Inline { shape, json }) => {
                 composer(shape, id, json, &mut lines)?;
-                let data: ComposerData<'_> = serde_json::from_str(json).unwrap_or_default();
-                for bubble in data.conversation.iter().chain(&data.bubbles) {
-                    lines.line("bubble", &[("bubble", &json_or_text(bubble.get().as_bytes()))])?;
-                }
+                inline_bubbles(json, &mut lines)?;
             }
             Some(Source::Rows) => self.rows(id, &mut lines)?,
             None => {}
@@ -145,12 +147,11 @@ impl Editor {
 
     fn rows(&self, id: &str, lines: &mut Lines) -> Result<(), AdapterError> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let json = json_or_text(&value(&store, &format!("composerData:{id}"))?.unwrap_or_default());
+        let record = value(&store, &format!("composerData:{id}"))?;
+        let json = record.map_or_else(|| "{}".to_owned(), |record| json_or_text(&record));
         composer("composer", id, &json, lines)?;
-        let data: ComposerData<'_> = serde_json::from_str(&json).unwrap_or_default();
-        for bubble in &data.conversation {
-            lines.line("bubble", &[("bubble", &json_or_text(bubble.get().as_bytes()))])?;
-        }
+        inline_bubbles(&json, lines)?;
+        let data: ComposerData = serde_json::from_str(&json).unwrap_or_default();
         let place: BTreeMap<&str, usize> =
             data.full_conversation_headers_only.iter().enumerate().map(|(n, header)| (header.bubble_id.as_str(), n)).collect();
         // Rows that no header names keep the order of their times, after those that one does.
@@ -164,23 +165,38 @@ impl Editor {
             let bytes = value(&store, &format!("bubbleId:{id}:{bubble_id}"))?.unwrap_or_default();
             let json = json_or_text(&bytes);
             let contents = contents(&store, &json)?;
-            let mut members = vec![("bubble", json.as_str())];
+            let mut members = vec![("store", "\"bubble\""), ("bubble", json.as_str())];
             if at == usize::MAX {
                 members.push(("unlisted", "true"));
             }
             members.extend(contents.iter().map(|(key, text)| (*key, text.as_str())));
-            lines.line("bubble", &members)?;
+            lines.line(&members)?;
         }
         Ok(())
     }
 }
 
-/// The line of the conversation itself: what of its record is read.
+/// The line of the conversation itself: what of its record is read. A record that is no object stands as it is.
 fn composer(shape: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
-    let members = serde_json::from_str::<Members<'_>>(json).unwrap_or(Members(Vec::new()));
-    let kept = members.0.iter().filter(|(key, _)| COMPOSER_MEMBERS.contains(&key.as_ref()));
-    let kept: Vec<String> = kept.map(|(key, value)| format!("{}:{}", quoted(key), value.get().replace(['\n', '\r'], " "))).collect();
-    lines.line(shape, &[("id", &quoted(id)), ("composer", &format!("{{{}}}", kept.join(",")))])
+    let mut index = Index::default();
+    let record = parse(json, &mut index).ok().filter(|record| record.is_object());
+    let kept = |record: Value<'_>| {
+        let members = record.members().filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
+        members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect::<Vec<_>>().join(",")
+    };
+    let composer = record.map_or_else(|| json.to_owned(), |record| format!("{{{}}}", kept(record)));
+    lines.line(&[("store", &quoted(shape)), ("id", &quoted(id)), ("composer", &json_or_text(composer.as_bytes()))])
+}
+
+/// The messages that stand in the conversation's own record.
+fn inline_bubbles(json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
+    let mut index = Index::default();
+    let Ok(record) = parse(json, &mut index) else { return Ok(()) };
+    let bubbles = ["conversation", "bubbles"].iter().filter_map(|list| record.member(list)).flat_map(Value::elements);
+    for bubble in bubbles {
+        lines.line(&[("store", "\"bubble\""), ("bubble", &json_or_text(bubble.raw().as_bytes()))])?;
+    }
+    Ok(())
 }
 
 /// The ids of the conversations that have a row. Values may be NULL.
@@ -191,13 +207,29 @@ fn row_ids(store: &sqlite::Store) -> Result<Vec<String>, AdapterError> {
     rows.collect::<Result<_, _>>().map_err(refused)
 }
 
-/// True when a conversation has messages, as rows or inline.
-fn has_rows(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM cursorDiskKV WHERE key >= ?1 AND key < ?2 AND value IS NOT NULL)";
-    let bounds = [format!("bubbleId:{id}:"), format!("bubbleId:{id};")];
-    let rows: bool = store.connection().query_row(sql, bounds, |row| row.get(0)).map_err(refused)?;
-    let json = || value(store, &format!("composerData:{id}"));
-    Ok(rows || json()?.is_some_and(|json| memchr::memmem::find(&json, b"\"conversation\":[{").is_some()))
+/// The ids of the conversations that messages name: `bubbleId:<conversation>:<message>`.
+fn ids_of_messages(store: &sqlite::Store) -> Result<BTreeSet<String>, AdapterError> {
+    let sql = "SELECT substr(key, 10) FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;' AND value IS NOT NULL";
+    let mut statement = store.connection().prepare(sql).map_err(refused)?;
+    let mut rows = statement.query([]).map_err(refused)?;
+    let mut ids = BTreeSet::new();
+    while let Some(row) = rows.next().map_err(refused)? {
+        let key: String = row.get(0).map_err(refused)?;
+        if let Some((id, _)) = key.rsplit_once(':')
+            && !ids.contains(id)
+        {
+            ids.insert(id.to_owned());
+        }
+    }
+    Ok(ids)
+}
+
+/// True when a conversation's own record holds messages.
+fn has_inline_messages(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
+    let record = value(store, &format!("composerData:{id}"))?.unwrap_or_default();
+    let mut index = Index::default();
+    let record = std::str::from_utf8(&record).ok().and_then(|json| parse(json, &mut index).ok());
+    Ok(record.and_then(|record| record.member("conversation")).is_some_and(|list| list.elements().next().is_some()))
 }
 
 /// The ids of a conversation's bubbles, with what tells their place.
@@ -243,15 +275,14 @@ fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Vec<
     let sql = "SELECT value FROM ItemTable WHERE key = ?1 AND value IS NOT NULL";
     let found = store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)?;
     let Some(json) = found.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(Vec::new()) };
-    let items = serde_json::from_str::<Members<'_>>(&json).ok().and_then(|members| members.get(list));
-    let items: Vec<&RawValue> = items.and_then(|items| serde_json::from_str(items.get()).ok()).unwrap_or_default();
-    let conversation = |item: &&RawValue| {
-        let members = serde_json::from_str::<Members<'_>>(item.get()).ok()?;
-        let data: ComposerData<'_> = serde_json::from_str(item.get()).ok()?;
-        let id: String = serde_json::from_str(members.get(id)?.get()).ok()?;
-        (!data.conversation.is_empty() || !data.bubbles.is_empty()).then(|| (id, item.get().to_owned()))
+    let mut index = Index::default();
+    let Ok(value) = parse(&json, &mut index) else { return Ok(Vec::new()) };
+    let conversation = |item: Value<'_>| {
+        let has = |list| item.member(list).is_some_and(|list| list.elements().next().is_some());
+        let id = text(item.member(id))?.decode_lossy().into_owned();
+        (has("conversation") || has("bubbles")).then(|| (id, item.raw().to_owned()))
     };
-    Ok(items.iter().filter_map(conversation).collect())
+    Ok(value.member(list).into_iter().flat_map(Value::elements).filter_map(conversation).collect())
 }
 
 impl Store for Editor {

@@ -5,7 +5,8 @@ mod chat_db;
 pub(super) mod ide;
 mod ide_db;
 mod layout;
-mod lines;
+#[cfg(test)]
+mod tests;
 mod text;
 mod turns;
 mod wire;
@@ -22,7 +23,7 @@ use crate::open::sqlite;
 use crate::open::store::{Opener, Store};
 
 /// The row of the opener.
-pub(crate) const OPENER: Opener = Opener { adapter_id: "cursor", is_root: |_| false, open };
+pub(crate) const OPENER: Opener = Opener { adapter_id: "cursor", is_root: |_| false, is_inside: |_| false, open };
 
 /// What is looked at to tell a store.
 const HEAD_BYTES: u64 = 64;

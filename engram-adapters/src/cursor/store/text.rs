@@ -9,7 +9,7 @@ use engram_core::adapter::Context;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
-use super::lines::quoted;
+use crate::open::lines::quoted;
 use crate::open::store::{Export, LeftAside, Store, StoredSession};
 
 /// What a line begins. Everything up to the next such line belongs to it.

@@ -6,7 +6,7 @@ use engram_core::error::AdapterError;
 use serde::Deserialize;
 
 use super::layout::{self, Layout, push_message};
-use super::lines::{Lines, quoted};
+use crate::open::lines::{Lines, quoted};
 
 /// What tells that a step and a part of a message are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -159,12 +159,12 @@ impl Turns {
     pub(super) fn write_after(&self, lines: &mut Lines) -> Result<(), AdapterError> {
         let first = self.steps.iter().find(|step| step.taken).map_or(0, |step| step.turn);
         self.write(lines, |turn| turn >= first)?;
-        self.missing.iter().try_for_each(|id| lines.line("missing", &[("blob", &quoted(id))]))
+        self.missing.iter().try_for_each(|id| lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]))
     }
 
     fn write(&self, lines: &mut Lines, wanted: impl Fn(usize) -> bool) -> Result<(), AdapterError> {
         for step in self.steps.iter().filter(|step| !step.taken && wanted(step.turn)) {
-            lines.line(step.name, &[("step", &step.json)])?;
+            lines.line(&[("store", &quoted(step.name)), ("step", &step.json)])?;
         }
         Ok(())
     }

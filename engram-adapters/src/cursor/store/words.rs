@@ -6,19 +6,16 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde::Deserialize;
 
 use crate::cursor::transcript::prompt;
-use crate::kit::json::{Raw, boolean, filled_text};
+use crate::kit::value::{filled_text, is_true, view};
 
-/// What the harness says beside a message.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CursorOptions<'a> {
-    #[serde(borrow)]
-    model_name: Raw<'a>,
-    #[serde(borrow)]
-    is_summary: Raw<'a>,
+view! {
+    /// What the harness says beside a message.
+    CursorOptions {
+        model_name: "modelName" Any,
+        is_summary: "isSummary" Any,
+    }
 }
 
 /// Sections that the harness puts into the user's place, by the tag that they begin with (SDK 1.0.32).
@@ -52,11 +49,11 @@ const CONTEXT_SECTIONS: &[&str] = &[
 pub(super) fn user_text(
     text: Text<'_>,
     id: Option<Text<'_>>,
-    options: Option<CursorOptions<'_>>,
+    options: &CursorOptions<'_>,
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<usize, Fault> {
-    if options.and_then(|options| boolean(options.is_summary)) == Some(true) {
+    if is_true(options.is_summary) {
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
         return Ok(1);
     }
@@ -70,17 +67,12 @@ pub(super) fn user_text(
 }
 
 /// What the agent said, or a summary of it.
-pub(super) fn agent_text(
-    text: Text<'_>,
-    options: Option<CursorOptions<'_>>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter,
-) -> Result<usize, Fault> {
-    if options.and_then(|options| boolean(options.is_summary)) == Some(true) {
+pub(super) fn agent_text(text: Text<'_>, options: &CursorOptions<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    if is_true(options.is_summary) {
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
         return Ok(1);
     }
-    let model = options.and_then(|options| filled_text(options.model_name));
+    let model = filled_text(options.model_name);
     out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;
     Ok(1)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_pinned};
+use serde_json::Value;
 
 use super::spans::{self, Lines};
 use super::{Call, RealEdit, Scene, Side};
@@ -64,6 +65,13 @@ struct Made<'a> {
     events: Vec<&'a Event>,
 }
 
+impl Made<'_> {
+    /// True when the log shows what was asked for, not what became of it: nothing is said of the file then.
+    fn is_request(&self) -> bool {
+        self.events.iter().all(|event| event.0.get("confirmed") == Some(&Value::Bool(false)))
+    }
+}
+
 /// Checks all edits of a case, both ways.
 pub fn check(scene: &mut Scene<'_>) {
     let made = made(scene);
@@ -83,6 +91,7 @@ pub fn check(scene: &mut Scene<'_>) {
         whole_files(scene, real, &of_real);
         if let [only] = of_real.as_slice()
             && is_alone(scene, real, only)
+            && !only.is_request()
         {
             one_call(scene, real, only);
         }
@@ -131,7 +140,9 @@ fn unreal(scene: &mut Scene<'_>, made: &Made<'_>) {
         let same = |before, after| event.text(before).is_some() && event.text(before) == event.text(after);
         same("file_before_hash", "file_after_hash") || same("before_hash", "after_hash")
     });
-    if says_so {
+    if made.is_request() {
+        scene.tally.count("edits that were asked for and not made, and say so");
+    } else if says_so {
         scene.tally.count("edits that changed nothing and say so");
     } else {
         scene.find(format!(
@@ -279,6 +290,7 @@ fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
         let structured = match scene.case.harness.as_str() {
             "codex" => scene.since("0.135.0"),
             "gemini" => scene.since("0.25.0") && of_call.iter().all(|event| event.0.get("confirmed").is_none()),
+            "cursor" => of_call.iter().all(|event| event.0.get("confirmed").is_none()),
             "opencode" => scene.since("1.0.0") && !asks_for_whole_file(call),
             _ => scene.since("1.0.10"),
         };
@@ -297,7 +309,8 @@ fn found(scene: &mut Scene<'_>, real: &RealEdit, made: &[&Made<'_>]) {
 fn edits(call: &Call, file: &str) -> bool {
     let args = call.args.to_string();
     match call.tool.as_str() {
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "replace" | "write_file" | "edit" | "write" => args.contains(file),
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "replace" | "write_file" | "edit" | "write" | "StrReplace" | "Delete"
+        | "editToolCall" | "deleteToolCall" => args.contains(file),
         _ => {
             args.contains("*** Begin Patch")
                 && ["Update File: ", "Add File: ", "Delete File: ", "Move to: "]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use super::{Call, Returned, Scene, names, short};
+use super::{Call, Returned, Scene, Side, names, short};
 use crate::tape::Event;
 
 /// Every prompt that the harness logged is a `msg.in`.
@@ -54,7 +54,7 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
 /// Every call that the harness logged is a `tool.call`, once, with its arguments; and no other call is made up.
 pub fn calls(scene: &mut Scene<'_>) {
     let said = scene.by_call(Kind::ToolCall);
-    for call in &scene.truth.calls {
+    for call in scene.truth.calls.iter().filter(|call| call.has_id()) {
         if !scene.logs_call(&call.id) {
             scene.tally.count("calls not logged");
             continue;
@@ -83,7 +83,7 @@ pub fn calls(scene: &mut Scene<'_>) {
             }
         }
     }
-    for (id, tapes) in &said {
+    for (id, tapes) in said.iter().filter(|(id, _)| !id.is_empty()) {
         let known = scene.truth.calls.iter().any(|call| call.id == *id);
         // What a script calls is no call of the model; which script it was, the log does not say where several run.
         let nested = scene.case.harness == "codex" && id.starts_with("exec-");
@@ -95,6 +95,28 @@ pub fn calls(scene: &mut Scene<'_>) {
             scene.tally.count("commands that the user typed");
         } else if !known {
             scene.find(format!("tool.call `{id}` in {}, which the model never made", names(tapes)));
+        }
+    }
+}
+
+/// Calls of a log that gives them no ids: of those that were made each stands in every tape of its session once, and no other does.
+pub fn calls_without_ids(scene: &mut Scene<'_>) {
+    let (truth, sides) = (scene.truth, scene.sides);
+    let made: Vec<&Call> = truth.calls.iter().filter(|call| !call.has_id()).collect();
+    let is_of = |call: &Call, event: &Event| {
+        let args = call.args.is_null() || same_args(&call.args, event.0.get("args").unwrap_or(&Value::Null));
+        args && event.text("tool") == Some(call.tool.as_str())
+    };
+    for call in &made {
+        let says = |side: &Side<'_>| side.events.iter().filter(|event| event.is(Kind::ToolCall) && is_of(call, event)).count();
+        match sides.iter().map(says).max() {
+            Some(1) => scene.tally.count("calls without ids"),
+            times => scene.find(format!("{} tool.call of {} without an id", times.unwrap_or_default(), call.tool)),
+        }
+    }
+    for (side, event) in scene.events(Kind::ToolCall).filter(|(_, event)| event.text("call_id").is_none()).collect::<Vec<_>>() {
+        if !made.iter().any(|call| is_of(call, event)) {
+            scene.find(format!("tool.call of {} in {}, which the model never made", event.text("tool").unwrap_or_default(), side.name));
         }
     }
 }
@@ -194,13 +216,15 @@ pub fn results(scene: &mut Scene<'_>) {
                 scene.find(format!("tool.result {} lacks `{}`", returned.id, short(missing)));
             }
             let status = event.text("status").unwrap_or_default();
-            if (returned.is_error == Some(true)) == (status == "ok") {
+            if status.is_empty() && scene.case.harness == "cursor" {
+                scene.tally.count("results whose outcome is not logged");
+            } else if (returned.is_error == Some(true)) == (status == "ok") {
                 scene.find(format!("tool.result {} has status `{status}`, is_error was {:?}", returned.id, returned.is_error));
             }
             stated_exit(scene, &returned.id, &returned.text, event);
         }
     }
-    for call in scene.truth.calls.iter().filter(|_| scene.truth.results.is_empty()) {
+    for call in scene.truth.calls.iter().filter(|call| call.has_id() && scene.truth.results.is_empty()) {
         // Where truth has no results: a call whose record says so, or whose id stands in the log again, has come back.
         let records = || scene.sides.iter().flat_map(|side| side.records_of(&call.id));
         let is_back = match scene.case.harness.as_str() {

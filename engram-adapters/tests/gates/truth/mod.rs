@@ -41,6 +41,11 @@ struct Call {
 }
 
 impl Call {
+    /// True where the log gives the call an id. Truth has an empty one where it does not.
+    fn has_id(&self) -> bool {
+        !self.id.is_empty()
+    }
+
     /// True for a call of the main session, as opposed to a sub-agent's.
     fn is_main(&self) -> bool {
         self.thread.as_deref().is_none_or(|thread| thread == "main")
@@ -186,6 +191,7 @@ fn check(case: &Case, truth: &Truth, sides: &[Side<'_>]) -> (Tally, Vec<String>)
     let mut scene = Scene::new(case, truth, sides);
     facts::prompts(&mut scene);
     facts::calls(&mut scene);
+    facts::calls_without_ids(&mut scene);
     facts::results(&mut scene);
     reads::check(&mut scene);
     edits::check(&mut scene);

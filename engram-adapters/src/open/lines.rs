@@ -1,31 +1,32 @@
-//! The text that a store is opened into: JSON Lines, bounded as a whole.
+//! The text that a store is opened into: JSON Lines put together from its values, bounded as a whole.
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use engram_core::text::{Text, push_text};
-use serde::de::IgnoredAny;
+
+use crate::kit::value::{Index, parse};
 
 /// Lines being written.
-pub(super) struct Lines {
+#[derive(Debug)]
+pub struct Lines {
     text: String,
     limit: u64,
 }
 
 impl Lines {
-    pub(super) fn new(limits: Limits) -> Self {
+    /// No lines, and at most as many bytes of them as one record may have.
+    pub fn new(limits: Limits) -> Self {
         Lines { text: String::new(), limit: limits.record_bytes }
     }
 
-    /// Writes `{"store":"<name>", ...}`; the members' values are JSON already.
+    /// Writes an object of these members, whose values are JSON already.
     ///
     /// # Errors
     /// `limit_exceeded` when the text outgrows one record: ids may name one large blob many times.
-    pub(super) fn line(&mut self, name: &str, members: &[(&str, &str)]) -> Result<(), AdapterError> {
-        self.text.push_str("{\"store\":\"");
-        self.text.push_str(name);
-        self.text.push('"');
-        for (key, value) in members {
-            self.text.push_str(",\"");
+    pub fn line(&mut self, members: &[(&str, &str)]) -> Result<(), AdapterError> {
+        self.text.push('{');
+        for (n, (key, value)) in members.iter().enumerate() {
+            self.text.push_str(if n == 0 { "\"" } else { ",\"" });
             self.text.push_str(key);
             self.text.push_str("\":");
             self.text.push_str(value);
@@ -46,27 +47,28 @@ impl Lines {
     ///
     /// # Errors
     /// As [`Lines::line`].
-    pub(super) fn append(&mut self, lines: Lines) -> Result<(), AdapterError> {
+    pub fn append(&mut self, lines: Lines) -> Result<(), AdapterError> {
         self.text.push_str(&lines.text);
         self.check()
     }
 
-    pub(super) fn end(self) -> String {
+    /// The text.
+    pub fn end(self) -> String {
         self.text
     }
 }
 
 /// A text as JSON.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     push_text(&mut out, Text::Plain(text));
     out
 }
 
 /// A stored value that should be JSON: as it stands on one line, else as a JSON string of its text.
-pub(super) fn json_or_text(bytes: &[u8]) -> String {
+pub fn json_or_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+    if parse(&text, &mut Index::default()).is_err() {
         return quoted(&text);
     }
     // Line ends outside of strings are white space; inside of strings JSON has none.

@@ -1,0 +1,268 @@
+//! `~/.claude/__store.db` (0.2.96): sessions as rows of a database, opened into the lines that the next version writes.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use engram_core::adapter::Context;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+
+use crate::kit::time::from_seconds;
+use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::sqlite::{self, column, refused};
+use crate::open::store::{Export, LeftAside, Opened, Opener, Store, StoredSession};
+
+/// The row of the opener. The folder that the database lies in holds logs of later versions too, so it is no root.
+pub(crate) const OPENER: Opener = Opener { adapter_id: "claude-code", is_root: |_| false, is_inside: |_| false, open };
+
+const TABLES: [&str; 3] = ["base_messages", "user_messages", "assistant_messages"];
+
+/// The schema's migrations, by their hashes (0.2.96 has all three).
+const MIGRATIONS: [&str; 3] = [
+    "37cec4aa92ebab87c1dafd0a486e0b00732b8ae46bb424e5574bb455053586f6",
+    "c5dbda254265e6b64ea5965838d65630bb2ecefc315f179cf7b3d82e4de1a2fe",
+    "751eeb4a5cd4650b09ba7b65f109267ad9ac67e4f5605422a29f6faf6732e8f6",
+];
+
+/// The messages of a session in the order in which they were written.
+const MESSAGES: &str = "
+    SELECT base.parent_uuid AS parentUuid, base.isSidechain = 1 AS isSidechain, base.user_type AS userType, base.cwd AS cwd,
+           base.session_id AS sessionId, base.version AS version, base.message_type AS type,
+           coalesce(user.message, assistant.message) AS message, user.tool_use_result AS toolUseResult,
+           assistant.cost_usd AS costUSD, assistant.duration_ms AS durationMs,
+           nullif(assistant.is_api_error_message = 1, 0) AS isApiErrorMessage, base.uuid AS uuid, base.timestamp AS timestamp
+    FROM base_messages base
+    LEFT JOIN user_messages user ON user.uuid = base.uuid
+    LEFT JOIN assistant_messages assistant ON assistant.uuid = base.uuid
+    WHERE base.session_id = ?1 ORDER BY base.rowid";
+
+/// The titles of a session, the last one last.
+const SUMMARIES: &str = "
+    SELECT 'summary' AS type, summary AS summary, leaf_uuid AS leafUuid
+    FROM conversation_summaries JOIN base_messages base ON base.uuid = leaf_uuid
+    WHERE base.session_id = ?1 ORDER BY updated_at, leaf_uuid";
+
+/// What belongs to no session, by the ids of the messages that are gone.
+const STRAYS: &str = "
+    SELECT uuid FROM user_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages)
+    UNION SELECT uuid FROM assistant_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages) ORDER BY 1";
+
+struct Database {
+    store: Mutex<sqlite::Store>,
+    limits: Limits,
+    sessions: Vec<StoredSession>,
+    left_aside: Vec<LeftAside>,
+    has_summaries: bool,
+    unknown_schema: bool,
+}
+
+fn open(path: &Path, limits: Limits) -> Opened<Box<dyn Store>> {
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut first));
+    if path.is_dir() || read.is_err() || !sqlite::is_database(&first) {
+        return Ok(None);
+    }
+    let store = sqlite::Store::open(path, limits)?;
+    let tables = store.tables()?;
+    let has = |name: &str| tables.iter().any(|table| table == name);
+    if !TABLES.iter().all(|table| has(table)) {
+        return Ok(None);
+    }
+    if let Err(error) = store.connection().prepare(MESSAGES) {
+        let refusal = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the columns of 0.2.96").found(&error.to_string());
+        return Err(refusal.path(path.to_string_lossy()));
+    }
+    let at = |id: String| StoredSession { id, path: path.to_owned() };
+    let sessions = strings(&store, "SELECT DISTINCT session_id FROM base_messages ORDER BY session_id")?;
+    let strays = strings(&store, STRAYS)?.into_iter();
+    let migrations = if has("__drizzle_migrations") { strings(&store, "SELECT hash FROM __drizzle_migrations")? } else { Vec::new() };
+    Ok(Some(Box::new(Database {
+        sessions: sessions.into_iter().map(at).collect(),
+        left_aside: strays.map(|id| LeftAside { session: at(id), reason: "a message that belongs to no session" }).collect(),
+        has_summaries: has("conversation_summaries"),
+        unknown_schema: migrations.is_empty() || migrations.iter().any(|hash| !MIGRATIONS.contains(&hash.as_str())),
+        store: Mutex::new(store),
+        limits,
+    })))
+}
+
+fn strings(store: &sqlite::Store, sql: &str) -> Result<Vec<String>, AdapterError> {
+    let mut statement = store.connection().prepare(sql).map_err(refused)?;
+    let rows = statement.query_map([], |row| row.get(0)).map_err(refused)?;
+    rows.collect::<Result<_, _>>().map_err(refused)
+}
+
+impl Database {
+    fn text(&self, session_id: &str) -> Result<String, AdapterError> {
+        // A panic while the lock was held leaves nothing half done: the database is only read.
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = Lines::new(self.limits);
+        for sql in [MESSAGES, SUMMARIES].into_iter().take(if self.has_summaries { 2 } else { 1 }) {
+            let mut statement = store.connection().prepare(sql).map_err(refused)?;
+            let mut rows = statement.query([session_id]).map_err(refused)?;
+            while let Some(row) = rows.next().map_err(refused)? {
+                let members = members(row).map_err(refused)?;
+                lines.line(&members.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())?;
+            }
+        }
+        Ok(lines.end())
+    }
+}
+
+/// The columns of a row as members of its line. Only the parent of a first message is `null` there.
+fn members(row: &Row<'_>) -> rusqlite::Result<Vec<(String, String)>> {
+    let names: Vec<String> = row.as_ref().column_names().map(str::to_owned).collect();
+    let mut members = Vec::with_capacity(names.len());
+    for (n, name) in names.into_iter().enumerate() {
+        if let Some(value) = json(&name, row.get_ref(n)?) {
+            members.push((name, value));
+        }
+    }
+    Ok(members)
+}
+
+/// A column's value as JSON.
+fn json(name: &str, value: ValueRef<'_>) -> Option<String> {
+    Some(match (name, value) {
+        ("parentUuid", ValueRef::Null) => "null".to_owned(),
+        (_, ValueRef::Null) => return None,
+        ("isSidechain" | "isApiErrorMessage", ValueRef::Integer(flag)) => (flag != 0).to_string(),
+        ("timestamp", ValueRef::Integer(seconds)) => quoted(&from_seconds(seconds)?),
+        (_, ValueRef::Integer(number)) => number.to_string(),
+        (_, ValueRef::Real(number)) => serde_json::Number::from_f64(number)?.to_string(),
+        ("message" | "toolUseResult", value) => json_or_text(&column(value)),
+        (_, value) => quoted(&String::from_utf8_lossy(&column(value))),
+    })
+}
+
+impl Store for Database {
+    fn kind(&self) -> &'static str {
+        "Claude Code database"
+    }
+
+    fn sessions(&self) -> &[StoredSession] {
+        &self.sessions
+    }
+
+    fn left_aside(&self) -> &[LeftAside] {
+        &self.left_aside
+    }
+
+    fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
+        let text = self.text(&session.id).map_err(|error| error.path(session.path.to_string_lossy()))?;
+        Ok(Export { text, context: Context { unknown_schema: self.unknown_schema, ..Context::default() } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_core::adapter::convert_str;
+    use engram_core::check::check;
+    use engram_core::drive::Options;
+    use engram_core::policy::Policy;
+    use rusqlite::Connection;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::claude_code::ENTRY;
+
+    /// A database as 0.2.96 makes it, with the rows that the statements add.
+    fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("__store.db");
+        let database = Connection::open(&path).unwrap();
+        let tables = "
+            CREATE TABLE __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric);
+            CREATE TABLE base_messages (uuid text PRIMARY KEY, parent_uuid text, session_id text, timestamp integer,
+                message_type text, cwd text, user_type text, version text, isSidechain integer);
+            CREATE TABLE user_messages (uuid text PRIMARY KEY, message text, tool_use_result text, timestamp integer);
+            CREATE TABLE assistant_messages (uuid text PRIMARY KEY, cost_usd real, duration_ms integer, message text,
+                is_api_error_message integer, timestamp integer, model text);
+            CREATE TABLE conversation_summaries (leaf_uuid text PRIMARY KEY, summary text, updated_at integer);";
+        database.execute_batch(tables).unwrap();
+        database.execute_batch(rows).unwrap();
+        database.close().unwrap();
+        let opened = open(&path, Limits::default()).map_err(|error| error.code);
+        (folder, opened)
+    }
+
+    fn known_migration() -> String {
+        format!("INSERT INTO __drizzle_migrations (hash) VALUES ('{}');", MIGRATIONS[0])
+    }
+
+    fn prompt(uuid: &str, session: &str, message: &str) -> String {
+        format!(
+            "INSERT INTO base_messages VALUES ('{uuid}', NULL, '{session}', 1795257314, 'user', '/p', 'external', '0.2.96', 0);
+             INSERT INTO user_messages VALUES ('{uuid}', {message}, NULL, 1795257314);"
+        )
+    }
+
+    fn convert(store: &dyn Store, nth: usize, policy: Policy) -> Result<String, ErrorCode> {
+        let export = store.export(&store.sessions()[nth]).map_err(|error| error.code)?;
+        let options = Options { policy, context: export.context, ..Options::default() };
+        convert_str(ENTRY.adapter, &export.text, &options).map_err(|error| error.code)
+    }
+
+    #[test]
+    fn each_session_is_opened_into_the_lines_of_the_next_version() {
+        let (one, two) =
+            (prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#), prompt("u2", "s2", r#"'{"role":"user","content":"two"}'"#));
+        let answer = r#"
+            INSERT INTO base_messages VALUES ('a1', 'u1', 's1', 1795257315, 'assistant', '/p', 'external', '0.2.96', 1);
+            INSERT INTO assistant_messages VALUES ('a1', 0.25, 40, '{"role":"assistant","content":[]}', 1, 1795257315, 'm');
+            INSERT INTO conversation_summaries VALUES ('a1', 'A title', 1795257316);
+            INSERT INTO user_messages VALUES ('gone', '{}', NULL, 1);"#;
+        let (_folder, opened) = database(&[known_migration(), one, two, answer.to_owned()].concat());
+        let store = opened.unwrap().unwrap();
+        let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
+        assert_eq!(ids, ["s1", "s2"]);
+        assert_eq!(store.left_aside()[0].session.id, "gone");
+        let export = store.export(&store.sessions()[0]).unwrap();
+        let expected = concat!(
+            r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/p","sessionId":"s1","version":"0.2.96","type":"user","#,
+            r#""message":{"role":"user","content":"one"},"uuid":"u1","timestamp":"2026-11-21T10:35:14Z"}"#,
+            "\n",
+            r#"{"parentUuid":"u1","isSidechain":true,"userType":"external","cwd":"/p","sessionId":"s1","version":"0.2.96","type":"assistant","#,
+            r#""message":{"role":"assistant","content":[]},"costUSD":0.25,"durationMs":40,"isApiErrorMessage":true,"uuid":"a1","#,
+            r#""timestamp":"2026-11-21T10:35:15Z"}"#,
+            "\n",
+            r#"{"type":"summary","summary":"A title","leafUuid":"a1"}"#,
+            "\n",
+        );
+        assert_eq!(export.text, expected);
+    }
+
+    #[test]
+    fn rows_without_a_message_are_malformed_and_lose_nothing() {
+        for message in ["NULL", "'{\"role\":'", "'[]'", "x'ff00'"] {
+            let whole = prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#);
+            let (_folder, opened) = database(&[known_migration(), whole, prompt("u2", "s1", message)].concat());
+            let store = opened.unwrap().unwrap();
+            assert_eq!(convert(store.as_ref(), 0, Policy::Strict), Err(ErrorCode::MalformedRecord), "{message}");
+            let tape = convert(store.as_ref(), 0, Policy::Permissive).unwrap();
+            assert_eq!(check(&tape), [], "{message}");
+            assert!(tape.contains("\"malformed\":1") && tape.contains("\"text\":\"one\""), "{message}: {tape}");
+        }
+    }
+
+    #[test]
+    fn a_migration_that_is_not_known_is_refused_or_degrades() {
+        let prompt = prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#);
+        for migrations in ["", "INSERT INTO __drizzle_migrations (hash) VALUES ('later');"] {
+            let (_folder, opened) = database(&format!("{migrations}{prompt}"));
+            let store = opened.unwrap().unwrap();
+            assert_eq!(convert(store.as_ref(), 0, Policy::Strict), Err(ErrorCode::UnknownHarnessVersion));
+            assert!(convert(store.as_ref(), 0, Policy::Permissive).unwrap().contains("\"degraded\":[\"unknown_harness_version\"]"));
+        }
+    }
+
+    #[test]
+    fn columns_that_are_gone_are_told() {
+        let (_folder, opened) = database(&format!("{}ALTER TABLE base_messages DROP COLUMN cwd;", prompt("u1", "s1", "'{}'")));
+        assert_eq!(opened.err(), Some(ErrorCode::UnknownHarnessVersion));
+    }
+}

@@ -1,0 +1,208 @@
+//! Stores that are damaged, that are no stores, and that lead in circles: each a database made here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_core::adapter::convert_str;
+use engram_core::check::check;
+use engram_core::drive::Options;
+use engram_core::error::ErrorCode;
+use engram_core::limits::Limits;
+use engram_core::policy::Policy;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::cursor::ENTRY;
+use crate::open::store::{self, Store};
+
+/// A database in a folder of its own.
+struct Made {
+    _folder: TempDir,
+    path: PathBuf,
+    database: Connection,
+}
+
+impl Made {
+    fn with(sql: &str) -> Made {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let database = Connection::open(&path).unwrap();
+        database.execute_batch(sql).unwrap();
+        Made { _folder: folder, path, database }
+    }
+
+    /// A chat whose latest root is the blob `aa`.
+    fn chat(blobs: &[(&str, Option<&[u8]>)]) -> Made {
+        let made = Made::with("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)");
+        let meta = r#"{"agentId":"../../x","latestRootBlobId":"aa","createdAt":1780000000000,"blobEncryptionKey":"c2VjcmV0"}"#;
+        let hex: String = meta.bytes().map(|byte| format!("{byte:02x}")).collect();
+        made.database.execute("INSERT INTO meta VALUES ('0', ?1)", [hex]).unwrap();
+        for (id, data) in blobs {
+            made.database.execute("INSERT INTO blobs VALUES (?1, ?2)", (id, data)).unwrap();
+        }
+        made
+    }
+
+    /// An editor's store with these rows.
+    fn editor(rows: &[(&str, Option<&str>)]) -> Made {
+        let made =
+            Made::with("CREATE TABLE cursorDiskKV (key TEXT UNIQUE, value BLOB); CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB)");
+        for (key, value) in rows {
+            let table = if key.contains(':') { "cursorDiskKV" } else { "ItemTable" };
+            made.database.execute(&format!("INSERT INTO {table} VALUES (?1, ?2)"), (key, value)).unwrap();
+        }
+        made
+    }
+
+    fn open(&self) -> Box<dyn Store> {
+        store::open(&self.path, Limits::default()).unwrap().unwrap().1
+    }
+
+    /// What strict policy makes of the one session, and the tape under permissive policy.
+    fn outcome(&self) -> (Option<ErrorCode>, String) {
+        let opened = self.open();
+        assert_eq!(opened.sessions().len(), 1);
+        let export = opened.export(&opened.sessions()[0]).unwrap();
+        let convert = |policy| convert_str(ENTRY.adapter, &export.text, &Options { policy, ..Options::default() });
+        let tape = convert(Policy::Permissive).unwrap();
+        assert_eq!(check(&tape), []);
+        (convert(Policy::Strict).err().map(|error| error.code), tape)
+    }
+}
+
+/// A field of a protobuf message that holds bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2, u8::try_from(bytes.len()).unwrap()];
+    out.extend(bytes);
+    out
+}
+
+/// A prompt as the model saw it.
+const PROMPT: &[u8] = br#"{"role":"user","content":"hello"}"#;
+
+fn malformed(tape: &str) -> usize {
+    tape.matches(r#""name":"malformed""#).count()
+}
+
+#[test]
+fn what_is_no_store_of_ours_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let open = |path: &Path| store::open(path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
+    for text in ["", "user:\nhello\n", "no database"] {
+        fs::write(&path, text).unwrap();
+        assert_eq!(open(&path), Ok(false), "{text}");
+    }
+    fs::write(&path, b"SQLite format 3\0 and then nothing that fits").unwrap();
+    assert!(open(&path).is_err());
+    fs::remove_file(&path).unwrap();
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database
+        .execute_batch("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
+        .unwrap();
+    assert_eq!(open(&path), Ok(false), "no record of a chat");
+    for value in ["zz", "7b7d", "7b"] {
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('0', ?1)", [value]).unwrap();
+        assert_eq!(open(&path), Ok(false), "{value}");
+    }
+}
+
+#[test]
+fn blobs_that_are_gone_or_broken_are_told_and_the_rest_is_kept() {
+    let (message, turn) = (field(1, b"\xbb"), field(8, b"\xcc"));
+    let root = [message, turn].concat();
+    // The varint never ends; the field is longer than the message; there is none of that wire type; a group that nothing closes.
+    for broken in [&b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"[..], b"\x42\x7f\xcc", b"\x0f", b"\x0b"] {
+        let (code, tape) = Made::chat(&[("aa", Some(broken))]).outcome();
+        assert_eq!((code, malformed(&tape)), (Some(ErrorCode::MalformedRecord), 1), "{broken:?}");
+        let (code, tape) = Made::chat(&[("aa", Some(&root)), ("bb", Some(PROMPT)), ("cc", Some(broken))]).outcome();
+        assert_eq!((code, malformed(&tape)), (Some(ErrorCode::MalformedRecord), 1), "{broken:?}");
+        assert!(tape.contains(r#""text":"hello""#), "{tape}");
+    }
+    for gone in [&[][..], &[("aa", None)], &[("aa", Some(&root[..])), ("bb", None), ("cc", None)], &[("aa", Some(&root[..]))]] {
+        let (code, tape) = Made::chat(gone).outcome();
+        assert_eq!((code, malformed(&tape) > 0), (Some(ErrorCode::MalformedRecord), true), "{gone:?}");
+    }
+    for message in [&b"{\"role\":\"user\""[..], b"[]", b"7", b"\xff\xfe", br#"{"role":"user"}"#] {
+        let (code, tape) = Made::chat(&[("aa", Some(&field(1, b"\xbb"))), ("bb", Some(message))]).outcome();
+        assert_eq!((code, malformed(&tape)), (Some(ErrorCode::MalformedRecord), 1), "{message:?}");
+    }
+}
+
+#[test]
+fn a_graph_that_leads_back_to_itself_ends() {
+    // A root that is its own message, its own turn and its own archive; a turn that is its own prompt and its own step.
+    let itself = [field(1, b"\xaa"), field(8, b"\xaa"), field(13, b"\xaa"), field(8, b"\xcc")].concat();
+    let turn = field(1, &[field(1, b"\xcc"), field(2, b"\xcc"), field(2, b"\xaa")].concat());
+    let (code, tape) = Made::chat(&[("aa", Some(&itself)), ("cc", Some(&turn))]).outcome();
+    assert_eq!(code, Some(ErrorCode::MalformedRecord));
+    assert!(tape.len() < 20_000, "{} bytes", tape.len());
+}
+
+#[test]
+fn one_large_blob_that_is_named_many_times_is_a_limit() {
+    let message = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(10_000));
+    let root = field(1, b"\xbb").repeat(1000);
+    let made = Made::chat(&[("aa", Some(&root)), ("bb", Some(message.as_bytes()))]);
+    let limits = Limits { record_bytes: 1 << 20, ..Limits::default() };
+    let (_, opened) = store::open(&made.path, limits).unwrap().unwrap();
+    assert_eq!(opened.export(&opened.sessions()[0]).unwrap_err().code, ErrorCode::LimitExceeded);
+}
+
+#[test]
+fn rows_that_are_null_or_broken_are_told_and_the_rest_is_kept() {
+    const RECORD: &str = r#"{"_v":16,"composerId":"c","name":"a name","createdAt":1780000000000}"#;
+    const BUBBLE: &str = r#"{"_v":3,"type":1,"bubbleId":"1","text":"hello"}"#;
+    for broken in ["{\"_v\":3,", "[]", "", "\u{0}"] {
+        let made = Made::editor(&[("composerData:c", Some(RECORD)), ("bubbleId:c:1", Some(BUBBLE)), ("bubbleId:c:2", Some(broken))]);
+        let (code, tape) = made.outcome();
+        assert_eq!((code, malformed(&tape)), (Some(ErrorCode::MalformedRecord), 1), "{broken}");
+        assert!(tape.contains(r#""text":"hello""#), "{tape}");
+        // Without its record nothing proves the schema.
+        let (code, tape) = Made::editor(&[("composerData:c", Some(broken)), ("bubbleId:c:1", Some(BUBBLE))]).outcome();
+        assert_eq!((code, malformed(&tape)), (Some(ErrorCode::MalformedRecord), 1), "{broken}");
+        assert!(tape.contains(r#""text":"hello""#), "{tape}");
+    }
+    let (code, tape) = Made::editor(&[("composerData:c", Some(RECORD)), ("bubbleId:c:1", Some(BUBBLE)), ("bubbleId:c:2", None)]).outcome();
+    assert_eq!((code, malformed(&tape)), (None, 0));
+    let (code, tape) = Made::editor(&[("composerData:c", None), ("bubbleId:c:1", Some(BUBBLE))]).outcome();
+    assert_eq!((code, malformed(&tape)), (None, 0));
+    assert!(tape.contains(r#""text":"hello""#), "{tape}");
+}
+
+#[test]
+fn a_schema_that_no_reader_knows_is_refused_or_degrades() {
+    let record = r#"{"_v":99,"composerId":"c"}"#;
+    let made = Made::editor(&[("composerData:c", Some(record)), ("bubbleId:c:1", Some(r#"{"_v":4,"type":1,"text":"hello"}"#))]);
+    let (code, tape) = made.outcome();
+    assert_eq!(code, Some(ErrorCode::UnknownHarnessVersion));
+    assert!(tape.contains(r#""degraded":["unknown_harness_version"]"#), "{tape}");
+}
+
+#[test]
+fn two_conversations_of_one_id_are_one_session_and_one_left_aside() {
+    let record = r#"{"_v":16,"composerId":"c"}"#;
+    let inline = r#"{"allComposers":[{"composerId":"c","conversation":[{"type":1,"text":"older"}]},
+        {"composerId":"d","conversation":[{"type":1,"text":"one"}]},{"composerId":"d","conversation":[{"type":1,"text":"two"}]}]}"#;
+    let rows = [("composerData:c", Some(record)), ("bubbleId:c:1", Some(r#"{"_v":3,"type":1,"text":"newer"}"#))];
+    let made = Made::editor(&[&rows[..], &[("composer.composerData", Some(inline))]].concat());
+    let opened = made.open();
+    let ids: Vec<&str> = opened.sessions().iter().map(|session| session.id.as_str()).collect();
+    assert_eq!(ids, ["c", "d"]);
+    let aside: Vec<(&str, &str)> = opened.left_aside().iter().map(|left| (left.session.id.as_str(), left.reason)).collect();
+    assert_eq!(aside, [("c", "an older copy of a conversation that has rows"), ("d", "another conversation of the same id")]);
+    assert!(opened.export(&opened.sessions()[0]).unwrap().text.contains("newer"));
+}
+
+#[test]
+fn the_key_of_a_chat_stays_in_the_store_however_it_is_spelled() {
+    for name in ["blobEncryptionKey", "blob\\u0045ncryptionKey"] {
+        let made = Made::chat(&[]);
+        let meta = format!(r#"{{"agentId":"x","{name}":"c2VjcmV0"}}"#);
+        let hex: String = meta.bytes().map(|byte| format!("{byte:02x}")).collect();
+        made.database.execute("UPDATE meta SET value = ?1", [hex]).unwrap();
+        let opened = made.open();
+        let text = opened.export(&opened.sessions()[0]).unwrap().text;
+        assert!(text.contains("agentId") && !text.contains("c2VjcmV0"), "{text}");
+    }
+}
