@@ -151,7 +151,7 @@ pub struct Conform {
     /// Only this adapter (see `engram adapters`)
     #[arg(long, value_name = "ID")]
     pub adapter: Option<String>,
-    /// The recordings: <harness>/<version>/<scenario>/ with session/ and truth.json
+    /// The recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`
     #[arg(long, value_name = "DIR", default_value = "fixtures")]
     pub recordings: PathBuf,
     /// Only checks of this tier: 1 viable, 2 observable, 3 provenance

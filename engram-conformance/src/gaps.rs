@@ -75,8 +75,8 @@ pub const EDIT_PATCH_TEXT: GapRow = GapRow::new("edit.patch_text", Kind::CodeEdi
 .without_lines(|_| true);
 
 /// Every row that is known for an adapter.
-pub(crate) fn rows<'r>(scene_gaps: &'r [GapRow]) -> impl Iterator<Item = &'r GapRow> {
-    ROWS.iter().chain(scene_gaps)
+fn rows(more: &[GapRow]) -> impl Iterator<Item = &GapRow> {
+    ROWS.iter().chain(more)
 }
 
 /// The row of a code.

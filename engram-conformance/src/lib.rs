@@ -41,7 +41,7 @@ mod truth;
 
 pub use catalogue::CHECKS;
 pub use check::{Check, Needs, Part, Tier};
-pub use options::{Files, Form, Offered, Open, Options, Session, text_of};
+pub use options::{Files, Form, Offered, Open, Options, Session, ToolKinds, text_of};
 pub use outcome::{Example, Found, Outcome, Verdict};
 pub use recordings::{Recording, Recordings, RecordingsError, files};
 pub use report::{Column, Report};

@@ -24,13 +24,16 @@ pub struct Options<'o> {
     pub offered: Offered<'o>,
 }
 
+/// The kind of a tool by its name; none for a name that the adapter does not know.
+pub type ToolKinds<'o> = dyn Fn(&str) -> Option<ToolKind> + Sync + 'o;
+
 /// What an adapter offers beyond [`engram_core::adapter::HarnessAdapter`].
 #[derive(Clone, Copy)]
 pub struct Offered<'o> {
     /// The streaming form: both policies, chunks, detection and the files around an artifact are checked with it.
     pub stream: Option<&'o dyn StreamAdapter>,
     /// The kind of a tool by its name, as the adapter's table has it.
-    pub tools: Option<&'o (dyn Fn(&str) -> Option<ToolKind> + Sync)>,
+    pub tools: Option<&'o ToolKinds<'o>>,
     /// How the sessions of a recording are opened.
     pub open: &'o dyn Open,
     /// What it means that a recording shows a gap, for gap codes that [`crate::gaps::ROWS`] does not have.

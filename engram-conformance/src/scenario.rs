@@ -96,7 +96,7 @@ pub const SCENARIOS: &[Scenario] = &[
         scene.sides.iter().any(|side| memchr::memmem::find(side.tape.as_bytes(), b"\"media_type\":\"image/").is_some())
     }),
     scenario("unicode_crlf", "a prompt beyond ASCII, or a file with CRLF line ends", |scene| {
-        scene.truth.prompts.iter().any(|prompt| !prompt.is_ascii()) || scene.truth.edits.iter().any(|real| has_crlf(real))
+        scene.truth.prompts.iter().any(|prompt| !prompt.is_ascii()) || scene.truth.edits.iter().any(has_crlf)
     }),
 ];
 

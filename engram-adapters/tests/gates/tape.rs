@@ -7,7 +7,6 @@ use engram_core::adapter::{Context, StreamAdapter};
 use engram_core::check::check;
 use engram_core::drive::{Input, Options, Summary, convert};
 use engram_core::error::AdapterError;
-use engram_core::head::Head;
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 

@@ -129,7 +129,7 @@ impl Chain<'_, '_> {
     fn without_edit(&mut self, step: &Step<'_>) -> State {
         let kinds: Vec<Option<&str>> =
             step.real.call_ids.iter().filter_map(|id| self.scene.said_call(id)).map(|call| call.text("kind")).collect();
-        if kinds.iter().any(|kind| *kind == Some("execute")) {
+        if kinds.contains(&Some("execute")) {
             return self.gap("edit.shell");
         }
         self.is_cut = true;

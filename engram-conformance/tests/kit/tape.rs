@@ -90,7 +90,7 @@ fn recounted(stop: &str, lines: &[String]) -> String {
     let Some((before, rest)) = stop.split_once("\"counts\":{") else { return stop.to_owned() };
     let Some((counts, after)) = rest.split_once('}') else { return stop.to_owned() };
     let of = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"k\":\"{kind}\""))).count();
-    let kinds = counts.split(',').filter_map(|count| Some(count.split('"').nth(1)?));
+    let kinds = counts.split(',').filter_map(|count| count.split('"').nth(1));
     let counts: Vec<String> = kinds.map(|kind| format!("\"{kind}\":{}", of(kind))).collect();
     format!("{before}\"counts\":{{{}}}{after}", counts.join(","))
 }
