@@ -1,5 +1,7 @@
 //! Every broken adapter is found by exactly the check that exists for it, and without that check it passes.
 
+use std::io::Write;
+
 use engram_conformance::{CHECKS, Offered, Options, registry, run};
 use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
@@ -32,9 +34,9 @@ fn wrong(broken: &Break) -> Option<String> {
 
 #[test]
 fn each_is_found_by_the_check_that_exists_for_it() {
-    for broken in BREAKS {
-        println!("{:20} {}", broken.check, broken.name);
-    }
+    // Past the test runner's capture: a kit that passes says what it was tried on.
+    let names: String = BREAKS.iter().map(|broken| format!("{:20} {}\n", broken.check, broken.name)).collect();
+    let _ = std::io::stderr().write_all(names.as_bytes());
     let wrong: Vec<String> = BREAKS.par_iter().filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{} of {} broken adapters:\n{}", wrong.len(), BREAKS.len(), wrong.join("\n"));
     assert!(BREAKS.len() >= 20);
