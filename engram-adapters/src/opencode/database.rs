@@ -24,11 +24,14 @@ const NEEDED: [(&str, &[&str]); 3] = [
     ("part", &["id", "message_id", "session_id", "data"]),
 ];
 
+/// Tables of messages in another form, which exist since 1.17.11 and which no tested version fills.
+const UNFILLED: [&str; 2] = ["session_message", "session_input"];
+
 /// A database that is open for reading.
 pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
-    /// A migration has been at it that no tested version knows.
+    /// A migration has been at it that no tested version knows, or it holds messages where none keeps them.
     unknown_schema: bool,
 }
 
@@ -60,7 +63,11 @@ impl Database {
             }
         }
         let migrations = migrations(&store, &tables)?;
-        let unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
+        let mut unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
+        for table in UNFILLED.iter().filter(|table| tables.iter().any(|known| known == *table)) {
+            let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+            unknown_schema |= store.connection().query_row(&sql, [], |row| row.get::<_, bool>(0)).map_err(refused)?;
+        }
         Ok(Some(Database { store, limits, unknown_schema }))
     }
 
