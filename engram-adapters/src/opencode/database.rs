@@ -24,14 +24,18 @@ const NEEDED: [(&str, &[&str]); 3] = [
     ("part", &["id", "message_id", "session_id", "data"]),
 ];
 
-/// Tables of messages in another form, which exist since 1.17.11 and which no tested version fills.
-const UNFILLED: [&str; 2] = ["session_message", "session_input"];
+/// Rows of messages in another form, which no tested version writes, in tables that later versions have. 1.15.3 notes there which agent and
+/// model a session changed to, as its messages do too.
+const OTHER_FORM: [(&str, &str); 2] = [
+    ("session_message", "SELECT EXISTS (SELECT 1 FROM session_message WHERE type NOT IN ('agent-switched', 'model-switched'))"),
+    ("session_input", "SELECT EXISTS (SELECT 1 FROM session_input)"),
+];
 
 /// A database that is open for reading.
 pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
-    /// A migration has been at it that no tested version knows, or it holds messages where none keeps them.
+    /// A migration has been at it that no tested version knows, or it holds messages in a form that none writes.
     unknown_schema: bool,
 }
 
@@ -64,9 +68,9 @@ impl Database {
         }
         let migrations = migrations(&store, &tables)?;
         let mut unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
-        for table in UNFILLED.iter().filter(|table| tables.iter().any(|known| known == *table)) {
-            let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
-            unknown_schema |= store.connection().query_row(&sql, [], |row| row.get::<_, bool>(0)).map_err(refused)?;
+        for (_, sql) in OTHER_FORM.iter().filter(|(table, _)| tables.iter().any(|known| known == table)) {
+            // A table of that name without the columns is of no tested version either.
+            unknown_schema |= store.connection().query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap_or(true);
         }
         Ok(Some(Database { store, limits, unknown_schema }))
     }

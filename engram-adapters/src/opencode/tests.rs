@@ -193,7 +193,7 @@ fn a_broken_file_is_kept_as_it_is_and_takes_no_other_with_it() {
 fn a_schema_that_no_tested_version_has_makes_the_version_unknown() {
     for sql in [
         "INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)",
-        "CREATE TABLE session_message (id text); INSERT INTO session_message VALUES ('in another form')",
+        "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'user')",
     ] {
         let (_folder, path) = database(sql);
         let store = open(&path);
@@ -202,8 +202,9 @@ fn a_schema_that_no_tested_version_has_makes_the_version_unknown() {
         let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
         assert_eq!(tape[0]["degraded"][0], "unknown_harness_version", "{sql}");
     }
-    let (_folder, path) = database("CREATE TABLE session_message (id text)");
-    assert!(tape_of(open(&path).as_ref(), "ses_1", Policy::Strict).is_ok(), "an empty table is no other schema");
+    let known = "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'agent-switched')";
+    let (_folder, path) = database(known);
+    assert!(tape_of(open(&path).as_ref(), "ses_1", Policy::Strict).is_ok());
 }
 
 #[test]
