@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 use crate::kit::time::from_seconds;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Opener, Store, StoredSession};
+use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession};
 
 /// The row of the opener. The folder that the database lies in holds logs of later versions too, so it is no root.
 pub(crate) const OPENER: Opener = Opener { adapter_id: "claude-code", has_tables, open_database, ..Opener::NOTHING };
@@ -62,7 +62,7 @@ fn has_tables(database: &DatabaseFile<'_>) -> bool {
     TABLES.iter().all(|table| database.has(table))
 }
 
-fn open_database(database: DatabaseFile<'_>) -> Opened<Box<dyn Store>> {
+fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     let (has_summaries, has_migrations) = (database.has("conversation_summaries"), database.has("__drizzle_migrations"));
     let DatabaseFile { path, limits, store, .. } = database;
     if let Err(error) = store.connection().prepare(MESSAGES) {

@@ -59,6 +59,9 @@ pub trait Store: Send + Sync {
 /// A store, if the path leads to one.
 pub type Opened<S> = Result<Option<S>, AdapterError>;
 
+/// A store of any harness, if it is one.
+pub type OpenedStore = Opened<Box<dyn Store>>;
+
 /// A database that may be a store. It is opened once, whosever it is.
 pub struct DatabaseFile<'p> {
     /// Where it lies.
@@ -112,13 +115,13 @@ pub struct Opener {
     /// True for the name of a file or folder in a root that is read with it. What else lies there is no part of the store.
     pub is_inside: fn(&str) -> bool,
     /// Opens the root folder of a store.
-    pub open_root: fn(&Path, Limits) -> Opened<Box<dyn Store>>,
+    pub open_root: fn(&Path, Limits) -> OpenedStore,
     /// True for a database with the tables of such a store.
     pub has_tables: fn(&DatabaseFile<'_>) -> bool,
     /// Opens such a database; none when it holds nothing of the harness's after all.
-    pub open_database: fn(DatabaseFile<'_>) -> Opened<Box<dyn Store>>,
+    pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
     /// Opens a file that begins so and is no database; none when it is another's.
-    pub open_text: fn(&Path, &[u8], Limits) -> Opened<Box<dyn Store>>,
+    pub open_text: fn(&Path, &[u8], Limits) -> OpenedStore,
 }
 
 impl Opener {

@@ -10,7 +10,7 @@ use engram_core::limits::Limits;
 use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
 use crate::open::sqlite;
-use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Opener, Store, StoredSession, beginning};
+use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession, beginning};
 
 /// The row of the opener.
 pub(crate) const OPENER: Opener =
@@ -45,7 +45,7 @@ fn is_root(path: &Path) -> bool {
         || databases(path).iter().any(|path| sqlite::is_database(&beginning(path)))
 }
 
-fn open_root(path: &Path, limits: Limits) -> Opened<Box<dyn Store>> {
+fn open_root(path: &Path, limits: Limits) -> OpenedStore {
     let mut stores = Stores::none(limits);
     for database in databases(path) {
         if let Some(file) = DatabaseFile::open(&database, limits)?.filter(Database::has_tables) {
@@ -58,7 +58,7 @@ fn open_root(path: &Path, limits: Limits) -> Opened<Box<dyn Store>> {
     Ok(Some(stores.sorted()))
 }
 
-fn open_database(file: DatabaseFile<'_>) -> Opened<Box<dyn Store>> {
+fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
     let mut stores = Stores::none(file.limits);
     stores.add_database(file)?;
     Ok(Some(stores.sorted()))

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use engram_core::limits::Limits;
 
-use crate::open::store::{DatabaseFile, Opened, Opener, Store};
+use crate::open::store::{DatabaseFile, OpenedStore, Opener, Store};
 
 /// The row of the opener. Every chat and every window has a database of its own, so a folder of them is no store.
 pub(crate) const OPENER: Opener = Opener { adapter_id: "cursor", has_tables, open_database, open_text, ..Opener::NOTHING };
@@ -29,13 +29,13 @@ fn has_tables(database: &DatabaseFile<'_>) -> bool {
     is_chat(database) || database.has("cursorDiskKV") || database.has("ItemTable")
 }
 
-fn open_database(database: DatabaseFile<'_>) -> Opened<Box<dyn Store>> {
+fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     if is_chat(&database) {
         return Ok(chat_db::Chat::open(database)?.map(|chat| Box::new(chat) as Box<dyn Store>));
     }
     Ok(ide_db::Editor::open(database)?.map(|editor| Box::new(editor) as Box<dyn Store>))
 }
 
-fn open_text(path: &Path, first: &[u8], limits: Limits) -> Opened<Box<dyn Store>> {
+fn open_text(path: &Path, first: &[u8], limits: Limits) -> OpenedStore {
     Ok(text::Transcript::open(path, first, limits)?.map(|transcript| Box::new(transcript) as Box<dyn Store>))
 }
