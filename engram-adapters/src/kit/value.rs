@@ -203,15 +203,18 @@ impl Shape {
     }
 }
 
-/// Places in the table of a view's names; twice as many as the largest view has.
-const PLACES: usize = 128;
+/// The most fields of a view.
+const FIELDS: usize = 64;
+/// Places in the table of a view's names.
+const PLACES: usize = 2 * FIELDS;
 
 /// The names of a view's fields, found at once: most names of a record are of no interest.
 #[derive(Debug)]
 pub struct Names {
     names: &'static [&'static str],
-    /// At each place a name and its number plus one, or 0.
-    places: [(Ends, u8); PLACES],
+    ends: [Ends; FIELDS],
+    /// At each place the number of a name plus one, or 0. Small, since most lookups end here.
+    places: [u8; PLACES],
 }
 
 /// The first and the last eight bytes of a name, and its length: all of a name of up to 16 bytes.
@@ -260,19 +263,20 @@ const fn word_at(bytes: &[u8], at: usize) -> u64 {
 impl Names {
     /// Puts each name at the first free place after its own.
     pub const fn of(names: &'static [&'static str]) -> Names {
-        assert!(names.len() <= PLACES / 2, "a view has too many fields");
-        let mut places = [(Ends { first: 0, last: 0, len: 0 }, 0); PLACES];
+        assert!(names.len() <= FIELDS, "a view has too many fields");
+        let mut ends = [Ends { first: 0, last: 0, len: 0 }; FIELDS];
+        let mut places = [0; PLACES];
         let mut number = 0;
         while number < names.len() {
-            let ends = Ends::of(names[number].as_bytes(), 0, names[number].len());
-            let mut place = ends.place();
-            while places[place].1 != 0 {
+            ends[number] = Ends::of(names[number].as_bytes(), 0, names[number].len());
+            let mut place = ends[number].place();
+            while places[place] != 0 {
                 place = (place + 1) % PLACES;
             }
             number += 1;
-            places[place] = (ends, number as u8);
+            places[place] = number as u8;
         }
-        Names { names, places }
+        Names { names, ends, places }
     }
 
     /// The name of that number.
@@ -286,9 +290,8 @@ impl Names {
         let ends = Ends::of(bytes, at, len);
         let mut place = ends.place();
         loop {
-            let (known, number) = self.places[place];
-            let number = (number as usize).checked_sub(1)?;
-            if known == ends && (len <= 16 || bytes.get(at..at + len) == Some(self.names[number].as_bytes())) {
+            let number = (self.places[place] as usize).checked_sub(1)?;
+            if self.ends[number % FIELDS] == ends && (len <= 16 || bytes.get(at..at + len) == Some(self.names[number].as_bytes())) {
                 return Some(number);
             }
             place = (place + 1) % PLACES;

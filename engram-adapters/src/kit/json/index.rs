@@ -34,11 +34,7 @@ impl Index {
     pub(in crate::kit) fn note(&mut self, text: &str) -> Result<&[Node], Fault> {
         self.nodes.clear();
         self.open.clear();
-        // Out of its place while the scanner borrows it.
-        let mut quotes = std::mem::take(&mut self.quotes);
-        let scanned = quotes.note(text).and_then(|()| self.scan(&mut Scanner::new(text, &quotes)));
-        self.quotes = quotes;
-        match scanned {
+        match self.check(text) {
             Ok(()) => Ok(&self.nodes),
             Err(Declined) if self.nodes.len() >= MAX_VALUES => Err(LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into()),
             Err(Declined) => match serde_json::from_str::<IgnoredAny>(text) {
@@ -49,9 +45,17 @@ impl Index {
         }
     }
 
+    fn check(&mut self, text: &str) -> Result<(), Declined> {
+        u32::try_from(text.len()).map_err(|_| Declined)?;
+        // Out of its place while the scanner borrows it.
+        let mut quotes = std::mem::take(&mut self.quotes);
+        let checked = quotes.note(text).and_then(|()| self.scan(Scanner::new(text, &quotes)));
+        self.quotes = quotes;
+        checked
+    }
+
     /// Notes one value after the other. Never recurses: what encloses the value at hand is kept in `open`.
-    fn scan(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Declined> {
-        scanner.fits_u32()?;
+    fn scan(&mut self, mut scanner: Scanner<'_>) -> Result<(), Declined> {
         let mut around = Around { node: u32::MAX, close: 0 };
         loop {
             let byte = scanner.peek()?;
@@ -64,7 +68,7 @@ impl Index {
                 around = Around { node: self.nodes.len() as u32 - 1, close };
                 if scanner.peek()? != close {
                     if byte == b'{' {
-                        self.name(scanner)?;
+                        self.name(&mut scanner)?;
                     }
                     continue;
                 }
@@ -81,7 +85,7 @@ impl Index {
                 scanner.take();
                 if byte == b',' {
                     if around.close == b'}' {
-                        self.name(scanner)?;
+                        self.name(&mut scanner)?;
                     }
                     break;
                 }
@@ -139,8 +143,7 @@ mod tests {
     /// The scanner accepts exactly what `serde_json` does.
     fn agree(text: &str) {
         let mut index = Index::default();
-        let mut quotes = Quotes::default();
-        let accepted = quotes.note(text).is_ok() && index.scan(&mut Scanner::new(text, &quotes)).is_ok();
+        let accepted = index.check(text).is_ok();
         assert_eq!(accepted, serde_json::from_str::<IgnoredAny>(text).is_ok(), "{text:?}");
     }
 

@@ -1,4 +1,4 @@
-//! Where the strings of a record end: one bit a byte, 64 bytes at a time, so that no string is searched on its own.
+//! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
 use wide::u8x16;
 
@@ -7,11 +7,10 @@ use super::scan::Declined;
 /// Bytes looked at together: as many as a word has bits.
 const BLOCK: usize = 64;
 
-/// The unescaped quotes of a text.
+/// The unescaped quotes of a text, in their order: each string has two.
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
-    /// A bit for each byte of the text that is such a quote.
-    words: Vec<u64>,
+    places: Vec<u32>,
 }
 
 /// What one block holds, a bit a byte.
@@ -24,11 +23,11 @@ struct Block {
 }
 
 impl Quotes {
-    /// Notes the quotes of `text`, and checks what strings may hold: sound escapes, no control characters.
+    /// Notes the quotes of `text`, and checks what strings may hold: sound escapes, no control characters. The text's places
+    /// fit 32 bits.
     pub(super) fn note(&mut self, text: &str) -> Result<(), Declined> {
         let bytes = text.as_bytes();
-        self.words.clear();
-        self.words.reserve(bytes.len() / BLOCK + 1);
+        self.places.clear();
         // Both reach from one block into the next.
         let (mut is_escaped, mut in_string) = (false, false);
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -44,21 +43,23 @@ impl Quotes {
                 return Err(Declined);
             }
             in_string = inside >> (BLOCK - 1) == 1;
-            self.words.push(found.quotes);
+            self.push(number * BLOCK, found.quotes);
         }
         if is_escaped || in_string { Err(Declined) } else { Ok(()) }
     }
 
-    /// The place of the first quote at or after `at`.
+    /// Notes the quotes of the block that begins at `from`.
     #[inline(always)]
-    pub(super) fn next(&self, at: usize) -> Result<usize, Declined> {
-        let mut number = at / BLOCK;
-        let mut word = *self.words.get(number).ok_or(Declined)? & (u64::MAX << (at % BLOCK));
-        while word == 0 {
-            number += 1;
-            word = *self.words.get(number).ok_or(Declined)?;
+    fn push(&mut self, from: usize, mut quotes: u64) {
+        while quotes != 0 {
+            self.places.push((from + quotes.trailing_zeros() as usize) as u32);
+            quotes &= quotes - 1;
         }
-        Ok(number * BLOCK + word.trailing_zeros() as usize)
+    }
+
+    /// The places of the quotes.
+    pub(super) fn places(&self) -> &[u32] {
+        &self.places
     }
 }
 
@@ -136,11 +137,7 @@ mod tests {
     fn noted(text: &str) -> Option<Vec<usize>> {
         let mut quotes = Quotes::default();
         quotes.note(text).ok()?;
-        let mut places = Vec::new();
-        while let Ok(at) = quotes.next(places.last().map_or(0, |last| last + 1)) {
-            places.push(at);
-        }
-        Some(places)
+        Some(quotes.places().iter().map(|place| *place as usize).collect())
     }
 
     #[test]

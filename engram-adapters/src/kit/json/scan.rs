@@ -12,28 +12,30 @@ pub(super) struct Declined;
 /// A place in JSON text.
 #[derive(Debug)]
 pub(super) struct Scanner<'t> {
-    text: &'t str,
+    text: &'t [u8],
     at: usize,
-    quotes: &'t Quotes,
+    /// Places of the text's quotes.
+    quotes: &'t [u32],
+    /// Quotes that have been passed.
+    passed: usize,
 }
 
 impl<'t> Scanner<'t> {
     /// A scanner at the beginning of `text`, whose quotes are noted.
     pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
-        Scanner { text, at: 0, quotes }
+        Scanner { text: text.as_bytes(), at: 0, quotes: quotes.places(), passed: 0 }
     }
 
     /// The next byte that is no white space, not taken.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> Result<u8, Declined> {
-        let bytes = self.text.as_bytes();
-        while let Some(byte) = bytes.get(self.at) {
-            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Ok(*byte);
+        match self.text.get(self.at) {
+            Some(byte) if *byte > b' ' => Ok(*byte),
+            _ => {
+                self.at = behind_spaces(self.text, self.at)?;
+                Ok(self.text[self.at])
             }
-            self.at += 1;
         }
-        Err(Declined)
     }
 
     /// Takes this byte, white space before it aside.
@@ -46,12 +48,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// An error for text whose places do not fit 32 bits.
-    pub(super) fn fits_u32(&self) -> Result<(), Declined> {
-        u32::try_from(self.text.len()).map(drop).map_err(|_| Declined)
-    }
-
-    /// The place of the next byte, in a text that [`Scanner::fits_u32`].
+    /// The place of the next byte, in a text whose places fit 32 bits.
     #[inline(always)]
     pub(super) fn offset(&self) -> u32 {
         self.at as u32
@@ -66,50 +63,24 @@ impl<'t> Scanner<'t> {
     /// Goes to the end of a string whose opening quote is taken.
     #[inline(always)]
     pub(super) fn string_rest(&mut self) -> Result<(), Declined> {
-        self.at = self.quotes.next(self.at)? + 1;
+        self.at = *self.quotes.get(self.passed + 1).ok_or(Declined)? as usize + 1;
+        self.passed += 2;
         Ok(())
     }
 
     /// Takes a value that is no object and no array. `byte` is its first, as `peek` has shown it.
     #[inline(always)]
     pub(super) fn scalar(&mut self, byte: u8) -> Result<(), Declined> {
-        match byte {
-            b'"' => {
-                self.take();
-                self.string_rest()
-            }
-            b't' => self.word("true"),
-            b'f' => self.word("false"),
-            b'n' => self.word("null"),
-            _ => self.number(),
+        if byte == b'"' {
+            self.take();
+            return self.string_rest();
         }
-    }
-
-    fn word(&mut self, word: &str) -> Result<(), Declined> {
-        let found = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
-        self.at += word.len();
-        if found { Ok(()) } else { Err(Declined) }
-    }
-
-    fn number(&mut self) -> Result<(), Declined> {
-        let bytes = self.text.as_bytes();
-        let digits = |mut at: usize| {
-            let start = at;
-            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                at += 1;
-            }
-            if at > start { Ok(at) } else { Err(Declined) }
-        };
-        let mut at = self.at + usize::from(bytes.get(self.at) == Some(&b'-'));
-        at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
-        if bytes.get(at) == Some(&b'.') {
-            at = digits(at + 1)?;
-        }
-        if matches!(bytes.get(at), Some(b'e' | b'E')) {
-            at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-            at = digits(at)?;
-        }
-        self.at = at;
+        self.at = match byte {
+            b't' => word_end(self.text, self.at, b"true"),
+            b'f' => word_end(self.text, self.at, b"false"),
+            b'n' => word_end(self.text, self.at, b"null"),
+            _ => number_end(self.text, self.at),
+        }?;
         Ok(())
     }
 
@@ -117,4 +88,35 @@ impl<'t> Scanner<'t> {
     pub(super) fn at_end(&mut self) -> bool {
         self.peek().is_err()
     }
+}
+
+// These take places and give places, so that the scanner itself stays in registers.
+
+fn behind_spaces(text: &[u8], at: usize) -> Result<usize, Declined> {
+    let spaces = text.get(at..).and_then(|rest| rest.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t')));
+    spaces.map(|spaces| at + spaces).ok_or(Declined)
+}
+
+fn word_end(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
+    if text[at..].starts_with(word) { Ok(at + word.len()) } else { Err(Declined) }
+}
+
+fn number_end(text: &[u8], at: usize) -> Result<usize, Declined> {
+    let digits = |mut at: usize| {
+        let start = at;
+        while text.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        if at > start { Ok(at) } else { Err(Declined) }
+    };
+    let mut at = at + usize::from(text.get(at) == Some(&b'-'));
+    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    if text.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        at += 1 + usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        at = digits(at)?;
+    }
+    Ok(at)
 }
