@@ -135,7 +135,7 @@ pub struct Audit {
 /// Arguments of `engram check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// Tapes, plain or compressed; `-` reads standard input
+    /// Tapes, plain or compressed, or folders that hold some; `-` reads standard input
     #[arg(required = true, value_name = "TAPE")]
     pub tapes: Vec<PathBuf>,
 }

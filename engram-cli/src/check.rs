@@ -1,16 +1,20 @@
 //! `engram check`: tapes against every rule of the format.
 
 use std::io::{self, BufReader, Read, Write, stdin, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::open;
 use engram_core::check::check_stream;
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
+use walkdir::WalkDir;
 
 use crate::args::Check;
 use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, printable, shown};
 use crate::summary::count;
+
+/// How the names of tapes end.
+const TAPE_ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 
 /// Runs the command.
 ///
@@ -18,17 +22,51 @@ use crate::summary::count;
 /// When standard output cannot be written to.
 pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
-    let mut violations = 0;
-    for path in &args.tapes {
+    let (mut tapes, mut violations) = (0, 0);
+    for path in args.tapes.iter().flat_map(|path| tapes_at(path)) {
         let before = violations;
-        match check_one(path, &mut violations)? {
+        let path = match path {
+            Err(error) => {
+                tally.failure(report.failure(&error));
+                continue;
+            }
+            Ok(path) => path,
+        };
+        tapes += 1;
+        match check_one(&path, &mut violations)? {
             Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
             Ok(()) if violations > before => tally.failure(Exit::Some),
             Ok(()) => tally.success(),
         }
     }
-    report.note(&format!("{} checked, {}", count(args.tapes.len() as u64, "tape"), count(violations, "violation")));
+    report.note(&format!("{} checked, {}", count(tapes, "tape"), count(violations, "violation")));
     Ok(tally.exit())
+}
+
+/// The tape at `path`, or those that the folder holds, in the order of their names. A folder without any is an error: nothing
+/// was checked.
+fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
+    if !path.is_dir() {
+        return vec![Ok(path.to_owned())];
+    }
+    let entries = WalkDir::new(path).sort_by_file_name().into_iter();
+    let found: Vec<_> = entries
+        .filter_map(|entry| match entry {
+            Ok(entry) if entry.file_type().is_file() && is_tape(entry.path()) => Some(Ok(entry.into_path())),
+            Ok(_) => None,
+            Err(error) => Some(Err(AdapterError::from(io::Error::from(error)).path(path.to_string_lossy()))),
+        })
+        .collect();
+    if found.is_empty() {
+        let error = AdapterError::new(ErrorCode::Io).expected("tapes, named `*.tape.jsonl` or `*.tape.jsonl.zst`").found("none");
+        return vec![Err(error.path(path.to_string_lossy()))];
+    }
+    found
+}
+
+fn is_tape(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Checks one tape and prints what breaks a rule. The outer error is that of standard output, the inner one that of the tape.

@@ -278,6 +278,7 @@ impl Run<'_> {
                 .expected("UTF-8")
                 .found(&format!("invalid byte at offset {}", error.valid_up_to()))
         })?;
+        self.out.reserve(text.len() / 2);
         match session.document(text, &mut self.out) {
             Err(Fault::Json(error)) if error.is_eof() => {
                 if let (Policy::Permissive, Some(whole)) = (self.out.policy(), whole_items(text)) {

@@ -445,6 +445,11 @@ impl Emitter {
         Ok(())
     }
 
+    /// Makes room for about so many bytes of tape, where they are written at one go.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.out.reserve(bytes);
+    }
+
     pub(crate) fn buffered(&self) -> &str {
         &self.out
     }

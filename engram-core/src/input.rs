@@ -206,8 +206,16 @@ impl<R: Read> Input<R> {
 
     /// All that is left, for a document.
     pub(crate) fn rest(&mut self) -> Result<&[u8], AdapterError> {
-        while !self.ended && self.held() <= self.limits.record_bytes {
-            self.fill()?;
+        // One byte more than allowed shows that there is too much.
+        let wanted = self.limits.record_bytes.saturating_add(1).saturating_sub(self.held());
+        self.buffer.truncate(self.end);
+        let read = (&mut self.reader).take(wanted).read_to_end(&mut self.buffer);
+        self.hasher.update(&self.buffer[self.end..]);
+        self.end = self.buffer.len();
+        self.ended = true;
+        match read {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.cut_off = Some(error.to_string()),
+            read => drop(read?),
         }
         if self.held() > self.limits.record_bytes {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);

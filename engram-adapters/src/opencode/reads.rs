@@ -64,7 +64,7 @@ impl Lines {
             let (_, rest) = said.split_once("<type>file</type>\n<content>")?;
             match rest.strip_prefix('\n') {
                 Some(rest) => (rest, ": ", Some(false)),
-                None => (rest, ": ", dialect.final_line_end_is_a_line),
+                None => (rest, ": ", dialect.counts_only_lines.then_some(false)),
             }
         };
         let mut lines: Vec<&str> = Vec::new();
@@ -122,9 +122,8 @@ fn is_cut(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COUNTING: Dialect = Dialect { final_line_end_is_a_line: Some(true), moves_are_links: true };
-    const NOT_COUNTING: Dialect = Dialect { final_line_end_is_a_line: Some(false), moves_are_links: true };
-    const UNKNOWN: Dialect = Dialect { final_line_end_is_a_line: None, moves_are_links: true };
+    const OLDER: Dialect = Dialect { counts_only_lines: false, moves_are_links: true };
+    const NEWER: Dialect = Dialect { counts_only_lines: true, moves_are_links: true };
 
     fn lines(said: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
         let lines = Lines::of(said, dialect).unwrap();
@@ -134,37 +133,36 @@ mod tests {
     #[test]
     fn a_final_line_end_is_no_line() {
         let old = "<file>\n00001| a\n00002| b\n00003| \n\n(End of file - total 3 lines)\n</file>";
-        assert_eq!(lines(old, NOT_COUNTING), (1, 2, Some(2), "a\nb".into(), true));
-        assert_eq!(lines("<file>\n00001| a\n00002| \n</file>", NOT_COUNTING), (1, 1, None, "a".into(), true));
+        assert_eq!(lines(old, NEWER), (1, 2, Some(2), "a\nb".into(), true));
+        assert_eq!(lines("<file>\n00001| a\n00002| \n</file>", NEWER), (1, 1, None, "a".into(), true));
         let middle = "<path>/f</path>\n<type>file</type>\n<content>1: a\n2: \n\n(End of file - total 2 lines)\n</content>";
-        assert_eq!(lines(middle, COUNTING), (1, 1, Some(1), "a".into(), true));
-        assert_eq!(lines(middle, NOT_COUNTING), (1, 2, Some(2), "a\n".into(), true));
-        assert_eq!(lines(middle, UNKNOWN), (1, 1, None, "a".into(), true));
+        assert_eq!(lines(middle, OLDER), (1, 1, None, "a".into(), true));
+        assert_eq!(lines(middle, NEWER), (1, 2, Some(2), "a\n".into(), true));
         let new = "<path>/f</path>\n<type>file</type>\n<content>\n1: a\n2: \n\n(End of file - total 2 lines)\n</content>";
-        assert_eq!(lines(new, COUNTING), (1, 2, Some(2), "a\n".into(), true));
+        assert_eq!(lines(new, OLDER), (1, 2, Some(2), "a\n".into(), true));
     }
 
     #[test]
     fn some_lines_of_many_keep_their_numbers() {
         let some = "<path>/f</path>\n<type>file</type>\n<content>\n5: \n6: x: y\n\n(Showing lines 5-6 of 60. Use offset=7 to continue.)\n</content>";
-        assert_eq!(lines(some, COUNTING), (5, 6, Some(60), "\nx: y".into(), true));
+        assert_eq!(lines(some, OLDER), (5, 6, Some(60), "\nx: y".into(), true));
         let old = "<file>\n00006| a\n00007| \n\n(File has more lines. Use 'offset' parameter to read beyond line 7)\n</file>";
-        assert_eq!(lines(old, COUNTING), (6, 7, None, "a\n".into(), true));
+        assert_eq!(lines(old, OLDER), (6, 7, None, "a\n".into(), true));
     }
 
     #[test]
     fn carriage_returns_belong_to_line_ends_and_long_lines_are_cut() {
-        assert_eq!(lines("<file>\n00001| a\r\n00002| b\r\n00003| \n</file>", COUNTING).3, "a\nb");
+        assert_eq!(lines("<file>\n00001| a\r\n00002| b\r\n00003| \n</file>", OLDER).3, "a\nb");
         let long = format!("<file>\n00001| {}...\n</file>", "x".repeat(2000));
-        assert!(!lines(&long, COUNTING).4);
-        assert!(lines("<file>\n00001| and so on...\n</file>", COUNTING).4);
+        assert!(!lines(&long, OLDER).4);
+        assert!(lines("<file>\n00001| and so on...\n</file>", OLDER).4);
     }
 
     #[test]
     fn an_empty_file_has_no_lines() {
-        assert_eq!(lines("<file>\n00001| \n</file>", COUNTING), (1, 0, None, String::new(), true));
+        assert_eq!(lines("<file>\n00001| \n</file>", OLDER), (1, 0, None, String::new(), true));
         let new = "<path>/f</path>\n<type>file</type>\n<content>\n\n(End of file - total 0 lines)\n</content>";
-        assert_eq!(lines(new, COUNTING), (1, 0, Some(0), String::new(), true));
-        assert_eq!(Lines::of("Image read successfully", COUNTING), None);
+        assert_eq!(lines(new, OLDER), (1, 0, Some(0), String::new(), true));
+        assert_eq!(Lines::of("Image read successfully", OLDER), None);
     }
 }

@@ -8,8 +8,9 @@ use semver::Version;
 /// What differs between revisions and does not show in the records themselves, named after behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// `read` counts what follows the last line end as one more, empty line. None where the version does not tell.
-    pub final_line_end_is_a_line: Option<bool>,
+    /// `read` is proven to count lines only. Before, it counts what follows the last line end as one more, empty line; but a session of
+    /// an older version may have been gone on with by a newer one.
+    pub counts_only_lines: bool,
     /// Moves by `apply_patch` are proven to be logged as such.
     pub moves_are_links: bool,
 }
@@ -25,11 +26,8 @@ pub(super) const STREAM: &str = "run-stream";
 pub(super) fn dialect(identity: &Identity) -> Dialect {
     let parsed = identity.version.as_deref().and_then(|version| Version::parse(version).ok());
     let known = parsed.and_then(|version| MATRIX.revisions.iter().find(|revision| revision.covers(&version)));
-    let counts_lines = known.map(|revision| revision.schema == COUNTED_LINES);
-    Dialect {
-        final_line_end_is_a_line: counts_lines.map(|counts| !counts),
-        moves_are_links: counts_lines == Some(true) || identity.schema == Some(STREAM),
-    }
+    let counts_only_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
+    Dialect { counts_only_lines, moves_are_links: counts_only_lines || identity.schema == Some(STREAM) }
 }
 
 const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {

@@ -61,6 +61,18 @@ fn check_finds_what_is_wrong_and_where() {
 }
 
 #[test]
+fn check_goes_through_a_folder_and_an_empty_one_fails() {
+    let tape = String::from_utf8(run(&["ingest", text(&claude_file())]).stdout).unwrap();
+    let folder = folder_of(&[("good.tape.jsonl", &tape), ("notes.jsonl", "not a tape")]);
+    let output = run(&["check", text(folder.path())]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 tape checked, 0 violations"), "{}", stderr(&output));
+    fs::write(folder.path().join("bad.tape.jsonl"), tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1)).unwrap();
+    assert_eq!(code(&run(&["check", text(folder.path())])), 1);
+    assert_eq!(code(&run(&["check", text(tempfile::tempdir().unwrap().path())])), 6);
+}
+
+#[test]
 fn check_reads_compressed_tapes_and_reports_what_it_cannot_read() {
     let tape = run(&["ingest", "--zstd", text(&claude_file())]).stdout;
     let folder = tempfile::tempdir().unwrap();

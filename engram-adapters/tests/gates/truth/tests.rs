@@ -76,16 +76,14 @@ fn source() -> String {
 }
 
 fn findings_of(tape: Vec<Value>) -> Vec<String> {
-    let case = Case {
-        harness: "claude-code".into(),
-        version: "2.1.329".into(),
-        scenario: "small".into(),
-        folder: PathBuf::new(),
-        earlier: Vec::new(),
-    };
-    let source = source();
+    findings_in("claude-code", &truth(), &source(), tape)
+}
+
+fn findings_in(harness: &str, truth: &Truth, source: &str, tape: Vec<Value>) -> Vec<String> {
+    let (version, scenario) = ("2.1.329".into(), "small".into());
+    let case = Case { harness: harness.into(), version, scenario, folder: PathBuf::new(), earlier: Vec::new() };
     let events = tape.into_iter().map(Event).collect();
-    check(&case, &truth(), &[Side { name: "a.jsonl", source: source.as_bytes().into(), events }]).1
+    check(&case, truth, &[Side { name: "a.jsonl", source: source.as_bytes().into(), events }]).1
 }
 
 /// Changes one event of the good tape and gives what the gate finds.
@@ -156,6 +154,43 @@ fn false_facts_are_found() {
         let found = broken(seq, |event| event[key] = value.clone());
         assert!(found.iter().any(|finding| finding.contains(what)), "{key}: {found:?}");
     }
+}
+
+#[test]
+fn a_read_without_a_real_result_has_to_fit_the_file() {
+    let mut truth = truth();
+    truth.results.clear();
+    let found = |change: &dyn Fn(&mut Value)| {
+        let mut tape = tape();
+        change(&mut tape[3]);
+        findings_in("claude-code", &truth, &source(), tape)
+    };
+    assert_eq!(found(&|_| {}), Vec::<String>::new());
+    let wrong = Hash::of_text("wrong").to_string();
+    for (key, value) in [("range", json!([2, 3])), ("range", json!([1, 4])), ("total_lines", json!(4)), ("hash", wrong.into())] {
+        let found = found(&|read| read[key] = value.clone());
+        assert!(found.iter().any(|finding| finding.contains("fit no text that the file had")), "{key} {value}: {found:?}");
+    }
+}
+
+#[test]
+fn a_record_that_says_how_its_call_ended_has_a_result() {
+    let truth: Truth = serde_json::from_value(json!({
+        "prompts": [], "results": [], "edits": [],
+        "calls": [{"id": "call_1", "tool": "bash", "args": {}}, {"id": "call_2", "tool": "bash", "args": {}}],
+    }))
+    .expect("a truth");
+    let record = |id: &str, status: &str| format!(r#"{{"callID":"{id}","state":{{"status":"{status}"}}}}"#);
+    let call = |id: &str| json!({"seq": 0, "k": "tool.call", "tool": "bash", "call_id": id, "args": {}});
+    let found = |source: &str, tape: Vec<Value>| findings_in("opencode", &truth, source, tape);
+    let both = format!("{}\n{}\n", record("call_1", "completed"), record("call_2", "running"));
+    assert_eq!(found(&both, vec![call("call_1"), call("call_2")]), ["opencode/2.1.329/small: no tool.result call_1 (bash)"]);
+    // What a record repeats of another session's calls is that session's to tell.
+    let repeated = r#"{"summary":[{"callID":"call_1","state":{"status":"completed"}}]}"#;
+    assert_eq!(found(repeated, Vec::new()), Vec::<String>::new());
+    assert_eq!(found(&record("call_1", "running"), Vec::new()), ["opencode/2.1.329/small: no tool.call call_1 (bash)"]);
+    let made_up = found("", vec![call("call_9"), call("01JTYPED")]);
+    assert!(made_up.len() == 1 && made_up[0].contains("which the model never made"), "{made_up:?}");
 }
 
 #[test]
