@@ -1,8 +1,5 @@
 //! `~/.claude/__store.db` (0.2.96): sessions as rows of a database, opened into the lines that the next version writes.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::Context;
@@ -14,10 +11,10 @@ use rusqlite::types::ValueRef;
 use crate::kit::time::from_seconds;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, LeftAside, Opened, Opener, Store, StoredSession};
+use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession};
 
 /// The row of the opener. The folder that the database lies in holds logs of later versions too, so it is no root.
-pub(crate) const OPENER: Opener = Opener { adapter_id: "claude-code", is_root: |_| false, is_inside: |_| false, open };
+pub(crate) const OPENER: Opener = Opener { adapter_id: "claude-code", has_tables, open_database, ..Opener::NOTHING };
 
 const TABLES: [&str; 3] = ["base_messages", "user_messages", "assistant_messages"];
 
@@ -49,7 +46,8 @@ const SUMMARIES: &str = "
 /// What belongs to no session, by the ids of the messages that are gone.
 const STRAYS: &str = "
     SELECT uuid FROM user_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages)
-    UNION SELECT uuid FROM assistant_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages) ORDER BY 1";
+    UNION SELECT uuid FROM assistant_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages)
+    UNION SELECT uuid FROM base_messages WHERE session_id IS NULL ORDER BY 1";
 
 struct Database {
     store: Mutex<sqlite::Store>,
@@ -60,30 +58,25 @@ struct Database {
     unknown_schema: bool,
 }
 
-fn open(path: &Path, limits: Limits) -> Opened<Box<dyn Store>> {
-    let mut first = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut first));
-    if path.is_dir() || read.is_err() || !sqlite::is_database(&first) {
-        return Ok(None);
-    }
-    let store = sqlite::Store::open(path, limits)?;
-    let tables = store.tables()?;
-    let has = |name: &str| tables.iter().any(|table| table == name);
-    if !TABLES.iter().all(|table| has(table)) {
-        return Ok(None);
-    }
+fn has_tables(database: &DatabaseFile<'_>) -> bool {
+    TABLES.iter().all(|table| database.has(table))
+}
+
+fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
+    let (has_summaries, has_migrations) = (database.has("conversation_summaries"), database.has("__drizzle_migrations"));
+    let DatabaseFile { path, limits, store, .. } = database;
     if let Err(error) = store.connection().prepare(MESSAGES) {
         let refusal = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the columns of 0.2.96").found(&error.to_string());
         return Err(refusal.path(path.to_string_lossy()));
     }
     let at = |id: String| StoredSession { id, path: path.to_owned() };
-    let sessions = strings(&store, "SELECT DISTINCT session_id FROM base_messages ORDER BY session_id")?;
+    let sessions = strings(&store, "SELECT DISTINCT session_id FROM base_messages WHERE session_id IS NOT NULL ORDER BY session_id")?;
     let strays = strings(&store, STRAYS)?.into_iter();
-    let migrations = if has("__drizzle_migrations") { strings(&store, "SELECT hash FROM __drizzle_migrations")? } else { Vec::new() };
+    let migrations = if has_migrations { strings(&store, "SELECT hash FROM __drizzle_migrations")? } else { Vec::new() };
     Ok(Some(Box::new(Database {
         sessions: sessions.into_iter().map(at).collect(),
         left_aside: strays.map(|id| LeftAside { session: at(id), reason: "a message that belongs to no session" }).collect(),
-        has_summaries: has("conversation_summaries"),
+        has_summaries,
         unknown_schema: migrations.is_empty() || migrations.iter().any(|hash| !MIGRATIONS.contains(&hash.as_str())),
         store: Mutex::new(store),
         limits,
@@ -92,7 +85,8 @@ fn open(path: &Path, limits: Limits) -> Opened<Box<dyn Store>> {
 
 fn strings(store: &sqlite::Store, sql: &str) -> Result<Vec<String>, AdapterError> {
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
-    let rows = statement.query_map([], |row| row.get(0)).map_err(refused)?;
+    let text = |row: &Row<'_>| Ok(String::from_utf8_lossy(&column(row.get_ref(0)?)).into_owned());
+    let rows = statement.query_map([], text).map_err(refused)?;
     rows.collect::<Result<_, _>>().map_err(refused)
 }
 
@@ -169,6 +163,7 @@ mod tests {
 
     use super::*;
     use crate::claude_code::ENTRY;
+    use crate::open::store;
 
     /// A database as 0.2.96 makes it, with the rows that the statements add.
     fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) {
@@ -186,7 +181,7 @@ mod tests {
         database.execute_batch(tables).unwrap();
         database.execute_batch(rows).unwrap();
         database.close().unwrap();
-        let opened = open(&path, Limits::default()).map_err(|error| error.code);
+        let opened = store::open(&path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
         (folder, opened)
     }
 

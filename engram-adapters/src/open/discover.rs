@@ -1,8 +1,8 @@
 //! Which files and folders under a path may be sessions, or stores of them. What they are, their content says.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use engram_core::error::AdapterError;
@@ -93,12 +93,11 @@ fn candidate(entry: DirEntry) -> Option<Candidate> {
 }
 
 fn is_database(path: &Path) -> bool {
-    let mut first = Vec::new();
-    File::open(path).is_ok_and(|file| file.take(16).read_to_end(&mut first).is_ok()) && sqlite::is_database(&first)
+    sqlite::is_database(&store::beginning(path))
 }
 
 fn is_known_to_an_opener(path: &Path) -> bool {
-    store::open(path, Limits::default()).is_ok_and(|opened| opened.is_some())
+    !store::open(path, Limits::default()).is_ok_and(|opened| opened.is_none())
 }
 
 fn refused(error: walkdir::Error) -> Option<AdapterError> {

@@ -1,11 +1,14 @@
 //! Stores that hold many sessions. Each is opened into its harness's own export form, session by session.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::Context;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
+use super::sqlite;
 use crate::{claude_code, cursor, opencode};
 
 /// A session in a store.
@@ -56,6 +59,53 @@ pub trait Store: Send + Sync {
 /// A store, if the path leads to one.
 pub type Opened<S> = Result<Option<S>, AdapterError>;
 
+/// A store of any harness, if it is one.
+pub type OpenedStore = Opened<Box<dyn Store>>;
+
+/// A database that may be a store. It is opened once, whosever it is.
+pub struct DatabaseFile<'p> {
+    /// Where it lies.
+    pub path: &'p Path,
+    /// The bounds that it is read with.
+    pub limits: Limits,
+    /// The database.
+    pub store: sqlite::Store,
+    /// The names of its tables.
+    pub tables: Vec<String>,
+}
+
+impl<'p> DatabaseFile<'p> {
+    /// Opens the file at `path`; none when it is no database.
+    ///
+    /// # Errors
+    /// As [`sqlite::Store::open`].
+    pub fn open(path: &'p Path, limits: Limits) -> Opened<DatabaseFile<'p>> {
+        if !sqlite::is_database(&beginning(path)) {
+            return Ok(None);
+        }
+        let store = sqlite::Store::open(path, limits)?;
+        let tables = store.tables().map_err(|error| error.path(path.to_string_lossy()))?;
+        Ok(Some(DatabaseFile { path, limits, store, tables }))
+    }
+
+    /// True when it has that table.
+    pub fn has(&self, table: &str) -> bool {
+        self.tables.iter().any(|known| known == table)
+    }
+}
+
+/// The first bytes of a file, as many as it takes to tell what it is. None of a folder, or of what cannot be read.
+pub(crate) fn beginning(path: &Path) -> Vec<u8> {
+    let mut first = Vec::new();
+    match File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut first)) {
+        Ok(_) => first,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// What is looked at to tell a database or a text.
+const HEAD_BYTES: u64 = 64;
+
 /// How the stores of one harness are opened.
 pub struct Opener {
     /// The adapter that converts what they are opened into.
@@ -64,8 +114,27 @@ pub struct Opener {
     pub is_root: fn(&Path) -> bool,
     /// True for the name of a file or folder in a root that is read with it. What else lies there is no part of the store.
     pub is_inside: fn(&str) -> bool,
-    /// Opens a database file or the root folder of a store; none when it is another's.
-    pub open: fn(&Path, Limits) -> Opened<Box<dyn Store>>,
+    /// Opens the root folder of a store.
+    pub open_root: fn(&Path, Limits) -> OpenedStore,
+    /// True for a database with the tables of such a store.
+    pub has_tables: fn(&DatabaseFile<'_>) -> bool,
+    /// Opens such a database; none when it holds nothing of the harness's after all.
+    pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
+    /// Opens a file that begins so and is no database; none when it is another's.
+    pub open_text: fn(&Path, &[u8], Limits) -> OpenedStore,
+}
+
+impl Opener {
+    /// An opener that opens nothing, for what a harness has not.
+    pub const NOTHING: Opener = Opener {
+        adapter_id: "",
+        is_root: |_| false,
+        is_inside: |_| false,
+        open_root: |_, _| Ok(None),
+        has_tables: |_| false,
+        open_database: |_| Ok(None),
+        open_text: |_, _, _| Ok(None),
+    };
 }
 
 /// Every opener.
@@ -81,11 +150,18 @@ pub fn root(path: &Path) -> Option<&'static Opener> {
 /// # Errors
 /// As the opener gives them. A database that no opener knows is none of ours, and no error.
 pub fn open(path: &Path, limits: Limits) -> Opened<(&'static Opener, Box<dyn Store>)> {
+    let known = |opener: &'static Opener, store: Option<Box<dyn Store>>| store.map(|store| (opener, store));
+    if path.is_dir() {
+        let Some(opener) = root(path) else { return Ok(None) };
+        return Ok(known(opener, (opener.open_root)(path, limits)?));
+    }
+    if let Some(database) = DatabaseFile::open(path, limits)? {
+        let Some(opener) = OPENERS.iter().find(|opener| (opener.has_tables)(&database)) else { return Ok(None) };
+        return Ok(known(opener, (opener.open_database)(database)?));
+    }
+    let first = beginning(path);
     for opener in OPENERS {
-        if path.is_dir() && !(opener.is_root)(path) {
-            continue;
-        }
-        if let Some(store) = (opener.open)(path, limits)? {
+        if let Some(store) = (opener.open_text)(path, &first, limits)? {
             return Ok(Some((opener, store)));
         }
     }

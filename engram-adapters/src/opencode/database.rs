@@ -1,9 +1,6 @@
 //! `opencode.db`: the tables `session`, `message` and `part` (1.2.1 and later), one session at a time.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 
 use engram_core::adapter::Context;
 use engram_core::error::{AdapterError, ErrorCode};
@@ -15,7 +12,7 @@ use super::export::{ExportText, push_string};
 use super::revisions::is_known_migration;
 use super::surroundings::starts;
 use crate::open::sqlite::{self, refused};
-use crate::open::store::Export;
+use crate::open::store::{DatabaseFile, Export};
 
 /// Columns without which a session cannot be told (all versions have them).
 const NEEDED: [(&str, &[&str]); 3] = [
@@ -24,34 +21,33 @@ const NEEDED: [(&str, &[&str]); 3] = [
     ("part", &["id", "message_id", "session_id", "data"]),
 ];
 
+/// Rows of messages in another form, which no tested version writes, in tables that later versions have. 1.15.3 notes there which agent and
+/// model a session changed to, as its messages do too.
+const OTHER_FORM: [(&str, &str); 2] = [
+    ("session_message", "SELECT EXISTS (SELECT 1 FROM session_message WHERE type NOT IN ('agent-switched', 'model-switched'))"),
+    ("session_input", "SELECT EXISTS (SELECT 1 FROM session_input)"),
+];
+
 /// A database that is open for reading.
 pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
-    /// A migration has been at it that no tested version knows.
+    /// A migration has been at it that no tested version knows, or it holds messages in a form that none writes.
     unknown_schema: bool,
 }
 
 impl Database {
-    /// True when the file is a database. Whose, only opening it tells.
-    pub fn is_one(path: &Path) -> bool {
-        let mut first = Vec::new();
-        File::open(path).is_ok_and(|file| file.take(16).read_to_end(&mut first).is_ok()) && sqlite::is_database(&first)
+    /// True for a database with the tables that every version has.
+    pub fn has_tables(file: &DatabaseFile<'_>) -> bool {
+        NEEDED.iter().all(|(table, _)| file.has(table))
     }
 
-    /// Opens a database, if it is one of OpenCode's.
+    /// A database with these tables.
     ///
     /// # Errors
-    /// `unknown_harness_version` when its tables lack what every known version has; else as the store's opening.
-    pub fn open(path: &Path, limits: Limits) -> Result<Option<Database>, AdapterError> {
-        if !Database::is_one(path) {
-            return Ok(None);
-        }
-        let store = sqlite::Store::open(path, limits)?;
-        let tables = store.tables()?;
-        if !NEEDED.iter().all(|(table, _)| tables.iter().any(|known| known == table)) {
-            return Ok(None);
-        }
+    /// `unknown_harness_version` when they lack columns that every known version has; else as the store's opening.
+    pub fn of(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
+        let DatabaseFile { path, limits, store, tables } = file;
         for (table, needed) in NEEDED {
             let columns = store.columns(table)?;
             if let Some(missing) = needed.iter().find(|column| !columns.iter().any(|known| known == *column)) {
@@ -60,8 +56,12 @@ impl Database {
             }
         }
         let migrations = migrations(&store, &tables)?;
-        let unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
-        Ok(Some(Database { store, limits, unknown_schema }))
+        let mut unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
+        for (_, sql) in OTHER_FORM.iter().filter(|(table, _)| tables.iter().any(|known| known == table)) {
+            // A table of that name without the columns is of no tested version either.
+            unknown_schema |= store.connection().query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap_or(true);
+        }
+        Ok(Database { store, limits, unknown_schema })
     }
 
     /// The ids of all sessions. An id that stands twice comes twice; none stands for a session without one.

@@ -9,10 +9,12 @@ use engram_core::limits::Limits;
 
 use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
-use crate::open::store::{Export, LeftAside, Opener, Store, StoredSession};
+use crate::open::sqlite;
+use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession, beginning};
 
 /// The row of the opener.
-pub(crate) const OPENER: Opener = Opener { adapter_id: "opencode", is_root, is_inside, open };
+pub(crate) const OPENER: Opener =
+    Opener { adapter_id: "opencode", is_root, is_inside, open_root, has_tables: Database::has_tables, open_database, ..Opener::NOTHING };
 
 /// Folders of a data folder that hold sessions, or what belongs to them.
 const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
@@ -39,25 +41,27 @@ struct Stores {
 
 /// True for `~/.local/share/opencode` and copies of it.
 fn is_root(path: &Path) -> bool {
-    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| Database::is_one(path))
+    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty())
+        || databases(path).iter().any(|path| sqlite::is_database(&beginning(path)))
 }
 
-fn open(path: &Path, limits: Limits) -> Result<Option<Box<dyn Store>>, AdapterError> {
-    let mut stores = Stores { databases: Vec::new(), sources: BTreeMap::new(), sessions: Vec::new(), left_aside: Vec::new(), limits };
-    if !path.is_dir() {
-        if !stores.add_database(path)? {
-            return Ok(None);
-        }
-    } else {
-        for database in databases(path) {
-            stores.add_database(&database)?;
-        }
-        for layout in Layout::ALL {
-            stores.add_files(path, layout);
+fn open_root(path: &Path, limits: Limits) -> OpenedStore {
+    let mut stores = Stores::none(limits);
+    for database in databases(path) {
+        if let Some(file) = DatabaseFile::open(&database, limits)?.filter(Database::has_tables) {
+            stores.add_database(file)?;
         }
     }
-    stores.sessions.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(Some(Box::new(stores)))
+    for layout in Layout::ALL {
+        stores.add_files(path, layout);
+    }
+    Ok(Some(stores.sorted()))
+}
+
+fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
+    let mut stores = Stores::none(file.limits);
+    stores.add_database(file)?;
+    Ok(Some(stores.sorted()))
 }
 
 fn is_inside(name: &str) -> bool {
@@ -74,9 +78,19 @@ fn databases(root: &Path) -> Vec<PathBuf> {
 }
 
 impl Stores {
-    /// Adds a database's sessions. False when it is none of OpenCode's.
-    fn add_database(&mut self, path: &Path) -> Result<bool, AdapterError> {
-        let Some(database) = Database::open(path, self.limits)? else { return Ok(false) };
+    fn none(limits: Limits) -> Self {
+        Stores { databases: Vec::new(), sources: BTreeMap::new(), sessions: Vec::new(), left_aside: Vec::new(), limits }
+    }
+
+    fn sorted(mut self) -> Box<dyn Store> {
+        self.sessions.sort_by(|one, other| one.id.cmp(&other.id));
+        Box::new(self)
+    }
+
+    /// Adds a database's sessions.
+    fn add_database(&mut self, file: DatabaseFile<'_>) -> Result<(), AdapterError> {
+        let path = file.path;
+        let database = Database::of(file)?;
         let ids = database.session_ids()?;
         let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
         let (ids, nameless): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
@@ -89,7 +103,7 @@ impl Stores {
             let reason = if matches!(self.sources.get(&id), Some(Source::Database(at)) if *at == index) { SAME_ID } else { OLDER_COPY };
             self.add(StoredSession { id, path: path.to_owned() }, Source::Database(index), reason);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Adds the sessions of all folders of one layout. Where two have one id, that which was changed last comes first.

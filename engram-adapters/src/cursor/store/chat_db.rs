@@ -1,6 +1,6 @@
 //! `store.db` of the command line and the SDK: one chat as blobs under their hashes, opened into text.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::Context;
@@ -15,7 +15,7 @@ use super::turns::{Key, Turns};
 use crate::kit::value::{Index, parse};
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, LeftAside, Store, StoredSession};
+use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Store, StoredSession};
 
 /// A chat open for reading.
 pub(super) struct Chat {
@@ -82,7 +82,8 @@ struct Part {
 
 impl Chat {
     /// Opens a chat. None when the tables are another product's.
-    pub(super) fn open(store: sqlite::Store, path: &Path, limits: Limits) -> Result<Option<Chat>, AdapterError> {
+    pub(super) fn open(database: DatabaseFile<'_>) -> Opened<Chat> {
+        let DatabaseFile { path, limits, store, .. } = database;
         let value: Option<Vec<u8>> = store
             .connection()
             .query_row("SELECT value FROM meta WHERE key = '0'", [], |row| Ok(column(row.get_ref(0)?)))

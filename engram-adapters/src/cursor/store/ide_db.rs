@@ -2,7 +2,6 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::Context;
@@ -14,7 +13,7 @@ use serde::Deserialize;
 use crate::kit::value::{Index, Value, parse, text};
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, LeftAside, Store, StoredSession};
+use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Store, StoredSession};
 
 /// Where one conversation lies.
 enum Source {
@@ -89,11 +88,12 @@ struct ContentIds {
 
 impl Editor {
     /// Opens an editor's store. None when it holds no conversations.
-    pub(super) fn open(store: sqlite::Store, tables: &[String], path: &Path, limits: Limits) -> Result<Option<Editor>, AdapterError> {
-        let has = |name: &str| tables.iter().any(|table| table == name);
+    pub(super) fn open(database: DatabaseFile<'_>) -> Opened<Editor> {
+        let (has_rows, has_values) = (database.has("cursorDiskKV"), database.has("ItemTable"));
+        let DatabaseFile { path, limits, store, .. } = database;
         let (mut sources, mut left_aside) = (BTreeMap::new(), Vec::new());
         let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
-        if has("cursorDiskKV") {
+        if has_rows {
             let with_messages = ids_of_messages(&store)?;
             for id in row_ids(&store)? {
                 if !with_messages.contains(&id) && !has_inline_messages(&store, &id)? {
@@ -107,13 +107,13 @@ impl Editor {
                 sources.entry(id).or_insert(Source::Rows);
             }
         }
-        if has("ItemTable") {
+        if has_values {
             for (key, list, shape, id_member) in INLINE {
                 for (id, json) in inline(&store, key, list, id_member)? {
                     match sources.entry(id) {
                         Entry::Occupied(known) => {
-                            let has_rows = matches!(known.get(), Source::Rows);
-                            let reason = if has_rows {
+                            let is_rows = matches!(known.get(), Source::Rows);
+                            let reason = if is_rows {
                                 "an older copy of a conversation that has rows"
                             } else {
                                 "another conversation of the same id"

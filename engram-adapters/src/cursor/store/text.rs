@@ -10,7 +10,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use crate::open::lines::quoted;
-use crate::open::store::{Export, LeftAside, Store, StoredSession};
+use crate::open::store::{Export, LeftAside, Opened, Store, StoredSession};
 
 /// What a line begins. Everything up to the next such line belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,9 +140,16 @@ pub(super) struct Transcript {
 
 impl Transcript {
     /// Opens a transcript whose beginning is `head`. None when it is something else.
-    pub(super) fn open(path: &Path, head: &[u8]) -> Option<Transcript> {
-        let id = path.file_stem()?.to_string_lossy().into_owned();
-        is_transcript(&String::from_utf8_lossy(head)).then(|| Transcript { session: [StoredSession { id, path: path.to_owned() }] })
+    ///
+    /// # Errors
+    /// `limit_exceeded` when it is larger than a record may be.
+    pub(super) fn open(path: &Path, head: &[u8], limits: Limits) -> Opened<Transcript> {
+        let Some(name) = path.file_stem().filter(|_| is_transcript(&String::from_utf8_lossy(head))) else { return Ok(None) };
+        if fs::metadata(path)?.len() > limits.record_bytes {
+            let expected = format!("a transcript of at most {} bytes", limits.record_bytes);
+            return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected).path(path.to_string_lossy()));
+        }
+        Ok(Some(Transcript { session: [StoredSession { id: name.to_string_lossy().into_owned(), path: path.to_owned() }] }))
     }
 }
 
@@ -165,11 +172,6 @@ impl Store for Transcript {
         let text = String::from_utf8(bytes).map_err(|_| refused(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8")))?;
         Ok(Export { text: document(&text), context: Context::default() })
     }
-}
-
-/// The most bytes of a transcript: the limit of one record.
-pub(super) fn fits(path: &Path, limits: Limits) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.len() <= limits.record_bytes)
 }
 
 #[cfg(test)]
