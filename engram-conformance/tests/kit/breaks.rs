@@ -261,6 +261,13 @@ pub const BREAKS: &[Break] = &[
     events("hashes other lines than were read", "read.hash", |tape| {
         set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "hash", WRONG_HASH)
     }),
+    Break {
+        adapter: "opencode",
+        fixtures: &["opencode/1.18.34/main"],
+        ..events("hashes lines that a file never had, where truth has no results", "read.hash", |tape| {
+            set(tape, &["\"k\":\"code.read\"", "\"range\":[5,14]"], "hash", WRONG_HASH);
+        })
+    },
     events("emits a read for a failed call", "read.applied", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Read\"", "\"status\":\"error\""]) {
             let (id, parent) = (tape.field(at, "call_id").unwrap_or_default(), tape.field(at, "parent").unwrap_or_default());
