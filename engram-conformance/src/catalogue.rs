@@ -102,8 +102,6 @@ checks! {
         needs Nothing, from "adapters: Coverage-claim tests", by Recordings(observable::unclaimed);
     "claim.shown" asserts "a kind that is claimed is shown, and every tested version has its recording",
         needs FIXTURES, from "adapters: claim full without fixture proof", by Adapter(claims::shown);
-    "claim.open" asserts "a gap that a recording shows is declared by its revision",
-        needs Nothing, from "adapters: silently degrade behavior", by Adapter(claims::open);
     "claim.gaps" asserts "every gap that is declared is shown, by the revision that claims it and by the recording that it names",
         needs FIXTURES, from "adapters: Coverage-claim tests", by Adapter(claims::gaps);
     "claim.whole" asserts "the claims of a descriptor agree with each other, and a tape claims what its revision claims",
@@ -143,4 +141,6 @@ checks! {
         needs Scenario("implicit_context"), from "runtime: Implicit sources", by Recordings(provenance::context);
     "context.secrets" asserts "no implicit context tells the value of a secret",
         needs Scenario("implicit_context"), from "runtime: safe hashes (never secrets)", by Recordings(provenance::secrets);
+    "claim.open" asserts "a gap that a recording shows is declared by its revision",
+        needs Nothing, from "adapters: silently degrade behavior", by Adapter(claims::open);
 }

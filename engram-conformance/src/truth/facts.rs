@@ -102,7 +102,7 @@ pub fn calls_once(scene: &Scene<'_>, found: &mut Found) {
             found.count("calls that a call made");
         } else if has_an_id_of_its_own(scene, id) {
             match scene.subject.declares("call.nested_parent") {
-                true => found.gap("call.nested_parent"),
+                true => found.count("calls of a script that the log does not name"),
                 false => found.count("commands that the user typed"),
             }
         } else {
