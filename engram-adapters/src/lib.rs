@@ -48,18 +48,24 @@ pub fn by_id(id: &str) -> Result<&'static Entry, AdapterError> {
 /// # Errors
 /// `unknown_harness` when none does, `ambiguous_harness` with the candidates and their evidence when several do.
 pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterError> {
-    let mut found: Vec<(&Entry, Evidence)> = REGISTRY.iter().filter_map(|entry| Some((entry, entry.adapter.probe(head)?))).collect();
+    only(head, REGISTRY.iter().map(|entry| (entry, entry.adapter)))
+}
+
+/// The one of several that recognises the content.
+fn only<'a, T>(head: &Head<'_>, candidates: impl Iterator<Item = (T, &'a dyn StreamAdapter)>) -> Result<(T, Evidence), AdapterError> {
+    let mut found: Vec<(T, &dyn StreamAdapter, Evidence)> =
+        candidates.filter_map(|(candidate, adapter)| Some((candidate, adapter, adapter.probe(head)?))).collect();
     if found.len() > 1 {
-        let candidates: Vec<String> = found
+        let named: Vec<String> = found
             .iter()
-            .map(|(entry, evidence)| format!("{} ({})", entry.adapter.describe().adapter_id, evidence.marks.join(", ")))
+            .map(|(_, adapter, evidence)| format!("{} ({})", adapter.describe().adapter_id, evidence.marks.join(", ")))
             .collect();
         let mut error = AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness");
         // Our own words, so they need not be cut as an excerpt of the input.
-        error.found = Some(candidates.join("; "));
+        error.found = Some(named.join("; "));
         return Err(error);
     }
-    found.pop().ok_or_else(|| {
+    found.pop().map(|(candidate, _, evidence)| (candidate, evidence)).ok_or_else(|| {
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");
         if head.is_blank() { error.found("nothing but white space") } else { error.found(head.text().lines().next().unwrap_or_default()) }
     })
@@ -73,5 +79,22 @@ pub fn ingest<R: Read>(input: Input<R>, options: &Options, sink: &mut dyn Write)
     convert_chosen(input, options, sink, |head| {
         let (entry, evidence) = detect(head)?;
         Ok((entry.adapter, evidence.framing))
+    })
+}
+
+/// As [`ingest`], with adapters from elsewhere beside the registered ones.
+///
+/// # Errors
+/// As [`ingest`].
+pub fn ingest_with<R: Read>(
+    more: &[&dyn StreamAdapter],
+    input: Input<R>,
+    options: &Options,
+    sink: &mut dyn Write,
+) -> Result<Summary, AdapterError> {
+    convert_chosen(input, options, sink, |head| {
+        let registered = REGISTRY.iter().map(|entry| entry.adapter);
+        let (adapter, evidence) = only(head, registered.chain(more.iter().copied()).map(|adapter| (adapter, adapter)))?;
+        Ok((adapter, evidence.framing))
     })
 }

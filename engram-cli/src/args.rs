@@ -59,6 +59,11 @@ pub enum Command {
     Audit(Audit),
     /// Check tapes against every rule of the format
     Check(Check),
+    /// Certify the adapters against recordings of real sessions
+    ///
+    /// Runs the Adapter Compatibility Kit: every check of docs/conformance.md, over every recording. A check that has nothing to
+    /// look at is skipped with the reason, never passed.
+    Conform(Conform),
     /// List the adapters: versions, schemas, coverage
     Adapters(Adapters),
     /// Print the JSON Schema of the events
@@ -138,6 +143,29 @@ pub struct Check {
     /// Tapes, plain or compressed, or folders that hold some; `-` reads standard input
     #[arg(required = true, value_name = "TAPE")]
     pub tapes: Vec<PathBuf>,
+}
+
+/// Arguments of `engram conform`.
+#[derive(Debug, Args)]
+pub struct Conform {
+    /// Only this adapter (see `engram adapters`)
+    #[arg(long, value_name = "ID")]
+    pub adapter: Option<String>,
+    /// The recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`
+    #[arg(long, value_name = "DIR", default_value = "fixtures")]
+    pub recordings: PathBuf,
+    /// Only checks of this tier: 1 viable, 2 observable, 3 provenance
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub tier: Option<u8>,
+    /// Only this check
+    #[arg(long, value_name = "ID")]
+    pub check: Option<String>,
+    /// The report as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the report as JUnit XML too
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 /// Arguments of `engram adapters`.

@@ -35,9 +35,11 @@ impl From<ErrorCode> for Exit {
         match code {
             ErrorCode::UnknownHarness | ErrorCode::AmbiguousHarness => Exit::NotRecognised,
             ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => Exit::VersionRefused,
-            ErrorCode::UnrecognizedRecord | ErrorCode::MalformedRecord | ErrorCode::TruncatedInput | ErrorCode::LimitExceeded => {
-                Exit::BadInput
-            }
+            ErrorCode::UnrecognizedRecord
+            | ErrorCode::MalformedRecord
+            | ErrorCode::TruncatedInput
+            | ErrorCode::LimitExceeded
+            | ErrorCode::BadRecordings => Exit::BadInput,
             ErrorCode::Io => Exit::Io,
             ErrorCode::AdapterDefect => Exit::Some,
             ErrorCode::UnknownAdapter => Exit::Usage,

@@ -14,6 +14,7 @@ mod artifact;
 mod audit;
 mod batch;
 mod check;
+mod conform;
 mod detect;
 mod exit;
 mod ingest;
@@ -47,6 +48,7 @@ fn run(line: &CommandLine) -> Exit {
             Way::new(&args.conversion, report.bar()).map_or_else(|error| Ok(report.failure(&error)), |way| audit::run(args, &way, &report))
         }
         Command::Check(args) => check::run(args, &report),
+        Command::Conform(args) => conform::run(args, &report),
         Command::Adapters(args) => adapters::run(args),
         Command::Schema => schema(),
     };

@@ -31,11 +31,13 @@ pub enum ErrorCode {
     AdapterDefect,
     /// No adapter has the id that was asked for.
     UnknownAdapter,
+    /// Recordings that adapters are to be checked against are missing or not whole.
+    BadRecordings,
 }
 
 impl ErrorCode {
     /// Every code, in the order in which `docs/errors.md` lists them.
-    pub const ALL: [ErrorCode; 11] = [
+    pub const ALL: [ErrorCode; 12] = [
         ErrorCode::UnknownHarness,
         ErrorCode::AmbiguousHarness,
         ErrorCode::UnknownHarnessVersion,
@@ -47,6 +49,7 @@ impl ErrorCode {
         ErrorCode::Io,
         ErrorCode::AdapterDefect,
         ErrorCode::UnknownAdapter,
+        ErrorCode::BadRecordings,
     ];
 
     /// The stable name.
@@ -63,6 +66,7 @@ impl ErrorCode {
             ErrorCode::Io => "io",
             ErrorCode::AdapterDefect => "adapter_defect",
             ErrorCode::UnknownAdapter => "unknown_adapter",
+            ErrorCode::BadRecordings => "bad_recordings",
         }
     }
 
@@ -88,6 +92,7 @@ impl ErrorCode {
             ErrorCode::Io => "the file system refused; check the path and its permissions",
             ErrorCode::AdapterDefect => "the adapter broke its own contract; please report this with the log's harness and version",
             ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",
+            ErrorCode::BadRecordings => "these recordings cannot certify an adapter; docs/conformance.md says how they are laid out",
         }
     }
 }

@@ -42,7 +42,10 @@ impl Converter {
             "auto_mode" => boilerplate(name, line.rendered.or(line.attachment), "/rendered", out)?,
             "prompt_snapshot" => {
                 boilerplate("system_prompt", attachment.system_prompt, "/attachment/systemPrompt", out)?;
-                boilerplate("tools", attachment.tools, "/attachment/tools", out)?;
+                // A snapshot may be of the system prompt alone.
+                if attachment.tools.is_some() {
+                    boilerplate("tools", attachment.tools, "/attachment/tools", out)?;
+                }
             }
             other => return Err(Fault::unrecognized(&format!("attachment/{other}"))),
         }
@@ -106,7 +109,7 @@ fn session_context(context: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
         any = true;
     }
     if !any {
-        notice("session_context", None, "/attachment/context", out)?;
+        notice("session_context", context, "/attachment/context", out)?;
     }
     Ok(())
 }

@@ -21,11 +21,18 @@ const NEEDED: [(&str, &[&str]); 3] = [
     ("part", &["id", "message_id", "session_id", "data"]),
 ];
 
+/// Rows of messages in another form, which no tested version writes, in tables that later versions have. 1.15.3 notes there which agent and
+/// model a session changed to, as its messages do too.
+const OTHER_FORM: [(&str, &str); 2] = [
+    ("session_message", "SELECT EXISTS (SELECT 1 FROM session_message WHERE type NOT IN ('agent-switched', 'model-switched'))"),
+    ("session_input", "SELECT EXISTS (SELECT 1 FROM session_input)"),
+];
+
 /// A database that is open for reading.
 pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
-    /// A migration has been at it that no tested version knows.
+    /// A migration has been at it that no tested version knows, or it holds messages in a form that none writes.
     unknown_schema: bool,
 }
 
@@ -49,7 +56,11 @@ impl Database {
             }
         }
         let migrations = migrations(&store, &tables)?;
-        let unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
+        let mut unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
+        for (_, sql) in OTHER_FORM.iter().filter(|(table, _)| tables.iter().any(|known| known == table)) {
+            // A table of that name without the columns is of no tested version either.
+            unknown_schema |= store.connection().query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap_or(true);
+        }
         Ok(Database { store, limits, unknown_schema })
     }
 

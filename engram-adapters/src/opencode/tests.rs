@@ -190,13 +190,21 @@ fn a_broken_file_is_kept_as_it_is_and_takes_no_other_with_it() {
 }
 
 #[test]
-fn a_migration_that_no_tested_version_knows_makes_the_version_unknown() {
-    let (_folder, path) = database("INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)");
-    let store = open(&path);
-    let refused = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err();
-    assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion);
-    let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
-    assert_eq!(tape[0]["degraded"][0], "unknown_harness_version");
+fn a_schema_that_no_tested_version_has_makes_the_version_unknown() {
+    for sql in [
+        "INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)",
+        "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'user')",
+    ] {
+        let (_folder, path) = database(sql);
+        let store = open(&path);
+        let refused = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion, "{sql}");
+        let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
+        assert_eq!(tape[0]["degraded"][0], "unknown_harness_version", "{sql}");
+    }
+    let known = "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'agent-switched')";
+    let (_folder, path) = database(known);
+    assert!(tape_of(open(&path).as_ref(), "ses_1", Policy::Strict).is_ok());
 }
 
 #[test]

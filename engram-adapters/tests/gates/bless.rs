@@ -74,9 +74,9 @@ mod tests {
         if is_asked() {
             return;
         }
-        let folder = crate::tree::root().join("engram-adapters/tests/gates/truth");
+        let folder = crate::tree::root().join("engram-core/src/check");
         let found = compare_folder(&folder, &BTreeMap::new(), &["mod.rs"]);
-        assert!(found.iter().any(|finding| finding.ends_with("spans.rs belongs to no fixture")));
+        assert!(found.iter().any(|finding| finding.ends_with("flow.rs belongs to no fixture")));
         assert!(!found.iter().any(|finding| finding.contains("mod.rs")));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::{REGISTRY, tables};
 use engram_core::descriptor::AdapterDescriptor;
@@ -10,8 +10,9 @@ use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
 
 use crate::bless;
+use crate::conformance::certified;
 use crate::report;
-use crate::tree::root;
+use crate::tree::{files, root};
 
 /// Stands before a generated part of a document; the part's name and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
@@ -57,13 +58,38 @@ fn generated(name: &str) -> Option<String> {
     let entry = |id: &str| REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id);
     match name.split_once(' ') {
         None if name == "support" => Some(tables::support(REGISTRY).markdown()),
+        None if name == "checks" => Some(engram_conformance::tables::checks()),
+        None if name == "scenarios" => Some(engram_conformance::tables::scenarios(certified())),
+        None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
+        None if name == "conformance" => Some(engram_conformance::tables::matrix(certified())),
+        None if name == "example-size" => example_size(),
         None if name == "adapters" => Some(tables::adapters(REGISTRY).markdown()),
         Some(("support", id)) => Some(tables::support(std::slice::from_ref(entry(id)?)).markdown()),
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
         Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
+        Some(("file", path)) => example_file(path),
         Some(("tools", id)) => Some(tables::tools(entry(id)?).markdown()),
         _ => None,
     }
+}
+
+/// The adapter from outside of the registry.
+fn example() -> PathBuf {
+    root().join("examples/out-of-tree-adapter")
+}
+
+/// A file of the example as a block of code.
+fn example_file(path: &str) -> Option<String> {
+    let text = fs::read_to_string(example().join(path)).ok()?;
+    Some(format!("```rust\n{text}```\n"))
+}
+
+/// How many files and lines the example took.
+fn example_size() -> Option<String> {
+    let lines = |path: &Path| fs::read_to_string(path).map(|text| text.lines().count()).unwrap_or_default();
+    let source = files(&example().join("src"));
+    let (all, tests) = (source.iter().map(|path| lines(path)).sum::<usize>(), lines(&example().join("tests/conformance.rs")));
+    Some(format!("It took {} files with {all} lines, and one test file with {tests}.\n", source.len()))
 }
 
 /// A document with its generated parts made anew, or what is wrong with its marks.
@@ -105,6 +131,10 @@ fn the_contract_is_as_it_was() {
 #[test]
 fn documents_equal_the_registry() {
     let mut findings = document(&root().join("README.md"), &["support".to_owned()]);
+    let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
+    findings.extend(document(&root().join("docs/conformance.md"), &parts));
+    let parts = ["schema", "descriptor", "tools", "lib", "convert"].map(|name| format!("file src/{name}.rs"));
+    findings.extend(document(&root().join("docs/adding-a-harness.md"), &parts));
     let ids: Vec<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().adapter_id).collect();
     findings.extend(document(&root().join("docs/gaps.md"), &ids.iter().map(|id| format!("gaps {id}")).collect::<Vec<_>>()));
     for id in ids {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use engram_adapters::ingest;
+use engram_conformance::tape::parse;
 use engram_core::drive::{Input, Options};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
@@ -10,9 +11,8 @@ use engram_core::policy::Policy;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::checker::violations;
 use crate::report::{self, Tally};
-use crate::tape::parse;
+use crate::tape::violations;
 use crate::tree::{file_name, files, read_json, root};
 
 /// What has to come of a case.

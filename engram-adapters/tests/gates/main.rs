@@ -1,21 +1,17 @@
-//! The gates: every promise of the tape format and every claim of an adapter, checked over all fixtures and recordings.
+//! The gates: the compatibility kit over all adapters, and what is about this repository alone: bad input, golden tapes, documents.
 
-mod accounting;
 mod bless;
-mod checker;
-mod claims;
+mod codes;
+mod conformance;
 mod contract;
 mod detection;
 mod determinism;
 mod forms;
-mod gaps;
 mod golden;
 mod hostile;
 mod mutation;
 mod report;
 mod tape;
 mod tidy;
-mod tools;
 mod tree;
-mod truth;
 mod versions;

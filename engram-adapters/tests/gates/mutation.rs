@@ -7,9 +7,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rayon::prelude::*;
 
-use crate::checker::violations;
 use crate::report::{self, Tally};
-use crate::tape::convert_bytes;
+use crate::tape::{convert_bytes, violations};
 use crate::tree::{Artifact, fixtures};
 
 /// Mutated pieces that are tried.

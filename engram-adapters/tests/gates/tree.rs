@@ -1,30 +1,16 @@
 //! What the gates run over: the fixture tree, the recordings beside it where there are any, and the sessions in them.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use engram_adapters::open::store::{OPENERS, StoredSession, open};
-use engram_adapters::{Entry, REGISTRY, by_id, detect};
+use engram_adapters::{Entry, REGISTRY};
+pub use engram_conformance::files;
+pub use engram_conformance::registry::{is_no_session, is_printed};
+use engram_conformance::{Form, Recordings, Session, registry, text_of};
 use engram_core::adapter::Context;
-use engram_core::drive::Input;
-use engram_core::error::AdapterError;
-use engram_core::limits::Limits;
 use rayon::prelude::*;
-
-/// Files beside sessions that no adapter reads as one, by the end of their path: prompt histories, indexes, side files, stores.
-const NO_SESSIONS: &[&str] =
-    &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt", "/projects.json", "/.project_root"];
-
-/// Harnesses whose printed stream (`stdout/*.jsonl`) is a session too.
-const PRINTING: &[&str] = &["opencode"];
-/// What the folder is called in which a harness's own exports of the sessions of a case lie.
-const EXPORTS: &str = "export";
-/// How folders are called that hold, in place of a version, the steps of one store through several: `<number>-<version>`.
-const UPGRADES: &str = "upgrade-";
 
 /// One scenario of one harness version: session files, what really happened, and how it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +23,6 @@ pub struct Case {
     pub scenario: String,
     /// The folder.
     pub folder: PathBuf,
-    /// In a chain of upgrades, the folders of the steps before this one: their sessions lie in its store too.
-    pub earlier: Vec<PathBuf>,
 }
 
 impl Case {
@@ -46,35 +30,6 @@ impl Case {
     pub fn name(&self) -> String {
         format!("{}/{}/{}", self.harness, self.version, self.scenario)
     }
-
-    /// True for a case of the fixture tree.
-    pub fn is_fixture(&self) -> bool {
-        self.folder.starts_with(root().join("fixtures"))
-    }
-
-    /// `truth.json`, with that of all earlier steps.
-    pub fn truth(&self) -> serde_json::Value {
-        let mut truth = read_json(&self.folder.join("truth.json"));
-        for earlier in &self.earlier {
-            let earlier = read_json(&earlier.join("truth.json"));
-            for (key, list) in truth.as_object_mut().into_iter().flatten() {
-                let more = earlier[key.as_str()].as_array().cloned().unwrap_or_default();
-                list.as_array_mut().into_iter().for_each(|list| list.extend(more.iter().cloned()));
-            }
-        }
-        truth
-    }
-}
-
-/// In which of a harness's own forms a session lies. A case may hold the same sessions in several, and each is judged by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
-    /// As the harness keeps it: files, or a store.
-    Kept,
-    /// As the harness exports it.
-    Exported,
-    /// As the harness prints it while it runs.
-    Printed,
 }
 
 /// One session file of a case.
@@ -91,8 +46,8 @@ pub struct Artifact {
     pub entry: &'static Entry,
     /// The form that it is in.
     pub form: Form,
-    /// What the store that it lies in says about it, for sessions of stores.
-    pub stored: Option<Context>,
+    /// What the files around it say.
+    pub context: Context,
 }
 
 impl Artifact {
@@ -113,58 +68,19 @@ pub fn read_json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folders in a folder, sorted, those left out whose name begins with `_`.
-fn folders(path: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(path) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
-    found.retain(|path| !file_name(path).starts_with('_'));
-    found.sort();
-    found
-}
-
-/// Every file below a folder, sorted by path.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = Vec::new();
-    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
 /// The last component of a path.
 pub fn file_name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// The cases below a folder that is laid out as `<harness>/<version>/<scenario>`.
-pub fn cases(tree: &Path) -> Vec<Case> {
-    let mut found = Vec::new();
-    for harness in folders(tree) {
-        for version in folders(&harness) {
-            for folder in folders(&version) {
-                let (version, scenario) = match file_name(&folder).split_once('-') {
-                    Some((_, step)) if file_name(&version).starts_with(UPGRADES) => (step, file_name(&version)),
-                    _ => (file_name(&version), file_name(&folder)),
-                };
-                let (harness, version, scenario) = (file_name(&harness).to_owned(), version.to_owned(), scenario.to_owned());
-                found.push(Case { harness, version, scenario, folder, earlier: Vec::new() });
-            }
-        }
-    }
-    chain(&mut found);
-    found
-}
-
-/// Gives each step of a chain of upgrades the steps before it.
-fn chain(cases: &mut [Case]) {
-    let parsed = |case: &Case| semver::Version::parse(&case.version).ok();
-    let steps: Vec<Case> = cases.iter().filter(|case| case.scenario.starts_with("upgrade")).cloned().collect();
-    for case in cases.iter_mut() {
-        let is_earlier = |step: &&Case| step.harness == case.harness && step.scenario == case.scenario && parsed(step) < parsed(case);
-        case.earlier = steps.iter().filter(is_earlier).map(|step| step.folder.clone()).collect();
-    }
+/// The cases of a tree of recordings.
+fn cases(tree: &Path) -> Vec<Case> {
+    let recordings = Recordings::undeclared(tree).unwrap_or_else(|error| panic!("{error}"));
+    let case = |recording: engram_conformance::Recording| {
+        let engram_conformance::Recording { harness, version, scenario, folder, .. } = recording;
+        Case { harness, version, scenario, folder }
+    };
+    recordings.all.into_iter().map(case).collect()
 }
 
 /// True when an adapter is registered for the harness.
@@ -187,117 +103,28 @@ pub fn recording_cases() -> Vec<Case> {
     let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return Vec::new() };
     let folder = root().join(folder);
     let found: Vec<Case> = cases(&folder).into_iter().filter(|case| is_registered(&case.harness)).collect();
-    let found: Vec<Case> = found.into_iter().filter(|case| case.folder.join("truth.json").is_file()).collect();
     assert!(!found.is_empty(), "ENGRAM_RECORDINGS is set, but {} holds no recordings", folder.display());
     found
 }
 
 /// The text of a session file.
 pub fn read_session(path: &Path) -> Vec<u8> {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if path.extension() != Some(OsStr::new("zst")) {
-        return bytes;
-    }
-    let mut text = Vec::new();
-    zstd::Decoder::new(bytes.as_slice())
-        .and_then(|mut decoder| decoder.read_to_end(&mut text))
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text
-}
-
-/// True for a file that by its place is no session, or that the harness left empty.
-pub fn is_no_session(path: &Path) -> bool {
-    let spelled = path.to_string_lossy();
-    NO_SESSIONS.iter().any(|end| spelled.ends_with(end))
-        || fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
-        || path.ancestors().filter(|folder| folder.parent().is_some_and(|parent| file_name(parent) == "session")).any(is_store_root)
-}
-
-/// True for a folder that is opened into sessions as a whole.
-fn is_store_root(folder: &Path) -> bool {
-    OPENERS.iter().any(|opener| (opener.is_root)(folder))
+    text_of(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The session files of a case, and what is wrong with the others.
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
-    let folder = case.folder.join("session");
-    let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&folder).into_iter().partition(|path| is_store(path));
-    paths.extend(files(&case.folder.join("stdout")).into_iter().filter(|_| is_printed(case, "stdout/")));
-    let paths: Vec<PathBuf> = paths.into_iter().filter(|path| !is_no_session(path)).collect();
-    let roots: Vec<PathBuf> = folders(&folder).into_iter().filter(|folder| is_store_root(folder)).collect();
-    let stores = stores.into_iter().filter(|store| !roots.iter().any(|root| store.starts_with(root)));
-    let shared = shared_folder(&paths).unwrap_or(folder);
-    let (mut found, mut findings) = (Vec::new(), Vec::new());
-    for path in roots.iter().cloned().chain(stores) {
-        match stored(case, &path) {
-            Ok(sessions) => found.extend(sessions),
-            Err(error) => findings.push(format!("{}: {error}", path.display())),
-        }
-    }
-    for path in paths {
-        let bytes = read_session(&path);
-        let name = path.strip_prefix(&shared).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        let head = Input::new(bytes.as_slice(), Limits::default());
-        match recognise(head) {
-            Ok(entry) => found.push(Artifact { case: case.clone(), form: form(case, &path), path, name, bytes, entry, stored: None }),
-            Err(error) => findings.push(format!("{}/{name}: {error}", case.name())),
-        }
-    }
-    (found, findings)
-}
-
-/// True for a file of a case, named from its folder, that the harness printed and that is a session too.
-pub fn is_printed(case: &Case, file: &str) -> bool {
-    PRINTING.contains(&case.harness.as_str()) && file.starts_with("stdout/")
-}
-
-fn form(case: &Case, path: &Path) -> Form {
-    let place = path.strip_prefix(&case.folder).unwrap_or(path);
-    if place.starts_with("stdout") {
-        Form::Printed
-    } else if place.parent().is_some_and(|folder| file_name(folder) == EXPORTS) {
-        Form::Exported
-    } else {
-        Form::Kept
-    }
-}
-
-/// True for a file that is opened into sessions.
-fn is_store(path: &Path) -> bool {
-    [".db", ".vscdb", ".txt"].iter().any(|end| path.to_string_lossy().ends_with(end))
-}
-
-/// The sessions of a store, each in the form that its adapter converts. A file that no opener knows holds none.
-fn stored(case: &Case, path: &Path) -> Result<Vec<Artifact>, AdapterError> {
-    let Some((opener, store)) = open(path, Limits::default())? else { return Ok(Vec::new()) };
-    let entry = by_id(opener.adapter_id)?;
-    let session = |session: &StoredSession| {
-        let export = store.export(session)?;
-        let name = format!("{}/{}", file_name(path), session.id);
-        let (path, bytes) = (path.to_owned(), export.text.into_bytes());
-        Ok(Artifact { case: case.clone(), path, name, bytes, entry, form: Form::Kept, stored: Some(export.context) })
+    let (found, findings) = registry::sessions(&case.harness, &case.folder);
+    let artifact = |(session, entry): (Session, &'static Entry)| {
+        let Session { name, path, bytes, context, form } = session;
+        Artifact { case: case.clone(), path, name, bytes, entry, form, context }
     };
-    store.sessions().iter().map(session).collect()
-}
-
-fn recognise(mut input: Input<&[u8]>) -> Result<&'static Entry, String> {
-    let head = input.head().map_err(|error| error.to_string())?;
-    detect(&head).map(|(entry, _)| entry).map_err(|error| error.to_string())
-}
-
-fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
-    let mut shared = paths.first()?.parent()?.to_owned();
-    for path in paths {
-        while !path.starts_with(&shared) {
-            shared.pop();
-        }
-    }
-    Some(shared)
+    (found.into_iter().map(artifact).collect(), findings)
 }
 
 /// All sessions of some cases.
 pub struct Corpus {
-    /// The cases, each with its sessions; once for each form that it holds them in.
+    /// The cases, each with its sessions.
     pub cases: Vec<(Case, Vec<Artifact>)>,
     /// Files that no adapter, or more than one, recognises.
     pub findings: Vec<String>,
@@ -308,11 +135,7 @@ impl Corpus {
         let found: Vec<(Vec<Artifact>, Vec<String>)> = cases.par_iter().map(artifacts).collect();
         let mut corpus = Corpus { cases: Vec::new(), findings: Vec::new() };
         for (case, (artifacts, findings)) in cases.into_iter().zip(found) {
-            let mut forms: BTreeMap<Form, Vec<Artifact>> = BTreeMap::from_iter(artifacts.is_empty().then(|| (Form::Kept, Vec::new())));
-            for artifact in artifacts {
-                forms.entry(artifact.form).or_default().push(artifact);
-            }
-            corpus.cases.extend(forms.into_values().map(|artifacts| (case.clone(), artifacts)));
+            corpus.cases.push((case, artifacts));
             corpus.findings.extend(findings);
         }
         corpus

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod broken_input;
+mod conform;
 mod documentation;
 mod looking;
 mod many_sessions;

@@ -1,0 +1,226 @@
+//! Recordings of real sessions: the folder tree, what really happened, and which scenarios each declares.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::scenario::Scenario;
+
+/// The list of declared scenarios, at the root of a tree: a line a recording, its name, a tab, and the scenarios.
+pub const SCENARIO_LIST: &str = "scenarios.tsv";
+
+/// How the scenario begins of a step of one store through several versions.
+const UPGRADE: &str = "upgrade";
+/// How folders are called that hold such steps in place of a version: `<number>-<version>`.
+const UPGRADES: &str = "upgrade-";
+
+/// Why recordings cannot be used. Every one names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingsError {
+    /// There is nothing to check against.
+    #[error("{0} holds no recordings: expected <harness>/<version>/<scenario>/ with session/ and truth.json")]
+    Empty(PathBuf),
+    /// A file cannot be read.
+    #[error("{0}: {1}")]
+    Io(PathBuf, std::io::Error),
+    /// What really happened is not known.
+    #[error("{0} has a session, but no truth.json beside it")]
+    NoTruth(PathBuf),
+    /// There is no session.
+    #[error("{0} has a truth.json, but no file below session/")]
+    NoSession(PathBuf),
+    /// A file is no JSON, or not of the expected shape.
+    #[error("{0}: {1}")]
+    BrokenJson(PathBuf, serde_json::Error),
+    /// The list of scenarios cannot be read.
+    #[error("{path}, line {line}: {what}")]
+    BadList {
+        /// The list.
+        path: PathBuf,
+        /// The 1-based line.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// One scenario of one harness version: session files, and what really happened.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// The harness family, as its folder is called.
+    pub harness: String,
+    /// The harness version, as its folder is called.
+    pub version: String,
+    /// What was played.
+    pub scenario: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// `truth.json`.
+    pub truth: Value,
+    /// The scenarios that it declares to show, where the tree declares any.
+    pub declared: Option<BTreeSet<&'static str>>,
+}
+
+impl Recording {
+    /// `<harness>/<version>/<scenario>`.
+    pub fn name(&self) -> String {
+        format!("{}/{}/{}", self.harness, self.version, self.scenario)
+    }
+}
+
+/// A tree of recordings.
+#[derive(Debug, Clone)]
+pub struct Recordings {
+    /// Its root.
+    pub root: PathBuf,
+    /// The recordings, in the order of their names.
+    pub all: Vec<Recording>,
+    /// True when the tree declares what it shows: then claims have to be proven by it.
+    pub is_declared: bool,
+}
+
+impl Recordings {
+    /// Reads a tree that is laid out as `<harness>/<version>/<scenario>/`. Folders that begin with `_` or `.` are left out.
+    ///
+    /// # Errors
+    /// When there is none, or one of them is not whole.
+    pub fn load(root: &Path) -> Result<Recordings, RecordingsError> {
+        let declared = declared(&root.join(SCENARIO_LIST))?;
+        let mut recordings = Recordings { is_declared: declared.is_some(), ..Recordings::undeclared(root)? };
+        recordings.declare(declared.unwrap_or_default())?;
+        Ok(recordings)
+    }
+
+    /// As [`Recordings::load`], whatever the tree declares.
+    ///
+    /// # Errors
+    /// As [`Recordings::load`].
+    pub fn undeclared(root: &Path) -> Result<Recordings, RecordingsError> {
+        let folders: Vec<PathBuf> = folders(root)?.iter().flat_map(|harness| below(harness)).flat_map(|version| below(&version)).collect();
+        let all: Vec<Recording> = folders.par_iter().filter_map(|folder| recording(folder).transpose()).collect::<Result<_, _>>()?;
+        if all.is_empty() {
+            return Err(RecordingsError::Empty(root.to_owned()));
+        }
+        let mut recordings = Recordings { root: root.to_owned(), all, is_declared: false };
+        recordings.chain();
+        Ok(recordings)
+    }
+
+    /// The recordings of one harness.
+    pub fn of<'r>(&'r self, harness: &'r str) -> impl Iterator<Item = &'r Recording> {
+        self.all.iter().filter(move |recording| recording.harness == harness)
+    }
+
+    /// In a chain of upgrades, what happened in the steps before lies in the store of each step too.
+    fn chain(&mut self) {
+        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADE)).cloned().collect();
+        let number = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>();
+        for recording in &mut self.all {
+            let is_earlier = |step: &&Recording| {
+                let is_same = step.harness == recording.harness && step.scenario == recording.scenario;
+                is_same && number(&step.version) < number(&recording.version)
+            };
+            let earlier: Vec<&Value> = steps.iter().filter(is_earlier).map(|step| &step.truth).collect();
+            for (key, list) in recording.truth.as_object_mut().into_iter().flatten() {
+                let more = earlier.iter().flat_map(|truth| truth[key.as_str()].as_array().into_iter().flatten());
+                list.as_array_mut().into_iter().for_each(|list| list.extend(more.clone().cloned()));
+            }
+        }
+    }
+
+    fn declare(&mut self, mut declared: BTreeMap<String, Declared>) -> Result<(), RecordingsError> {
+        for recording in self.all.iter_mut().filter(|_| self.is_declared) {
+            recording.declared = declared.remove(&recording.name()).map(|declared| declared.shows);
+        }
+        match declared.into_iter().next() {
+            Some((name, Declared { line, .. })) => {
+                Err(RecordingsError::BadList { path: self.root.join(SCENARIO_LIST), line, what: format!("there is no recording {name}") })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A line of the list.
+#[derive(Default)]
+struct Declared {
+    line: usize,
+    shows: BTreeSet<&'static str>,
+}
+
+fn declared(path: &Path) -> Result<Option<BTreeMap<String, Declared>>, RecordingsError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
+    let bad = |line: usize, what: String| RecordingsError::BadList { path: path.to_owned(), line, what };
+    let mut found = BTreeMap::new();
+    for (at, row) in text.lines().enumerate().filter(|(_, row)| !row.is_empty() && !row.starts_with('#')) {
+        let line = at + 1;
+        let (name, names) = row.split_once('\t').ok_or_else(|| bad(line, "expected a recording, a tab, and scenarios".to_owned()))?;
+        let known =
+            |name: &str| Scenario::named(name).map(|scenario| scenario.name).ok_or_else(|| bad(line, format!("unknown scenario {name}")));
+        let shows = names.split_whitespace().map(known).collect::<Result<_, _>>()?;
+        if found.insert(name.to_owned(), Declared { line, shows }).is_some() {
+            return Err(bad(line, format!("{name} comes again")));
+        }
+    }
+    Ok(Some(found))
+}
+
+/// A folder as a recording; none when it holds nothing that makes one.
+fn recording(folder: &Path) -> Result<Option<Recording>, RecordingsError> {
+    let (truth, session) = (folder.join("truth.json"), folder.join("session"));
+    let has_session = !files(&session).is_empty();
+    match (truth.is_file(), has_session) {
+        (false, false) => return Ok(None),
+        (false, true) => return Err(RecordingsError::NoTruth(folder.to_owned())),
+        (true, false) => return Err(RecordingsError::NoSession(folder.to_owned())),
+        (true, true) => {}
+    }
+    if folder.join("recording.json").is_file() {
+        read_json(&folder.join("recording.json"))?;
+    }
+    let mut names = folder.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let mut name = || names.next().unwrap_or_default();
+    let (mut scenario, mut version, harness) = (name(), name(), name());
+    if version.starts_with(UPGRADES)
+        && let Some((_, step)) = scenario.split_once('-')
+    {
+        (scenario, version) = (version.clone(), step.to_owned());
+    }
+    Ok(Some(Recording { harness, version, scenario, folder: folder.to_owned(), truth: read_json(&truth)?, declared: None }))
+}
+
+/// A JSON file.
+fn read_json(path: &Path) -> Result<Value, RecordingsError> {
+    let text = fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
+    crate::tape::parse(&text).map_err(|error| RecordingsError::BrokenJson(path.to_owned(), error))
+}
+
+fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
+    let listing = fs::read_dir(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
+    let is_hidden = |path: &Path| path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['_', '.']));
+    let mut found: Vec<PathBuf> =
+        listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir() && !is_hidden(path)).collect();
+    found.sort();
+    Ok(found)
+}
+
+fn below(path: &Path) -> Vec<PathBuf> {
+    folders(path).unwrap_or_default()
+}
+
+/// Every file below a folder, hidden ones too, in the order of their paths.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,96 @@
+//! The registered adapters as subjects of the kit, with everything that they offer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engram_adapters::{Entry, REGISTRY};
+use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::head::Head;
+use engram_core::tool_kind::ToolKind;
+
+use crate::options::{Offered, Options};
+use crate::recordings::Recordings;
+use crate::report::Report;
+
+mod gaps;
+mod sessions;
+
+pub use sessions::{Registered, is_no_session, is_printed, sessions};
+
+/// What the MCP server of the recordings is called. A harness that puts it before a tool's name says no more of the tool.
+const SERVER: &str = "mockmcp_";
+
+/// Rules of which there is no recording, each with the unit test that shows it: the file and the test's name.
+pub const UNIT_TESTED: &[(&str, &str, &str)] =
+    &[("history.appended_again", "engram-adapters/src/claude_code/tests.rs", "a_message_that_is_appended_again_is_a_duplicate")];
+
+/// Runs the kit on the registered adapters whose id `is_asked` takes, and gives one report.
+pub fn run(recordings: &Recordings, options: &Options<'_>, is_asked: impl Fn(&str) -> bool) -> Report {
+    let mut report = Report::default();
+    for entry in REGISTRY.iter().filter(|entry| is_asked(entry.adapter.describe().adapter_id)) {
+        report.add(of(entry, recordings, options));
+    }
+    report
+}
+
+/// Runs the kit on one registered adapter.
+pub fn of(entry: &'static Entry, recordings: &Recordings, options: &Options<'_>) -> Report {
+    offered(entry, |offered| crate::run(&ByReference(entry.adapter), recordings, &Options { offered, ..*options }))
+}
+
+/// What each recording of the registered harnesses shows, a line each, as `scenarios.tsv` holds it.
+pub fn scenario_list(recordings: &Recordings) -> String {
+    let mut shown: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for entry in REGISTRY {
+        shown.extend(offered(entry, |offered| {
+            crate::scenarios(&ByReference(entry.adapter), recordings, &Options { offered, ..Options::default() })
+        }));
+    }
+    let line = |(name, shows): (&String, &BTreeSet<&str>)| format!("{name}\t{}\n", Vec::from_iter(shows.iter().copied()).join(" "));
+    shown.iter().map(line).collect()
+}
+
+/// Everything that a registered adapter offers.
+pub fn offered<T>(entry: &'static Entry, with: impl FnOnce(Offered<'_>) -> T) -> T {
+    let tools = |name: &str| entry.tools.resolve(name).or_else(|| name.starts_with(SERVER).then_some(ToolKind::Other));
+    let unit_tested: Vec<&str> = UNIT_TESTED.iter().map(|(rule, _, _)| *rule).collect();
+    with(Offered {
+        stream: Some(entry.adapter),
+        tools: Some(&tools),
+        open: &Registered(entry),
+        gaps: gaps::of(entry.adapter.describe().adapter_id),
+        unheard_of: Some(with_unknown_field),
+        proven_elsewhere: &unit_tested,
+    })
+}
+
+/// The header of a log that records no version, with a field that no known version writes.
+fn with_unknown_field(text: &str) -> Option<String> {
+    let renamed = text.replacen("\"projectHash\"", "\"projectKey\"", 1);
+    (renamed != text).then_some(renamed)
+}
+
+/// A registered adapter by the contract.
+pub struct ByReference(pub &'static dyn StreamAdapter);
+
+impl StreamAdapter for ByReference {
+    fn describe(&self) -> &'static AdapterDescriptor {
+        self.0.describe()
+    }
+
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        self.0.probe(head)
+    }
+
+    fn marks(&self) -> Vec<&'static str> {
+        self.0.marks()
+    }
+
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        self.0.identify(head)
+    }
+
+    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
+        self.0.session(opening)
+    }
+}

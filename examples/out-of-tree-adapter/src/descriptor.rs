@@ -1,0 +1,43 @@
+//! What the adapter says about itself: claims and omission rules.
+
+use engram_core::coverage::{Coverage, Grade};
+use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::version::{Revision, VersionMatrix};
+
+/// The one schema that is known.
+pub const SCHEMA: &str = "session-lines";
+
+// A log shows what the editor tool was asked, and a sentence about what it did: no lines, no hashes. So nothing is claimed.
+const COVERAGE: Coverage = Coverage {
+    meta: Grade::Full,
+    msg_in: Grade::Full,
+    msg_out: Grade::Full,
+    tool_call: Grade::Full,
+    tool_result: Grade::Full,
+    code_read: Grade::None,
+    code_edit: Grade::None,
+    span_link: Grade::None,
+};
+
+/// The descriptor.
+pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
+    adapter_id: "goose",
+    adapter_version: "0.1.0",
+    harness_family: "goose",
+    matrix: VersionMatrix {
+        revisions: &[Revision { schema: SCHEMA, versions: None, tested: &["synthetic"], coverage: COVERAGE }],
+        known_bad: &[],
+    },
+    schema_detection_strategy: "No version is recorded. A header line of known fields proves the schema.",
+    coverage: COVERAGE,
+    unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
+    record_type: &["/role"],
+    gaps: &[],
+    omission_rules: &[OmissionRule {
+        rule: "signature",
+        omission: Omission::Opaque,
+        record: "assistant",
+        pointer: Some("/content/*/signature"),
+        reason: "a signature of the model's provider",
+    }],
+};
