@@ -31,6 +31,18 @@ fn convert(bytes: &[u8], policy: Policy) -> Result<(String, Summary), ErrorCode>
     Ok((String::from_utf8(tape).unwrap(), summary))
 }
 
+/// The recordings of Cursor that `ENGRAM_RECORDINGS` names, which have no truth, so that no gate reads them; written by its SDK.
+#[test]
+fn recordings_without_a_truth_convert_without_a_remainder() {
+    let Some(recordings) = std::env::var_os("ENGRAM_RECORDINGS") else {
+        eprintln!("skipped: ENGRAM_RECORDINGS does not say where the recordings are");
+        return;
+    };
+    let texts: Vec<Vec<u8>> = files(&root().join(recordings).join("cursor")).iter().flat_map(|path| opened(path)).collect();
+    let converted = texts.iter().filter(|text| whole(text, "a recording")).count();
+    assert!(converted >= 20, "{converted}");
+}
+
 /// Beside the recordings that `ENGRAM_RECORDINGS` names: captures of real runs, from public repositories.
 #[test]
 fn real_captures_convert_without_a_remainder() {
@@ -44,24 +56,35 @@ fn real_captures_convert_without_a_remainder() {
         eprintln!("skipped: no captures in {}", folder.display());
         return;
     }
-    let mut converted = 0;
-    for path in captures {
-        let bytes = fs::read(&path).unwrap();
-        let (tape, summary) = match convert(&bytes, Policy::Strict) {
-            // A lone `system/init` line shows no mark: another harness prints the same.
-            Err(code) => {
-                assert_eq!((code, bytes.iter().filter(|byte| **byte == b'\n').count() <= 1), (ErrorCode::UnknownHarness, true), "{path:?}");
-                continue;
-            }
-            Ok(done) => done,
-        };
-        converted += 1;
-        assert_eq!(check(&tape), [], "{path:?}");
-        assert_eq!((summary.ledger.unrecognized, summary.ledger.malformed), (0, 0), "{path:?}");
-        let report = audit(bytes.as_slice(), &tape, &super::descriptor::DESCRIPTOR).unwrap();
-        assert!(report.holds(), "{path:?}: {:?} {:?}", report.examples, report.disagreements);
-    }
+    let converted = captures.iter().filter(|path| whole(&fs::read(path).unwrap(), &path.display().to_string())).count();
     assert!(converted >= 16, "{converted}");
+}
+
+/// True for a session whose tape keeps every rule and holds every string. A lone line may show no mark: another harness prints the
+/// same `system/init`, and a page about the recordings is no session.
+fn whole(text: &[u8], name: &str) -> bool {
+    let (tape, summary) = match convert(text, Policy::Strict) {
+        Err(code) => {
+            let is_none =
+                code == ErrorCode::UnknownHarness && (text.iter().filter(|byte| **byte == b'\n').count() <= 1 || !text.starts_with(b"{"));
+            assert!(is_none, "{name}: {code}");
+            return false;
+        }
+        Ok(done) => done,
+    };
+    assert_eq!(check(&tape), [], "{name}");
+    assert_eq!((summary.ledger.unrecognized, summary.ledger.malformed), (0, 0), "{name}");
+    let report = audit(text, &tape, &super::descriptor::DESCRIPTOR).unwrap();
+    assert!(report.holds(), "{name}: {:?} {:?}", report.examples, report.disagreements);
+    true
+}
+
+/// The text of a file, or of the sessions of the store that it is.
+fn opened(path: &Path) -> Vec<Vec<u8>> {
+    match store::open(path, Limits::default()).unwrap() {
+        Some((_, opened)) => opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes()).collect(),
+        None => vec![fs::read(path).unwrap()],
+    }
 }
 
 /// Every text that the adapter converts: line formats as they are, stores opened.
@@ -70,10 +93,7 @@ fn sources() -> Vec<Vec<u8>> {
     for path in
         files(&root().join("fixtures/cursor")).into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "session"))
     {
-        match store::open(&path, Limits::default()).unwrap() {
-            Some((_, opened)) => found.extend(opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes())),
-            None => found.push(fs::read(&path).unwrap()),
-        }
+        found.extend(opened(&path));
     }
     assert!(found.len() > 20);
     found

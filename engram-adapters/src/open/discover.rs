@@ -12,7 +12,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::{sqlite, store};
 
 /// How the names of files end that are looked into when a directory is searched.
-const ENDINGS: &[&str] = &[".jsonl", ".json", ".jsonl.zst", ".json.zst"];
+const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst"];
 
 /// How the names of databases end that are looked into.
 const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
@@ -124,10 +124,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir_all(root.join("b/.hidden")).unwrap();
-        for name in ["b/.hidden/2.jsonl", "b/1.json", "a.jsonl.zst", "notes.txt", "c.JSONL"] {
+        for name in ["b/.hidden/2.jsonl", "b/1.json", "a.jsonl.zst", "notes.txt", "c.JSONL", "d.ndjson"] {
             fs::write(root.join(name), "").unwrap();
         }
-        assert_eq!(found(root), ["a.jsonl.zst", "b/.hidden/2.jsonl", "b/1.json"]);
+        assert_eq!(found(root), ["a.jsonl.zst", "b/.hidden/2.jsonl", "b/1.json", "d.ndjson"]);
     }
 
     #[cfg(unix)]
