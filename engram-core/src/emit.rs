@@ -5,6 +5,7 @@ use crate::anchor;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::{Event, Kind};
+pub use crate::fault::Fault;
 use crate::hash::Hash;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
@@ -20,55 +21,6 @@ pub const TAPE_SCHEMA: &str = "engram.tape/1";
 
 /// The time that stands where an artifact has none.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
-
-/// Why a record could not be converted. The driver applies the policy to it.
-#[derive(Debug)]
-pub enum Fault {
-    /// The text is not one JSON value of the expected shape.
-    Json(serde_json::Error),
-    /// The record is of a type that the adapter does not know.
-    Unrecognized {
-        /// The type.
-        name: String,
-    },
-    /// The record is of a known type, but a field has the wrong shape.
-    Malformed {
-        /// The field (RFC 6901).
-        pointer: String,
-        /// What was expected there.
-        expected: &'static str,
-        /// What was found there.
-        found: String,
-    },
-    /// A bound was exceeded.
-    Limit(LimitExceeded),
-    /// The conversion cannot go on.
-    Fatal(AdapterError),
-}
-
-impl Fault {
-    /// A field of the wrong shape.
-    pub fn malformed(pointer: impl Into<String>, expected: &'static str, found: &str) -> Fault {
-        Fault::Malformed { pointer: pointer.into(), expected, found: excerpt(found) }
-    }
-
-    /// A record of unknown type.
-    pub fn unrecognized(name: &str) -> Fault {
-        Fault::Unrecognized { name: excerpt(name) }
-    }
-}
-
-impl From<serde_json::Error> for Fault {
-    fn from(error: serde_json::Error) -> Self {
-        Fault::Json(error)
-    }
-}
-
-impl From<LimitExceeded> for Fault {
-    fn from(limit: LimitExceeded) -> Self {
-        Fault::Limit(limit)
-    }
-}
 
 /// What a record says of itself, for the envelope of its events.
 #[derive(Debug, Clone, Copy, Default)]

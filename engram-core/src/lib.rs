@@ -15,6 +15,7 @@ pub mod drive;
 pub mod emit;
 pub mod error;
 pub mod event;
+mod fault;
 pub mod hash;
 pub mod head;
 mod input;

@@ -4,6 +4,7 @@ pub mod correlate;
 pub mod json;
 pub mod linenum;
 pub mod media;
+pub mod names;
 pub mod patch;
 pub mod search;
 pub mod spans;

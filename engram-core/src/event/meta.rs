@@ -1,0 +1,169 @@
+//! What `meta` events say: facts of the session, tokens, decisions, implicit context.
+
+use crate::hash::Hash;
+use crate::text::Text;
+
+/// The labels of `meta` that an adapter writes. `tape.start`, `revision`, `unrecognized` and `tape.stop` are the emitter's own.
+#[derive(Debug, Clone)]
+pub enum Meta<'a> {
+    /// What the source states of the session.
+    Session(SessionFacts<'a>),
+    /// Tokens and cost.
+    Usage(Usage<'a>),
+    /// The summary that replaced history.
+    Compaction {
+        /// The summary.
+        text: Option<Text<'a>>,
+        /// What started it (`manual`, `auto`, ...).
+        trigger: Option<Text<'a>>,
+    },
+    /// An error that the harness recorded.
+    Error {
+        /// The harness's own code.
+        code: Option<Text<'a>>,
+        /// The message.
+        text: Option<Text<'a>>,
+    },
+    /// The user or the harness stopped the turn.
+    Interrupt {
+        /// What the source says about it.
+        text: Option<Text<'a>>,
+    },
+    /// A decision about a tool call.
+    Permission(Permission<'a>),
+    /// What the harness fed the model beside the conversation.
+    Context(Context<'a>),
+    /// Any other notice.
+    System {
+        /// The notice's name in the source.
+        name: Text<'a>,
+        /// Its text.
+        text: Option<Text<'a>>,
+    },
+}
+
+/// Facts about the session, when the source states them.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFacts<'a> {
+    /// Model identifier.
+    pub model: Option<Text<'a>>,
+    /// Model provider.
+    pub provider: Option<Text<'a>>,
+    /// Commit of the repository.
+    pub repo_head: Option<Text<'a>>,
+    /// Branch of the repository.
+    pub repo_branch: Option<Text<'a>>,
+    /// Remote of the repository.
+    pub repo_url: Option<Text<'a>>,
+    /// Working directory.
+    pub cwd: Option<Text<'a>>,
+    /// Title of the session.
+    pub title: Option<Text<'a>>,
+    /// The session that started this one.
+    pub parent_session_id: Option<Text<'a>>,
+    /// The call that started this one.
+    pub parent_call_id: Option<Text<'a>>,
+    /// The session that this one is a fork of.
+    pub fork_of: Option<Text<'a>>,
+    /// Name of the agent or mode.
+    pub agent: Option<Text<'a>>,
+}
+
+/// A number as the source spells it (`1.0`, `1e3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Number<'a>(&'a str);
+
+impl<'a> Number<'a> {
+    /// The number of a raw JSON value, if it is one.
+    pub fn of(raw: &'a serde_json::value::RawValue) -> Option<Number<'a>> {
+        Number::of_str(raw.get())
+    }
+
+    /// As [`Number::of`], for a raw slice that a JSON parser has accepted.
+    pub fn of_str(text: &'a str) -> Option<Number<'a>> {
+        text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then_some(Number(text))
+    }
+
+    /// The number as the source spells it.
+    pub const fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
+/// Tokens of one request, as the source counts them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tokens<'a> {
+    /// Input tokens.
+    pub input: Option<Number<'a>>,
+    /// Output tokens.
+    pub output: Option<Number<'a>>,
+    /// Input tokens read from a cache.
+    pub cache_read: Option<Number<'a>>,
+    /// Input tokens written to a cache.
+    pub cache_write: Option<Number<'a>>,
+    /// Output tokens spent on reasoning.
+    pub reasoning: Option<Number<'a>>,
+    /// The source's own total.
+    pub total: Option<Number<'a>>,
+}
+
+/// Tokens and cost of one request or session.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Usage<'a> {
+    /// Model identifier.
+    pub model: Option<Text<'a>>,
+    /// Tokens.
+    pub tokens: Tokens<'a>,
+    /// Cost in US dollars, as the source spells it.
+    pub cost_usd: Option<Number<'a>>,
+}
+
+/// What was decided about a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It may run.
+    Allow,
+    /// It may not run.
+    Deny,
+    /// The user is asked.
+    Ask,
+}
+
+impl Decision {
+    /// The name that stands in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Deny => "deny",
+            Decision::Ask => "ask",
+        }
+    }
+}
+
+/// A decision about a tool call.
+#[derive(Debug, Clone)]
+pub struct Permission<'a> {
+    /// What was decided.
+    pub decision: Decision,
+    /// The harness's name of the tool.
+    pub tool: Option<Text<'a>>,
+    /// The call that it is about.
+    pub call_id: Option<Text<'a>>,
+    /// The reason.
+    pub text: Option<Text<'a>>,
+}
+
+/// Implicit input.
+#[derive(Debug, Clone)]
+pub struct Context<'a> {
+    /// `system_prompt`, `tools`, `instructions`, `environment`, `hook`, or the harness's own name of it.
+    pub name: Text<'a>,
+    /// The file it came from.
+    pub file: Option<Text<'a>>,
+    /// Hash of its content.
+    pub hash: Option<Hash>,
+    /// Bytes of its content.
+    pub bytes: Option<u64>,
+    /// Its text, where a person wrote it or it is a short notice.
+    pub text: Option<Text<'a>>,
+}
