@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use engram_adapters::open::store::{LeftAside, StoredSession};
 use engram_adapters::open::{self, Candidate, Content};
 use engram_adapters::{Entry, by_id, detect};
-use engram_core::adapter::{Context, Evidence, Identity};
-use engram_core::drive::{Input, Options, Summary, convert};
+use engram_core::adapter::{Context, Evidence, Framing, Identity};
+use engram_core::drive::{Input, Options, Summary, convert_chosen};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 use engram_core::limits::Limits;
@@ -272,6 +272,8 @@ impl Opened {
     /// Those of the conversion, with the artifact's path.
     pub fn convert(self, way: &Way, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
         let options = Options { policy: way.policy, limits: way.limits, context: self.context };
-        convert(self.entry.adapter, self.input, &options, sink).map_err(|error| error.path(self.path.to_string_lossy()))
+        let framing = self.evidence.map_or(Framing::Lines, |evidence| evidence.framing);
+        convert_chosen(self.input, &options, sink, |_| Ok((self.entry.adapter, framing)))
+            .map_err(|error| error.path(self.path.to_string_lossy()))
     }
 }
