@@ -1,5 +1,7 @@
 //! A document that ends too early, without the record in which it ends.
 
+use crate::text::string_end;
+
 /// The part of a cut document that holds only whole items of its outermost list, closed again. None where not even that list,
 /// or a member beside it, is whole.
 pub(crate) fn whole_items(text: &str) -> Option<String> {
@@ -36,18 +38,6 @@ pub(crate) fn whole_items(text: &str) -> Option<String> {
 /// True at the level of the root's members, or of the outermost list's items.
 fn is_outside_items(open: &[u8]) -> bool {
     matches!(open, [_] | [b'}', b']'])
-}
-
-/// The place after the string that begins at `start`.
-fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
 }
 
 #[cfg(test)]

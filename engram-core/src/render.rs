@@ -371,15 +371,9 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
             match pointer {
                 Pointer::Root => {}
                 Pointer::At(path) => push_plain(out, path),
-                Pointer::Item(path, index) => {
-                    push_plain(out, path);
-                    out.push('/');
-                    push_number(out, index);
-                }
+                Pointer::Item(path, index) => push_item(out, path, index),
                 Pointer::Field(path, index, rest) => {
-                    push_plain(out, path);
-                    out.push('/');
-                    push_number(out, index);
+                    push_item(out, path, index);
                     push_plain(out, rest);
                 }
             }
@@ -387,4 +381,10 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
         }
         origin.text(key!("id"), id);
     });
+}
+
+fn push_item(out: &mut String, path: &str, index: usize) {
+    push_plain(out, path);
+    out.push('/');
+    push_number(out, index);
 }

@@ -234,7 +234,7 @@ pub fn push_json(out: &mut String, raw: &str, max_depth: usize) -> Result<(), Li
         match bytes[at] {
             b'"' => {
                 out.push_str(&raw[start..at]);
-                let end = string_end(bytes, at);
+                let end = string_end(bytes, at).unwrap_or(bytes.len());
                 push_token(out, &raw[at..end]);
                 at = end;
                 start = end;
@@ -260,16 +260,16 @@ pub fn push_json(out: &mut String, raw: &str, max_depth: usize) -> Result<(), Li
     Ok(())
 }
 
-/// The index after the closing quote of the string token that begins at `at`.
-fn string_end(bytes: &[u8], at: usize) -> usize {
+/// The index after the closing quote of the string token that begins at `at`; none where the bytes end before it.
+pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut from = at + 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[from..]) {
-        if bytes[from + found] == b'"' {
-            return from + found + 1;
+    loop {
+        let found = from + memchr::memchr2(b'"', b'\\', bytes.get(from..)?)?;
+        if bytes[found] == b'"' {
+            return Some(found + 1);
         }
-        from += found + 2;
+        from = found + 2;
     }
-    bytes.len()
 }
 
 #[cfg(test)]

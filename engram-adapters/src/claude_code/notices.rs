@@ -1,7 +1,7 @@
 //! What the harness notes beside the conversation: `system`, `progress`, titles, modes and costs.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Meta, MsgIn, Number, Role, SessionFacts, Tokens, Usage};
+use engram_core::event::{Meta, MsgIn, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
@@ -10,7 +10,7 @@ use super::convert::{Converter, changed};
 use super::descriptor::{Omitted, never_mapped, rule};
 use super::messages::is_harness_text;
 use super::schema::Line;
-use crate::kit::value::{Value, filled_text, text, word};
+use crate::kit::value::{Value, filled_text, number, text, word};
 
 impl Converter {
     /// `system`: compaction, output of local commands, API errors (1.0.128 and later).
@@ -88,7 +88,7 @@ impl Converter {
         if !changed(&mut self.standing().cost, line.total_cost_usd) {
             return Ok(Omitted { record: "cost-state", rule: rule::UNCHANGED }.bookkeeping());
         }
-        let cost_usd = line.total_cost_usd.and_then(|cost| Number::of_str(cost.raw()));
+        let cost_usd = number(line.total_cost_usd);
         out.emit(Meta::Usage(Usage { model: None, tokens: Tokens::default(), cost_usd }), Pointer::At("/totalCostUSD"))?;
         Ok(Outcome::Mapped)
     }

@@ -12,7 +12,7 @@ use engram_core::text::Text;
 use super::convert::Record;
 use super::schema::Usage;
 use crate::kit::correlate::{Said, key};
-use crate::kit::value::{Field, Index, Value, parse, text};
+use crate::kit::value::{Field, Index, Value, number, parse, text};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
 const MAX_OPEN: usize = 64;
@@ -82,7 +82,7 @@ impl Usages {
                 self.open.remove(at);
             }
             self.said.first(id);
-            return emit(text(message.model), usage, line.cost_usd.and_then(number), out);
+            return emit(text(message.model), usage, number(line.cost_usd), out);
         }
         let owned = |raw: Field<'_>| text(raw).and(raw).map(|raw| raw.raw().to_owned());
         let open = Open {
@@ -110,17 +110,13 @@ fn message_key(record: &Record<'_>) -> Option<u64> {
     text(record.message.id).map(|id| key(id.decode_lossy()))
 }
 
-fn number(value: Value<'_>) -> Option<Number<'_>> {
-    Number::of_str(value.raw())
-}
-
 fn emit(model: Option<Text<'_>>, usage: Value<'_>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
     let usage = Usage::of(usage);
     let tokens = Tokens {
-        input: usage.input.and_then(number),
-        output: usage.output.and_then(number),
-        cache_read: usage.cache_read.and_then(number),
-        cache_write: usage.cache_write.and_then(number),
+        input: number(usage.input),
+        output: number(usage.output),
+        cache_read: number(usage.cache_read),
+        cache_write: number(usage.cache_write),
         ..Tokens::default()
     };
     out.emit(Meta::Usage(UsageEvent { model, tokens, cost_usd }), Pointer::At("/message/usage"))?;

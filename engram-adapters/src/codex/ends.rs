@@ -8,7 +8,7 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::value::{Field, Value, text, word};
+use crate::kit::value::{Field, Value, integer, text, word};
 
 use super::convert::Converter;
 use super::held::Held;
@@ -81,7 +81,7 @@ impl<'a> Done<'a> {
 
     /// Exit code of a command.
     fn exit(&self) -> Option<i64> {
-        self.stated.exit_code?.raw().parse().ok()
+        integer(self.stated.exit_code)
     }
 
     /// Output and error output. A command's aggregated output holds both.

@@ -1,14 +1,14 @@
 //! What the session works with: its header, the settings of its turns, the state behind its messages, compactions and token counts.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta, Number, SessionFacts, Tokens, Usage};
+use engram_core::event::{Context, Meta, SessionFacts, Tokens, Usage};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use crate::kit::correlate::key;
-use crate::kit::value::{Field, Value, filled_text, text};
+use crate::kit::value::{Field, Value, filled_text, number, text};
 
 use super::convert::Converter;
 use super::rules;
@@ -171,7 +171,6 @@ fn texts<'a>(field: Field<'a>, depth: usize, out: &mut Vec<Value<'a>>) {
 /// Token counts as the source spells them.
 pub(super) fn tokens<'a>(usage: Value<'a>, at: &str) -> Result<Tokens<'a>, Fault> {
     let usage = TokenUsage::read(usage, at)?;
-    let number = |field: Field<'a>| Number::of_str(field?.raw());
     Ok(Tokens {
         input: number(usage.input),
         output: number(usage.output),

@@ -11,8 +11,8 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::edits::snippet;
-use super::{decoded, number, text_or_json, tools};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, parse, text, view, word};
+use super::{decoded, text_or_json, tools};
+use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, view, word};
 
 view! {
     /// The fields of all hook steps (SDK 1.0.32; `preCompact` also from the command line 2026.10.01).

@@ -23,7 +23,6 @@ use std::path::Path;
 
 use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
-use engram_core::event::Number;
 use engram_core::head::Head;
 use engram_core::text::Text;
 
@@ -82,16 +81,6 @@ fn decoded(field: Field<'_>) -> Option<Cow<'_, str>> {
 /// The text of a field where it is a string, else its JSON as it stands. Nothing for an absent field.
 fn text_or_json(field: Field<'_>) -> Option<Text<'_>> {
     text(field).or_else(|| field.map(|value| Text::Plain(value.raw())))
-}
-
-/// The whole number of a field, if it is one.
-fn integer(field: Field<'_>) -> Option<i64> {
-    field?.raw().parse().ok()
-}
-
-/// The number of a field, as the source spells it.
-fn number(field: Field<'_>) -> Option<Number<'_>> {
-    Number::of_str(field?.raw())
 }
 
 /// The time of a field that counts milliseconds, as a number or a string of digits.

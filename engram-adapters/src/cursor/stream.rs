@@ -10,8 +10,8 @@ use engram_core::text::Text;
 use super::stream_calls::{Called, Calls, ToolCallBody};
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
-use super::{decoded, millis, number, text_or_json};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, parse, text, view, word};
+use super::{decoded, millis, text_or_json};
+use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, view, word};
 
 view! {
     /// A line of any type.

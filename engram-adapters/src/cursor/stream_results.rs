@@ -7,10 +7,9 @@ use engram_core::hash::{Hash, is_pinned};
 use engram_core::text::Text;
 
 use super::edits::{snippet, whole_file_edits};
-use super::integer;
 use super::stream_calls::Called;
 use crate::kit::spans::{ChangedSpan, line_count};
-use crate::kit::value::{Field, Value, filled_text, is_true, text, view};
+use crate::kit::value::{Field, Value, filled_text, integer, is_true, text, view};
 
 /// How a call ended, by the name of the one-of's member (SDK 1.0.32 descriptors). The first that is there counts.
 const CASES: &[(&str, Status)] = &[

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Usage};
+use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Role, SessionFacts, Usage};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
@@ -12,7 +12,7 @@ use super::heard::{Reading, text_key, thought_key};
 use super::schema::{Blob, FunctionCall, FunctionResponse, Part, Record, Thought, Tokens, parts};
 use crate::kit::correlate::key;
 use crate::kit::media::base64_hash;
-use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+use crate::kit::value::{Field, Value, filled_text, is_true, number, text, word};
 
 /// How the context begins that the harness puts before the first prompt.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>";
@@ -281,10 +281,6 @@ fn unknown_part(content: Value<'_>, n: usize, path: &str, out: &mut Emitter) -> 
     let Some(part) = content.elements().nth(n) else { return Ok(()) };
     let name = part.members().next().map_or("part", |(name, _)| name);
     out.unrecognized_block(name, part.raw(), Pointer::Item(path, n))
-}
-
-fn number(field: Field<'_>) -> Option<Number<'_>> {
-    field.and_then(|value| Number::of_str(value.raw()))
 }
 
 /// The source's spelling of a value, for telling values apart.

@@ -1,6 +1,7 @@
 //! Values of a record, found by an index of their ends: parsed once, borrowed, never built.
 
 use engram_core::emit::Fault;
+use engram_core::event::Number;
 use engram_core::text::Text;
 
 pub use super::json::Index;
@@ -145,6 +146,16 @@ pub fn filled_text(field: Field<'_>) -> Option<Text<'_>> {
 /// The text of a field as the source spells it, without its quotes. For names, which never hold escapes; empty for what is no string.
 pub fn word(field: Field<'_>) -> &str {
     field.and_then(|value| value.raw().strip_prefix('"')?.strip_suffix('"')).unwrap_or_default()
+}
+
+/// The number of a field as the source spells it, if it is one.
+pub fn number(field: Field<'_>) -> Option<Number<'_>> {
+    Number::of_str(field?.raw())
+}
+
+/// The whole number of a field, if it is one.
+pub fn integer(field: Field<'_>) -> Option<i64> {
+    field?.raw().parse().ok()
 }
 
 /// True if the field is `true`.

@@ -11,10 +11,10 @@ use engram_core::text::Text;
 use super::convert::Converter;
 use super::messages::Turn;
 use super::parts::notice;
-use super::schema::{File, Invocation, Metadata, Part, State, Time, integer};
+use super::schema::{File, Invocation, Metadata, Part, State, Time};
 use super::tools::TOOLS;
 use crate::kit::media::data_url;
-use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+use crate::kit::value::{Field, Value, filled_text, integer, is_true, text, word};
 
 /// A call and its result, in the words of one form. 0.1.174 had others.
 pub(super) struct Call<'a> {

@@ -10,10 +10,10 @@ use engram_core::text::Text;
 use super::descriptor::rule;
 use super::messages::Turn;
 use super::revisions::{Dialect, dialect};
-use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time, integer};
+use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time};
 use crate::kit::correlate::Said;
 use crate::kit::time::from_millis;
-use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
+use crate::kit::value::{Field, Index, Value, filled_text, integer, parse, text, word};
 
 /// What is remembered from record to record.
 pub(super) struct Converter {

@@ -6,9 +6,9 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use super::revisions::STREAM;
-use super::schema::{Info, Line, Time, integer};
+use super::schema::{Info, Line, Time};
 use crate::kit::time::from_millis;
-use crate::kit::value::{Index, Value, find_line, parse, text, word};
+use crate::kit::value::{Index, Value, find_line, integer, parse, text, word};
 
 /// An export: a session's own record, then its messages.
 const EXPORT: &str = "export.info.id=ses_+version,messages";

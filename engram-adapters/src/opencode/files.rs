@@ -8,9 +8,8 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use super::export::ExportText;
-use super::schema::integer;
 use super::surroundings::starts;
-use crate::kit::value::{Index, Value, parse, text};
+use crate::kit::value::{Index, Value, integer, parse, text};
 use crate::open::store::Export;
 
 /// How the files lie.

@@ -1,7 +1,7 @@
 //! Messages: who speaks, with which model, and what the harness notes beside the parts.
 
 use engram_core::emit::{Emitter, Fault, Stamp};
-use engram_core::event::{Context, Meta, Number, SessionFacts, Tokens, Usage};
+use engram_core::event::{Context, Meta, SessionFacts, Tokens, Usage};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
@@ -9,9 +9,9 @@ use engram_core::text::Text;
 
 use super::convert::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
-use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time, integer};
+use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time};
 use crate::kit::time::from_millis;
-use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+use crate::kit::value::{Field, Value, filled_text, integer, is_true, number, text, word};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -202,7 +202,6 @@ fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
 
 /// Tokens and cost as an event.
 pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
-    let number = |field: Field<'a>| field.and_then(|value| Number::of_str(value.raw()));
     let cache = tokens.cache.map_or_else(Cache::default, Cache::of);
     Meta::Usage(Usage {
         model,

@@ -10,8 +10,8 @@ use super::calls::attachment;
 use super::convert::{Converter, bookkeeping};
 use super::descriptor::rule;
 use super::messages::{Speaker, Turn, state_error, usage};
-use super::schema::{File, Part, Time, Tokens, flag, integer};
-use crate::kit::value::{Value, filled_text, is_true, text, word};
+use super::schema::{File, Part, Time, Tokens, flag};
+use crate::kit::value::{Value, filled_text, integer, is_true, text, word};
 
 impl Converter {
     /// Converts one part.

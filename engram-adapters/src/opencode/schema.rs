@@ -317,11 +317,6 @@ impl<'a> Time<'a> {
     }
 }
 
-/// Milliseconds, or another whole number.
-pub(super) fn integer(field: Field<'_>) -> Option<i64> {
-    field?.raw().parse().ok()
-}
-
 /// True or false, where it is stated.
 pub(super) fn flag(field: Field<'_>) -> Option<bool> {
     field.map(Value::is_true)

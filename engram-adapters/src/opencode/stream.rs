@@ -8,8 +8,8 @@ use engram_core::text::Text;
 use super::convert::{Converter, under};
 use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
-use super::schema::{Line, Part, integer};
-use crate::kit::value::{text, word};
+use super::schema::{Line, Part};
+use crate::kit::value::{integer, text, word};
 
 impl Converter {
     /// Converts one line of a stream.

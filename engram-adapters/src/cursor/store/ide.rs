@@ -11,9 +11,9 @@ use engram_core::text::Text;
 
 use crate::cursor::edits::whole_file_edits;
 use crate::cursor::transcript::reasoning;
-use crate::cursor::{decoded, integer, millis, number, text_or_json, tools};
+use crate::cursor::{decoded, millis, text_or_json, tools};
 use crate::kit::time;
-use crate::kit::value::{Index, Value, filled_text, is_true, parse, text, view, word};
+use crate::kit::value::{Index, Value, filled_text, integer, is_true, number, parse, text, view, word};
 
 view! {
     /// One line of the opened text.
