@@ -96,30 +96,41 @@ impl<'a> Audit<'a> {
         }
         let bytes = if number == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
         let may_be_cut = !terminated && !self.index.complete;
-        let text = match str::from_utf8(bytes) {
-            Ok(text) => text,
+        match str::from_utf8(bytes) {
+            Ok(text) => self.pieces(text, number, may_be_cut),
             // The artifact ends inside a character: what is before it may still be whole.
-            Err(error) if may_be_cut && error.error_len().is_none() => str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-            Err(_) => return self.fragment(&String::from_utf8_lossy(bytes), (number, 0), false),
-        };
+            Err(error) if may_be_cut && error.error_len().is_none() => {
+                self.pieces(str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), number, true);
+            }
+            Err(_) => self.fragment(&String::from_utf8_lossy(bytes), (number, 0)),
+        }
+    }
+
+    /// The values of a line, and what is between them.
+    fn pieces(&mut self, text: &str, number: u64, may_be_cut: bool) {
         let (mut rest, mut part, mut is_broken) = (text, 0, false);
         while !rest.trim_ascii().is_empty() {
-            let end = match first_value(rest) {
-                Ok(end) => {
-                    self.value(&rest[..end], (number, part), is_broken);
+            let key = (number, part);
+            let end = match (first_value(rest), self.index.raw_of(key)) {
+                (Ok(end), _) => {
+                    self.value(&rest[..end], key, is_broken);
                     end
                 }
-                Err(ends_early) => {
-                    let stands = self.index.has(Text::Plain(rest));
-                    let next = if stands { None } else { resync(rest, may_be_cut.then_some(usize::from(ends_early))) };
-                    let gave_events = !self.index.lines_on(number).is_empty();
-                    if ends_early && may_be_cut && !stands && (next.is_none() || !gave_events) {
-                        self.is_broken |= gave_events;
+                (Err(_), Some(raw)) if !raw.is_empty() && rest.starts_with(&*raw) => {
+                    self.fragment(&raw, key);
+                    raw.len()
+                }
+                (Err(ends_early), _) => {
+                    let next = resync(rest, may_be_cut.then_some(usize::from(ends_early)));
+                    // Up to the first piece that the tape does not hold as it is, the adapter divides the line as this does.
+                    let gave_events = self.index.lines_from(if is_broken { (number, 0) } else { key }).next().is_some();
+                    if ends_early && may_be_cut && (next.is_none() || !gave_events) {
+                        self.is_broken |= next.is_some() || gave_events;
                         return self.report.cut.add(rest.len());
                     }
                     let end = next.unwrap_or(rest.len());
-                    is_broken = next.is_some() || part > 0;
-                    self.fragment(&rest[..end], (number, part), is_broken);
+                    self.fragment(&rest[..end], key);
+                    is_broken = true;
                     end
                 }
             };
@@ -152,9 +163,8 @@ impl<'a> Audit<'a> {
     }
 
     /// Text that is no JSON value: it stands as it is, or what can be read of it does.
-    fn fragment(&mut self, text: &str, key: RecordKey, shares_line: bool) {
+    fn fragment(&mut self, text: &str, key: RecordKey) {
         self.report.records += 1;
-        self.is_broken |= shares_line;
         if self.index.has(Text::Plain(text)) {
             return self.report.in_tape.add(text.len());
         }
@@ -206,7 +216,7 @@ impl<'a> Audit<'a> {
             }
         }
         if !text[end..].trim_ascii().is_empty() {
-            self.fragment(&text[end..], (0, 0), true);
+            self.fragment(&text[end..], (0, 0));
         }
         Ok(())
     }

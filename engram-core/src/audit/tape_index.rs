@@ -1,7 +1,7 @@
 //! What a tape holds, for looking up what a source says.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 
 use serde_json::value::RawValue;
@@ -27,11 +27,13 @@ pub(super) struct TapeIndex<'t> {
     /// Every string value of the tape, as eight bytes.
     strings: HashSet<u64>,
     /// The lines of the tape whose events come from a record of a line format.
-    by_record: HashMap<RecordKey, Vec<&'t str>>,
+    by_record: BTreeMap<RecordKey, Vec<&'t str>>,
     /// The same for documents, whose records are items of a list.
     by_pointer: HashMap<String, Vec<&'t str>>,
     /// Records that are on the tape by size and hash only.
     hashed: HashMap<RecordKey, &'t str>,
+    /// Records that are on the tape as they are.
+    raw: HashMap<RecordKey, Text<'t>>,
     pub records: u64,
     pub omitted: Vec<OmittedRow>,
     pub complete: bool,
@@ -64,11 +66,10 @@ impl<'t> TapeIndex<'t> {
             return self.by_pointer.entry(document_record(&pointer).to_owned()).or_default().push(line);
         };
         self.by_record.entry((number, origin.part)).or_default().push(line);
-        if event.kind == Kind::Meta
-            && event.label() == Some("unrecognized")
-            && let Some(hash) = event.fields.word("hash")
-        {
-            self.hashed.insert((number, origin.part), hash);
+        if event.kind == Kind::Meta && event.label() == Some("unrecognized") {
+            let record = (number, origin.part);
+            self.hashed.extend(event.fields.word("hash").map(|hash| (record, hash)));
+            self.raw.extend(event.fields.text("raw").map(|raw| (record, raw)));
         }
     }
 
@@ -102,12 +103,22 @@ impl<'t> TapeIndex<'t> {
 
     /// The lines of the tape that come from anywhere on a line.
     pub fn lines_on(&self, number: u64) -> Vec<&'t str> {
-        (0..).map_while(|part| self.by_record.get(&(number, part))).flatten().copied().collect()
+        self.lines_from((number, 0)).collect()
+    }
+
+    /// The lines of the tape that come from a record or one after it on the same line.
+    pub fn lines_from(&self, record: RecordKey) -> impl Iterator<Item = &'t str> {
+        self.by_record.range(record..(record.0 + 1, 0)).flat_map(|(_, lines)| lines).copied()
     }
 
     /// The hash that stands in the tape for a record over a limit.
     pub fn hash_of(&self, record: RecordKey) -> Option<&'t str> {
         self.hashed.get(&record).copied()
+    }
+
+    /// The text that stands in the tape for a record that is not understood.
+    pub fn raw_of(&self, record: RecordKey) -> Option<Cow<'t, str>> {
+        self.raw.get(&record).map(|raw| raw.decode_lossy())
     }
 }
 

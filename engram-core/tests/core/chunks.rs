@@ -102,13 +102,11 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn any_soup_of_lines(bytes in soup()) {
-        // Where a cut record ends only the adapter knows, once more than one thing follows it on its line.
-        let has_cut = String::from_utf8_lossy(&bytes).contains("\"te{");
-        holds(&bytes, has_cut)?;
+        holds(&bytes, false)?;
     }
 
     #[test]
@@ -140,6 +138,12 @@ fn every_line_alone() {
         holds(format!("{HEADER}\n{line}\n").as_bytes(), false).unwrap();
         holds(format!("{HEADER}\r\n{line}").as_bytes(), false).unwrap();
     }
+}
+
+#[test]
+fn a_record_cut_off_behind_a_whole_one_is_cut_for_the_audit_too() {
+    let cut = r#"{"type":"say","text":{"is":"no string at all"}"#;
+    holds(format!("{HEADER} {cut}").as_bytes(), false).unwrap();
 }
 
 #[test]
