@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use memchr::memchr;
-
+use crate::escapes::{backslash, escaped};
 use crate::limits::LimitExceeded;
 
 /// Text on its way to a tape.
@@ -65,7 +64,7 @@ impl<'a> Text<'a> {
     pub fn is(&self, other: &str) -> bool {
         match self {
             Text::Plain(plain) => *plain == other,
-            Text::Token(token) if memchr(b'\\', token.as_bytes()).is_none() => &token[1..token.len() - 1] == other,
+            Text::Token(token) if backslash(token.as_bytes(), 0).is_none() => &token[1..token.len() - 1] == other,
             Text::Token(_) => self.decode().is_ok_and(|text| text == other),
         }
     }
@@ -86,12 +85,9 @@ pub fn push_text(out: &mut String, text: Text<'_>) {
 /// Appends the canonical escape of every character of `plain`, without quotes.
 pub(crate) fn push_plain(out: &mut String, plain: &str) {
     let mut start = 0;
-    for (at, byte) in plain.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    while let Some(at) = escaped(plain.as_bytes(), start) {
         out.push_str(&plain[start..at]);
-        push_char(out, char::from(byte));
+        push_char(out, char::from(plain.as_bytes()[at]));
         start = at + 1;
     }
     out.push_str(&plain[start..]);
@@ -118,8 +114,7 @@ fn push_char(out: &mut String, c: char) {
 fn push_token(out: &mut String, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
-    while let Some(found) = memchr(b'\\', &bytes[at..]) {
-        let escape = at + found;
+    while let Some(escape) = backslash(bytes, at) {
         if matches!(bytes[escape + 1], b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') {
             at = escape + 2;
             continue;
@@ -190,7 +185,7 @@ fn hex_digit(byte: u8) -> u8 {
 
 fn decode_token(token: &str) -> Result<Cow<'_, str>, ()> {
     let inner = &token[1..token.len() - 1];
-    if memchr(b'\\', inner.as_bytes()).is_none() {
+    if backslash(inner.as_bytes(), 0).is_none() {
         return Ok(Cow::Borrowed(inner));
     }
     let mut out = String::with_capacity(inner.len());
@@ -208,14 +203,14 @@ fn decode_lossy(token: &str) -> String {
 fn decode_into(inner: &str, out: &mut String, mut lone: impl FnMut(&mut String, u16)) {
     let bytes = inner.as_bytes();
     let mut at = 0;
-    while let Some(found) = memchr(b'\\', &bytes[at..]) {
-        out.push_str(&inner[at..at + found]);
-        let (unit, len) = read_escape(bytes, at + found);
+    while let Some(escape) = backslash(bytes, at) {
+        out.push_str(&inner[at..escape]);
+        let (unit, len) = read_escape(bytes, escape);
         match unit {
             Unit::Char(c) => out.push(c),
             Unit::Lone(code) => lone(out, code),
         }
-        at += found + len;
+        at = escape + len;
     }
     out.push_str(&inner[at..]);
 }
