@@ -53,14 +53,10 @@ pub(super) fn begins(said: Text<'_>, beginning: &str) -> bool {
 
 /// The slash command that a wrapped command stands for, as it was typed: `/name args`.
 fn typed_command(said: &str) -> Option<String> {
-    let inner = |tag: &str| {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        let (_, rest) = said.split_once(&open)?;
-        rest.split_once(&close).map(|(inner, _)| inner)
-    };
-    let name = inner("command-name")?;
+    let inner = |open: &str, close: &str| said.split_once(open)?.1.split_once(close).map(|(inner, _)| inner);
+    let name = inner("<command-name>", "</command-name>")?;
     let slash = if name.starts_with('/') { "" } else { "/" };
-    let args = inner("command-args").unwrap_or_default();
+    let args = inner("<command-args>", "</command-args>").unwrap_or_default();
     let gap = if args.is_empty() { "" } else { " " };
     Some(format!("{slash}{name}{gap}{args}"))
 }
@@ -72,6 +68,10 @@ struct Said {
     news: bool,
     /// A block repeated what was said before.
     repeated: bool,
+    /// There was a text.
+    text: bool,
+    /// There was an image or document.
+    images: bool,
 }
 
 impl Converter {
@@ -86,15 +86,18 @@ impl Converter {
         if !content.is_array() {
             return Err(no_content(content.raw()));
         }
-        let mut images: Vec<Attachment<'_>> = content.elements().filter_map(image).collect();
+        let images = || -> Vec<Attachment<'_>> { content.elements().filter_map(image).collect() };
         let mut said = Said::default();
         for (index, value) in content.elements().enumerate() {
             let pointer = Pointer::Item(CONTENT, index);
             let block = Block::read(value, BLOCK)?;
+            said.images |= block.source.is_some();
             match word(block.kind) {
                 "text" => {
                     let text = text(block.text).ok_or_else(|| no_text(value))?;
-                    self.input(line, text, std::mem::take(&mut images), pointer, out)?;
+                    // The first text has the images of the whole message.
+                    let beside = if std::mem::replace(&mut said.text, true) { Vec::new() } else { images() };
+                    self.input(line, text, beside, pointer, out)?;
                     said.news = true;
                 }
                 "tool_result" => {
@@ -110,6 +113,7 @@ impl Converter {
                 }
             }
         }
+        let images = if said.images && !said.text { images() } else { Vec::new() };
         if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
         }
@@ -170,7 +174,7 @@ impl Converter {
         if word(message.model) == SYNTHETIC {
             return notice(&record.line, content, out);
         }
-        self.history.message(text(message.id));
+        self.history.message(record.message_key);
         let mut news = content.text().is_some();
         if let Some(said) = content.text() {
             out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;

@@ -175,11 +175,18 @@ fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<T
     match (content, stdout, stderr) {
         (None, _, _) => true,
         (Some(Text::Token(content)), Some(Text::Token(stream)), None) if content == stream => true,
+        (Some(Text::Token(content)), Some(Text::Token(stream)), None) if differ_at_once(content, stream) => false,
         (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
             content.decode_lossy().trim() == stream.decode_lossy().trim()
         }
         _ => false,
     }
+}
+
+/// True when the first characters of two tokens show that their texts differ, white space aside.
+fn differ_at_once(one: &str, other: &str) -> bool {
+    let first = |token: &str| token.as_bytes().get(1).copied().filter(|byte| byte.is_ascii_graphic() && *byte != b'\\');
+    matches!((first(one), first(other)), (Some(one), Some(other)) if one != other)
 }
 
 /// True when `content` holds the text that the log keeps beside it, but for the word `Error`.
