@@ -127,6 +127,23 @@ impl<'a> Value<'a> {
         self.members().filter(|(found, value)| *found == name && !value.is_null()).last().map(|(_, value)| value)
     }
 
+    /// The first member of that name. Members before it are passed over by their names' lengths, those behind it are not looked at.
+    pub fn first(self, name: &str) -> Field<'a> {
+        let bytes = self.text.as_bytes();
+        let mut rest = if self.is_object() { self.inner() } else { self.none() };
+        while let [found, value, ..] = rest.nodes {
+            // Without its quotes.
+            let (at, end) = ((found.start - rest.base) as usize + 1, (found.end - rest.base) as usize - 1);
+            let size = value.size as usize;
+            if end - at == name.len() && bytes.get(at..end) == Some(name.as_bytes()) {
+                rest.nodes = rest.nodes.get(1..)?;
+                return rest.take().filter(|value| !value.is_null());
+            }
+            rest.nodes = rest.nodes.get(1 + size..)?;
+        }
+        None
+    }
+
     /// True for `null`.
     pub fn is_null(self) -> bool {
         self.text == "null"
@@ -323,6 +340,8 @@ mod tests {
         assert_eq!(members, [("a", r#"[1, {"x":"}\""}]"#), ("b", r#""\\""#), ("c", "null"), ("a", "true")]);
         assert_eq!(value.member("a").map(Value::raw), Some("true"));
         assert_eq!(value.member("c"), None);
+        assert_eq!(value.first("a").map(Value::raw), Some(r#"[1, {"x":"}\""}]"#));
+        assert_eq!([value.first("c"), value.first("d"), value.first("b").and_then(|text| text.first("a"))], [None; 3]);
         assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
         assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
     }
