@@ -8,12 +8,17 @@ use crate::limits::LimitExceeded;
 
 /// Text on its way to a tape.
 ///
-/// `Token` is a JSON string token of the source, quotes included, so that text which is already canonical is
-/// copied and never decoded. The token must have passed a JSON parser (`serde_json::value::RawValue` gives such slices).
+/// A token is a JSON string of the source, quotes included, so that text which is already canonical is copied and never
+/// decoded. It must have passed a JSON parser (`serde_json::value::RawValue` gives such slices). What the parser has seen of its
+/// escapes spares looking for them again.
 #[derive(Debug, Clone, Copy)]
 pub enum Text<'a> {
-    /// A JSON string token with its quotes, as the source wrote it.
+    /// A token with any escapes.
     Token(&'a str),
+    /// A token whose escapes are the canonical ones: none is `\/` or `\u`.
+    Canonical(&'a str),
+    /// A token without escapes.
+    Unescaped(&'a str),
     /// Decoded text.
     Plain(&'a str),
 }
@@ -35,10 +40,27 @@ impl<'a> Text<'a> {
 
     /// True when the text has no characters.
     pub fn is_empty(&self) -> bool {
-        match self {
-            Text::Token(token) => token.len() <= 2,
-            Text::Plain(plain) => plain.is_empty(),
+        self.token().map_or_else(|| self.spelled().is_empty(), |token| token.len() <= 2)
+    }
+
+    /// The token, unless the text is plain.
+    pub fn token(&self) -> Option<&'a str> {
+        match *self {
+            Text::Token(token) | Text::Canonical(token) | Text::Unescaped(token) => Some(token),
+            Text::Plain(_) => None,
         }
+    }
+
+    /// The text as it stands: the token with its quotes, or the plain text.
+    pub fn spelled(&self) -> &'a str {
+        let (Text::Token(spelled) | Text::Canonical(spelled) | Text::Unescaped(spelled) | Text::Plain(spelled)) = *self;
+        spelled
+    }
+
+    /// True when the text begins so. `beginning` holds nothing that JSON escapes.
+    pub fn begins(&self, beginning: &str) -> bool {
+        let spelled = self.spelled();
+        if self.token().is_some() { spelled[1..].starts_with(beginning) } else { spelled.starts_with(beginning) }
     }
 
     /// The text as UTF-8. Borrowed when the source has no escapes.
@@ -48,25 +70,19 @@ impl<'a> Text<'a> {
     pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
-            Text::Token(token) => decode_token(token).map_or_else(|()| Err(LoneSurrogate), Ok),
+            Text::Unescaped(token) => Ok(Cow::Borrowed(&token[1..token.len() - 1])),
+            Text::Token(token) | Text::Canonical(token) => decode_token(token).map_or_else(|()| Err(LoneSurrogate), Ok),
         }
     }
 
     /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|LoneSurrogate| match *self {
-            Text::Token(token) => Cow::Owned(decode_lossy(token)),
-            Text::Plain(plain) => Cow::Borrowed(plain),
-        })
+        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(decode_lossy(self.spelled())))
     }
 
-    /// True when the text equals `other`, without decoding where that can be avoided.
+    /// True when the text equals `other`.
     pub fn is(&self, other: &str) -> bool {
-        match self {
-            Text::Plain(plain) => *plain == other,
-            Text::Token(token) if backslash(token.as_bytes(), 0).is_none() => &token[1..token.len() - 1] == other,
-            Text::Token(_) => self.decode().is_ok_and(|text| text == other),
-        }
+        self.decode().is_ok_and(|text| text == other)
     }
 }
 
@@ -74,6 +90,7 @@ impl<'a> Text<'a> {
 pub fn push_text(out: &mut String, text: Text<'_>) {
     match text {
         Text::Token(token) => push_token(out, token),
+        Text::Canonical(token) | Text::Unescaped(token) => out.push_str(token),
         Text::Plain(plain) => {
             out.push('"');
             push_plain(out, plain);

@@ -40,15 +40,7 @@ const COMPACTED: &str = "This session is being continued from a previous convers
 
 /// True for text that the harness, not a person, put into the user's place.
 pub(super) fn is_harness_text(said: Text<'_>) -> bool {
-    HARNESS_TEXT.iter().any(|beginning| begins(said, beginning))
-}
-
-/// True when the text begins so. `beginning` holds nothing that JSON escapes.
-pub(super) fn begins(said: Text<'_>, beginning: &str) -> bool {
-    match said {
-        Text::Token(token) => token.strip_prefix('"').is_some_and(|token| token.starts_with(beginning)),
-        Text::Plain(plain) => plain.starts_with(beginning),
-    }
+    HARNESS_TEXT.iter().any(|beginning| said.begins(beginning))
 }
 
 /// The slash command that a wrapped command stands for, as it was typed: `/name args`.
@@ -136,17 +128,17 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         self.queue.arrived(said);
-        if is_true(line.is_compact_summary) || begins(said, COMPACTED) {
+        if is_true(line.is_compact_summary) || said.begins(COMPACTED) {
             let trigger = self.compaction_trigger.take();
             let trigger = trigger.as_deref().map(Text::Token);
             out.emit(Meta::Compaction { text: Some(said), trigger }, pointer)?;
             return Ok(());
         }
-        if begins(said, "[Request interrupted by user") {
+        if said.begins("[Request interrupted by user") {
             out.emit(Meta::Interrupt { text: Some(said) }, pointer)?;
             return Ok(());
         }
-        if begins(said, "<command-")
+        if said.begins("<command-")
             && let Some(typed) = typed_command(&said.decode_lossy())
         {
             self.queue.arrived(Text::Plain(&typed));
@@ -266,7 +258,7 @@ fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
 fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let said = content.elements().find_map(|block| text(Block::of(block).text)).or_else(|| content.text());
     // Copies of history up to 1.0.60 lose the flag.
-    let is_error = is_true(line.is_api_error) || said.is_some_and(|said| begins(said, "API Error"));
+    let is_error = is_true(line.is_api_error) || said.is_some_and(|said| said.begins("API Error"));
     let pointer = Pointer::At(CONTENT);
     if is_error {
         let status = line.api_error_status.map(|status| Text::Plain(status.raw()));

@@ -65,7 +65,7 @@ fn write(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
-    let created = matches!(answer, Some(Text::Token(token)) if token.starts_with("\"File created successfully"));
+    let created = answer.is_some_and(|answer| answer.begins("File created successfully"));
     let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
     if let Some(after) = text(arguments.content).and_then(|content| content.decode().ok()) {
         after_side(&mut event, &after);
