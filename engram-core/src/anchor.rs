@@ -2,118 +2,158 @@
 //!
 //! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
 
+use crate::keys::KeyMap;
+
 /// Bytes of one k-gram.
 const K: usize = 24;
 /// k-grams of one window.
 const W: usize = 32;
 /// The most fingerprints of one span: the smallest are kept.
 const MAX: usize = 128;
-/// Base of the rolling hash, modulo 2^64.
-const BASE: u64 = 0x0000_0100_0000_01b3;
+/// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
+const PIECE: usize = 4096;
 
 /// The name of the scheme, as it stands in `tape.start`.
 pub const SCHEME: &str = "winnow/1:k=24,w=32";
 
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
-    let mut winnow = Winnow::default();
-    each_gram(text, |gram| winnow.take(gram));
-    let mut picked = winnow.finish();
-    keep_smallest(&mut picked);
-    picked
+    let (mut rolling, mut winnow) = (Rolling::default(), Winnow::default());
+    for piece in text.as_bytes().chunks(PIECE) {
+        rolling.take(piece, &mut winnow.grams);
+        winnow.pick(false);
+    }
+    rolling.finish(&mut winnow.grams);
+    winnow.pick(true);
+    bounded(winnow.picked)
 }
 
-/// Hands on the hashes of all k-grams of the bytes that are no ASCII white space. Shorter text is one gram.
-fn each_gram(text: &str, mut hand_on: impl FnMut(u64)) {
-    /// The last bytes: a power of two of them, so that places in the ring are cheap.
-    const RING: usize = K.next_power_of_two();
-    let drop = (0..K).fold(1u64, |power, _| power.wrapping_mul(BASE));
-    let mut ring = [0u8; RING];
-    let (mut rolling, mut count) = (0u64, 0usize);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        rolling = rolling.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
-        if count >= K {
-            let oldest = u64::from(ring[(count - K) % RING]) + 1;
-            rolling = rolling.wrapping_sub(oldest.wrapping_mul(drop));
-        }
-        ring[count % RING] = byte;
-        count += 1;
-        if count >= K {
-            hand_on(mix(rolling));
-        }
+/// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
+static ADDS: [u64; 256] = {
+    let mut adds = [0; 256];
+    let (mut byte, mut state) = (0, 0u64);
+    while byte < adds.len() {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        adds[byte] = mixed ^ (mixed >> 31);
+        byte += 1;
     }
-    if (1..K).contains(&count) {
-        hand_on(mix(rolling));
+    adds
+};
+
+/// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
+#[derive(Default)]
+struct Rolling {
+    /// The last bytes, `K` of them where there were so many.
+    bytes: Vec<u8>,
+    hash: u64,
+}
+
+impl Rolling {
+    fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
+        let known = self.bytes.len();
+        push_dense(&mut self.bytes, piece);
+        let bytes = &self.bytes[..];
+        for byte in bytes.iter().take(K).skip(known) {
+            self.hash = self.hash.rotate_left(1) ^ ADDS[*byte as usize];
+        }
+        if known < K && bytes.len() >= K {
+            grams.push(self.hash);
+        }
+        let newest = bytes.get(known.max(K)..).unwrap_or_default();
+        let oldest = &bytes[known.saturating_sub(K)..];
+        grams.extend(newest.iter().zip(oldest).map(|(newest, oldest)| {
+            let both = ADDS[*newest as usize] ^ ADDS[*oldest as usize].rotate_left(K as u32);
+            self.hash = self.hash.rotate_left(1) ^ both;
+            self.hash
+        }));
+        self.bytes.drain(..self.bytes.len().saturating_sub(K));
+    }
+
+    fn finish(self, grams: &mut Vec<u64>) {
+        if (1..K).contains(&self.bytes.len()) {
+            grams.push(self.hash);
+        }
     }
 }
 
-/// Spreads the rolling hash over all bits (the finalizer of SplitMix64).
-fn mix(mut value: u64) -> u64 {
-    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+/// Appends what is no white space. Without a branch, since words are short.
+fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
+    let mut end = bytes.len();
+    bytes.resize(end + piece.len(), 0);
+    for byte in piece {
+        bytes[end] = *byte;
+        end += usize::from(!byte.is_ascii_whitespace());
+    }
+    bytes.truncate(end);
 }
 
 /// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
 #[derive(Default)]
 struct Winnow {
-    /// The last `W` grams.
-    window: [u64; W],
-    count: usize,
-    /// The smallest gram of the window, the rightmost where several are equal, and its number.
-    smallest: u64,
-    at: usize,
+    /// The grams from the one picked last on.
+    grams: Vec<u64>,
+    /// Those of them that have been looked at.
+    seen: usize,
     picked: Vec<u64>,
-    /// The number of the gram picked last, plus one.
-    last: usize,
 }
 
 impl Winnow {
-    #[inline(always)]
-    fn take(&mut self, gram: u64) {
-        let now = self.count;
-        self.window[now % W] = gram;
-        self.count += 1;
-        if gram <= self.smallest || now == 0 {
-            (self.smallest, self.at) = (gram, now);
-        } else if self.at + W <= now {
-            self.look_again(now);
-        }
-        if self.count >= W && self.last != self.at + 1 {
-            self.last = self.at + 1;
-            self.picked.push(self.smallest);
-        }
-    }
-
-    /// The smallest gram has left the window: finds that of the grams left. Rare, since the smallest of 32 stays for long.
-    fn look_again(&mut self, now: usize) {
-        (self.smallest, self.at) = (u64::MAX, now);
-        for at in now + 1 - W..=now {
-            if self.window[at % W] <= self.smallest {
-                (self.smallest, self.at) = (self.window[at % W], at);
+    /// Picks among the grams that are there. The one picked last stands for every window that holds it, up to the first with a
+    /// gram that is as small.
+    fn pick(&mut self, is_last: bool) {
+        let grams = &self.grams[..];
+        let mut at = 0;
+        if self.picked.is_empty() {
+            if grams.is_empty() || grams.len() < W && !is_last {
+                return;
             }
+            let first = &grams[..W.min(grams.len())];
+            at = rightmost_smallest(first);
+            self.seen = first.len();
+            self.picked.push(grams[at]);
         }
-    }
-
-    fn finish(mut self) -> Vec<u64> {
-        if (1..W).contains(&self.count) {
-            self.picked.push(self.smallest);
+        while self.seen < grams.len() {
+            let smallest = grams[at];
+            let reach = &grams[self.seen..grams.len().min(at + W)];
+            if let Some(ahead) = reach.iter().position(|gram| *gram <= smallest) {
+                at = self.seen + ahead;
+                self.seen = at + 1;
+            } else if at + W < grams.len() {
+                self.seen = at + W + 1;
+                at += 1 + rightmost_smallest(&grams[at + 1..self.seen]);
+            } else {
+                self.seen = grams.len();
+                break;
+            }
+            self.picked.push(grams[at]);
         }
-        self.picked
+        self.seen -= at;
+        self.grams.drain(..at);
     }
 }
 
-/// Keeps the `MAX` smallest hashes, each at its first place.
-fn keep_smallest(picked: &mut Vec<u64>) {
-    let mut smallest = picked.clone();
-    smallest.sort_unstable();
-    smallest.dedup();
-    smallest.truncate(MAX);
-    let mut kept = [false; MAX];
-    picked.retain(|hash| match smallest.binary_search(hash) {
-        Ok(at) => !std::mem::replace(&mut kept[at], true),
-        Err(_) => false,
-    });
+fn rightmost_smallest(grams: &[u64]) -> usize {
+    let mut smallest = (u64::MAX, 0);
+    for (at, gram) in grams.iter().enumerate() {
+        if *gram <= smallest.0 {
+            smallest = (*gram, at);
+        }
+    }
+    smallest.1
+}
+
+/// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
+fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
+    let mut known = KeyMap::default();
+    known.reserve(picked.len());
+    picked.retain(|hash| known.insert(*hash, ()).is_none());
+    if picked.len() > MAX {
+        let largest = *picked.clone().select_nth_unstable(MAX - 1).1;
+        picked.retain(|hash| *hash <= largest);
+    }
+    picked
 }
 
 #[cfg(test)]
@@ -147,9 +187,14 @@ mod tests {
         assert_eq!(anchors(&long).len(), MAX);
     }
 
+    /// A spread of numbers with equal ones among them.
+    fn spread(n: u64) -> u64 {
+        ADDS[(n % 251) as usize] % 5
+    }
+
     #[test]
     fn every_window_is_looked_at() {
-        for grams in [(0..100).collect::<Vec<u64>>(), (0..100).rev().collect(), vec![7; 100], (0..100).map(|n| mix(n) % 5).collect()] {
+        for grams in [(0..100).collect::<Vec<u64>>(), (0..100).rev().collect(), vec![7; 100], (0..100).map(spread).collect()] {
             let mut expected = Vec::new();
             for window in 0..=grams.len() - W {
                 let smallest = (window..window + W).rev().min_by_key(|at| grams[*at]).unwrap();
@@ -157,21 +202,29 @@ mod tests {
                     expected.push(smallest);
                 }
             }
-            let mut winnow = Winnow::default();
-            grams.iter().for_each(|gram| winnow.take(*gram));
-            assert_eq!(winnow.finish(), expected.iter().map(|at| grams[*at]).collect::<Vec<_>>());
+            let expected: Vec<u64> = expected.iter().map(|at| grams[*at]).collect();
+            for step in [1, 7, 31, 100] {
+                let mut winnow = Winnow::default();
+                for piece in grams.chunks(step) {
+                    winnow.grams.extend(piece);
+                    winnow.pick(false);
+                }
+                winnow.pick(true);
+                assert_eq!(winnow.picked, expected, "{step} at a time");
+            }
         }
     }
 
     #[test]
     fn rolling_equals_hashing_each_gram_anew() {
         let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let anew: Vec<u64> = bytes
-            .windows(K)
-            .map(|gram| mix(gram.iter().fold(0u64, |hash, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1))))
-            .collect();
-        let mut rolled = Vec::new();
-        each_gram(TEXT, |gram| rolled.push(gram));
-        assert_eq!(rolled, anew);
+        let anew: Vec<u64> =
+            bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
+        for step in [1, 5, K, K + 1, PIECE] {
+            let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
+            TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(piece, &mut rolled));
+            rolling.finish(&mut rolled);
+            assert_eq!(rolled, anew, "{step} bytes at a time");
+        }
     }
 }

@@ -345,9 +345,7 @@ impl Emitter {
         } else if !self.own_t {
             object.word(key!("t_basis"), "inherited");
         }
-        // The id is held canonical, and a canonical token copies as it stands.
-        let id = (!self.id.is_empty()).then_some(Text::Token(&self.id));
-        push_origin(&mut object, self.place, pointer, id);
+        push_origin(&mut object, self.place, pointer, &self.id);
         object.flag(key!("replay"), self.replay, false);
         object.close();
         self.out.push('\n');

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memchr_iter};
 
 /// A BLAKE3 hash, shown as `blake3:` and 64 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,20 +10,14 @@ pub struct Hash(blake3::Hash);
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spelled())
+        write!(f, "blake3:{}", self.0)
     }
 }
 
-/// `blake3:` and 64 hex digits.
-const SPELLED_BYTES: usize = 71;
-
 impl Hash {
-    /// The hash as it stands in a tape.
-    pub fn spelled(&self) -> String {
-        let mut spelled = String::with_capacity(SPELLED_BYTES);
-        spelled.push_str("blake3:");
-        spelled.push_str(&self.0.to_hex());
-        spelled
+    /// The 32 bytes of the hash.
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
     }
 
     /// The hash of bytes as they are: attachments, side files, the input.
@@ -33,6 +27,9 @@ impl Hash {
 
     /// The hash of text, `\r\n` counted as `\n`.
     pub fn of_text(text: &str) -> Hash {
+        if memchr(b'\r', text.as_bytes()).is_none() {
+            return Hash::of_bytes(text.as_bytes());
+        }
         let mut hasher = blake3::Hasher::new();
         let mut start = 0;
         for at in memchr_iter(b'\r', text.as_bytes()) {
@@ -53,7 +50,9 @@ impl Hash {
 
 /// True when `text` can stand for real file content: it holds no U+FFFD.
 pub fn is_pinned(text: &str) -> bool {
-    memmem::find(text.as_bytes(), "\u{fffd}".as_bytes()).is_none()
+    const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+    // Its first byte is rare in nearly all text.
+    !memchr_iter(REPLACEMENT[0], text.as_bytes()).any(|at| text.as_bytes()[at..].starts_with(REPLACEMENT))
 }
 
 /// A hash of input that arrives in pieces.

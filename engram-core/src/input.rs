@@ -16,11 +16,11 @@ const READ_BYTES: usize = 128 << 10;
 pub struct Input<R> {
     reader: R,
     limits: Limits,
+    /// What has been read and not dropped. Lines before `start` have been handed on.
     buffer: Vec<u8>,
     start: usize,
     /// The buffer has been searched for a line end up to here.
     searched: usize,
-    end: usize,
     /// Line ends among the first bytes, counted while the head is read.
     head_lines: usize,
     ended: bool,
@@ -59,7 +59,6 @@ impl<R: Read> Input<R> {
             buffer: Vec::new(),
             start: 0,
             searched: 0,
-            end: 0,
             head_lines: 0,
             ended: false,
             cut_off: None,
@@ -73,23 +72,24 @@ impl<R: Read> Input<R> {
     /// `io` when the reader fails.
     pub fn head(&mut self) -> Result<Head<'_>, AdapterError> {
         while !self.ended && !self.head_suffices() {
-            let from = self.end;
+            let from = self.buffer.len();
             self.fill()?;
-            self.head_lines += memchr_iter(b'\n', &self.buffer[from..self.end]).count();
+            self.head_lines += memchr_iter(b'\n', &self.buffer[from..]).count();
         }
         let cut = self.head_len();
-        Ok(Head::new(&self.buffer[..cut], self.ended && cut == self.end))
+        Ok(Head::new(&self.buffer[..cut], self.ended && cut == self.buffer.len()))
     }
 
     fn head_suffices(&self) -> bool {
-        let enough = self.end >= HEAD_BYTES && self.head_lines >= HEAD_LINES;
-        let full = self.end >= HEAD_MAX_BYTES && self.head_lines > 0;
-        enough || full || self.end >= self.head_bound()
+        let read = self.buffer.len();
+        let enough = read >= HEAD_BYTES && self.head_lines >= HEAD_LINES;
+        let full = read >= HEAD_MAX_BYTES && self.head_lines > 0;
+        enough || full || read >= self.head_bound()
     }
 
     /// How much of the buffer is the head: a function of the content alone, however it was chunked.
     fn head_len(&self) -> usize {
-        let bytes = &self.buffer[..self.end];
+        let bytes = &self.buffer[..];
         let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
         let wanted = lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
@@ -112,59 +112,56 @@ impl<R: Read> Input<R> {
         self.cut_off.as_deref()
     }
 
-    /// Reads once. Room is made by moving what is left to the front: always where that is little, so that the same memory is
+    /// Reads on. Room is made by moving what is left to the front: always where that is little, so that the same memory is
     /// used again and again.
     fn fill(&mut self) -> Result<(), AdapterError> {
-        let is_little = self.end - self.start < READ_BYTES / 2;
-        if self.start > 0 && (is_little || self.buffer.len() - self.end < READ_BYTES) {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
+        let is_little = self.held() < READ_BYTES / 2;
+        if self.start > 0 && (is_little || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
+            self.buffer.drain(..self.start);
             self.searched -= self.start;
             self.start = 0;
         }
-        if self.buffer.is_empty() {
-            // Enough for most heads, and zeroed by the system only as far as it is used.
-            self.buffer = vec![0; HEAD_BYTES + READ_BYTES];
-        } else if self.buffer.len() - self.end < READ_BYTES {
-            let grown = (self.buffer.len() * 3 / 2).max(self.end + READ_BYTES);
-            self.buffer.resize(grown, 0);
+        if self.buffer.capacity() == 0 {
+            // Enough for most heads; the system gives only as much of it as is used.
+            self.buffer.reserve_exact(HEAD_BYTES + 2 * READ_BYTES);
         }
-        let read = loop {
-            match self.reader.read(&mut self.buffer[self.end..self.end + READ_BYTES]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    self.cut_off = Some(error.to_string());
-                    break 0;
-                }
-                other => break other?,
-            }
-        };
-        self.hasher.update(&self.buffer[self.end..self.end + read]);
-        self.end += read;
-        self.ended = read == 0;
+        self.read(READ_BYTES as u64)
+    }
+
+    /// Reads this many bytes, fewer only at the end, and hashes them.
+    fn read(&mut self, bytes: u64) -> Result<(), AdapterError> {
+        let from = self.buffer.len();
+        let read = (&mut self.reader).take(bytes).read_to_end(&mut self.buffer);
+        self.hasher.update(&self.buffer[from..]);
+        self.ended = ((self.buffer.len() - from) as u64) < bytes;
+        match read {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.cut_off = Some(error.to_string()),
+            read => drop(read?),
+        }
         Ok(())
     }
 
     /// Bytes that have been read and not handed on.
-    fn held(&self) -> u64 {
-        (self.end - self.start) as u64
+    fn held(&self) -> usize {
+        self.buffer.len() - self.start
     }
 
     /// The next line, or none at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, AdapterError> {
         loop {
-            if let Some(at) = memchr(b'\n', &self.buffer[self.searched..self.end]) {
+            if let Some(at) = memchr(b'\n', &self.buffer[self.searched..]) {
                 let (from, to) = (self.start, self.searched + at);
                 self.start = to + 1;
                 self.searched = self.start;
                 return Ok(Some(self.text_line(from, to, true)));
             }
-            self.searched = self.end;
+            let end = self.buffer.len();
+            self.searched = end;
             if self.ended {
-                let from = std::mem::replace(&mut self.start, self.end);
-                return Ok((from < self.end).then(|| self.text_line(from, self.end, false)));
+                let from = std::mem::replace(&mut self.start, end);
+                return Ok((from < end).then(|| self.text_line(from, end, false)));
             }
-            if self.held() > self.limits.record_bytes {
+            if self.held() as u64 > self.limits.record_bytes {
                 return self.skip_line().map(Some);
             }
             self.fill()?;
@@ -184,15 +181,15 @@ impl<R: Read> Input<R> {
 
     /// The offset in the artifact of a place in the buffer.
     fn hasher_offset(&self, at: usize) -> u64 {
-        self.hasher.len() - (self.end - at) as u64
+        self.hasher.len() - (self.buffer.len() - at) as u64
     }
 
     /// Passes over a line that is longer than the limit, holding none of it.
     fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
         let mut hasher = StreamHasher::default();
         loop {
-            let found = memchr(b'\n', &self.buffer[self.start..self.end]);
-            let to = found.map_or(self.end, |at| self.start + at);
+            let found = memchr(b'\n', &self.buffer[self.start..]);
+            let to = found.map_or(self.buffer.len(), |at| self.start + at);
             hasher.update(&self.buffer[self.start..to]);
             self.start = to + usize::from(found.is_some());
             self.searched = self.start;
@@ -207,21 +204,12 @@ impl<R: Read> Input<R> {
     /// All that is left, for a document.
     pub(crate) fn rest(&mut self) -> Result<&[u8], AdapterError> {
         // One byte more than allowed shows that there is too much.
-        let wanted = self.limits.record_bytes.saturating_add(1).saturating_sub(self.held());
-        self.buffer.truncate(self.end);
-        let read = (&mut self.reader).take(wanted).read_to_end(&mut self.buffer);
-        self.hasher.update(&self.buffer[self.end..]);
-        self.end = self.buffer.len();
-        self.ended = true;
-        match read {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.cut_off = Some(error.to_string()),
-            read => drop(read?),
-        }
-        if self.held() > self.limits.record_bytes {
+        self.read(self.limits.record_bytes.saturating_add(1).saturating_sub(self.held() as u64))?;
+        if self.held() as u64 > self.limits.record_bytes {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
-        let bytes = &self.buffer[self.start..self.end];
+        let bytes = &self.buffer[self.start..];
         Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
     }
 }
@@ -254,7 +242,7 @@ mod tests {
         assert!(!head.is_whole());
         assert!(matches!(input.next_line().unwrap(), Some(Line::Oversize { bytes, .. }) if bytes == LINE as u64));
         assert!(input.next_line().unwrap().is_none());
-        assert!(input.buffer.len() < 6 << 20, "{} bytes are held", input.buffer.len());
+        assert!(input.buffer.capacity() < 6 << 20, "{} bytes are held", input.buffer.capacity());
         assert_eq!(input.consumed().1, LINE as u64);
     }
 

@@ -36,8 +36,12 @@ impl<'o> Object<'o> {
     /// Writes the key and gives the place for the value.
     #[inline(always)]
     pub fn key(&mut self, key: Key) -> &mut String {
-        let first = std::mem::take(&mut self.empty);
-        self.out.push_str(if first { &key.0[1..] } else { key.0 });
+        // Two calls, so that each copies a piece whose length the compiler knows.
+        if std::mem::take(&mut self.empty) {
+            self.out.push_str(&key.0[1..]);
+        } else {
+            self.out.push_str(key.0);
+        }
         self.out
     }
 
@@ -49,7 +53,7 @@ impl<'o> Object<'o> {
         self.out
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn text(&mut self, key: Key, text: Option<Text<'_>>) {
         if let Some(text) = text {
             push_text(self.key(key), text);
@@ -57,25 +61,25 @@ impl<'o> Object<'o> {
     }
 
     /// As [`Object::text`], for names and ids: an empty one says nothing and is left out.
-    #[inline]
+    #[inline(always)]
     pub fn name(&mut self, key: Key, text: Option<Text<'_>>) {
         self.text(key, text.filter(|text| !text.is_empty()));
     }
 
     /// Writes a word of the spec or a time: text that needs no escapes.
-    #[inline]
+    #[inline(always)]
     pub fn word(&mut self, key: Key, word: &str) {
         push_word(self.key(key), word);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn word_if(&mut self, key: Key, word: Option<&str>) {
         if let Some(word) = word {
             self.word(key, word);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn number(&mut self, key: Key, number: Option<impl itoa::Integer>) {
         if let Some(number) = number {
             push_number(self.key(key), number);
@@ -83,26 +87,32 @@ impl<'o> Object<'o> {
     }
 
     /// Writes a number as the source spells it.
+    #[inline(always)]
     pub fn spelled(&mut self, key: Key, number: Option<Number<'_>>) {
         if let Some(number) = number {
             self.key(key).push_str(number.as_str());
         }
     }
 
+    #[inline(always)]
     pub fn hash(&mut self, key: Key, hash: Option<Hash>) {
         if let Some(hash) = hash {
-            push_word(self.key(key), &hash.spelled());
+            let out = self.key(key);
+            out.push_str("\"blake3:");
+            push_hex(out, *hash.bytes());
+            out.push('"');
         }
     }
 
     /// Writes `"key":true` or `"key":false`, if `value` is not what absence means.
-    #[inline]
+    #[inline(always)]
     pub fn flag(&mut self, key: Key, value: bool, absent: bool) {
         if value != absent {
             self.key(key).push_str(if value { "true" } else { "false" });
         }
     }
 
+    #[inline(always)]
     pub fn range(&mut self, key: Key, range: Option<Range>) {
         if let Some(Range { first, last }) = range {
             let out = self.key(key);
@@ -121,12 +131,13 @@ impl<'o> Object<'o> {
         let out = self.key(key);
         for (n, anchor) in anchors.iter().enumerate() {
             out.push_str(if n == 0 { "[\"" } else { ",\"" });
-            push_hex(out, *anchor);
+            push_hex(out, anchor.to_be_bytes());
             out.push('"');
         }
         out.push(']');
     }
 
+    #[inline(always)]
     pub fn json(&mut self, key: Key, raw: Option<&str>, max_depth: usize) -> Result<(), LimitExceeded> {
         raw.map_or(Ok(()), |raw| push_json(self.key(key), raw, max_depth))
     }
@@ -167,11 +178,20 @@ pub(crate) fn push_number(out: &mut String, number: impl itoa::Integer) {
     out.push_str(itoa::Buffer::new().format(number));
 }
 
-/// Writes 16 hex digits.
-fn push_hex(out: &mut String, number: u64) {
+/// Writes two hex digits a byte.
+fn push_hex<const N: usize>(out: &mut String, bytes: [u8; N]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits: [u8; 16] = std::array::from_fn(|n| DIGITS[(number >> (60 - 4 * n) & 0xf) as usize]);
-    out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
+    const PAIRS: [[u8; 2]; 256] = {
+        let mut pairs = [[0; 2]; 256];
+        let mut byte = 0;
+        while byte < pairs.len() {
+            pairs[byte] = [DIGITS[byte >> 4], DIGITS[byte & 0xf]];
+            byte += 1;
+        }
+        pairs
+    };
+    let digits = bytes.map(|byte| PAIRS[byte as usize]);
+    out.push_str(std::str::from_utf8(digits.as_flattened()).unwrap_or_default());
 }
 
 /// Writes the event's own fields.
@@ -355,36 +375,40 @@ pub(crate) struct Place {
     pub part: u64,
 }
 
-/// Writes `origin`, if anything is known of it.
-pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointer<'_>, id: Option<Text<'_>>) {
+/// Writes `origin`, if anything is known of it. `id` is a canonical token, or empty where the record has none.
+pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointer<'_>, id: &str) {
     let has_pointer = !matches!(pointer, Pointer::Root);
-    let id = id.filter(|id| !id.is_empty());
-    if place.line == 0 && !has_pointer && id.is_none() {
+    let has_id = id.len() > r#""""#.len();
+    if place.line == 0 && !has_pointer && !has_id {
         return;
     }
     object.object(key!("origin"), |origin| {
         origin.number(key!("line"), (place.line > 0).then_some(place.line));
         origin.number(key!("part"), (place.part > 0).then_some(place.part));
         if has_pointer {
-            let out = origin.key(key!("pointer"));
-            out.push('"');
-            match pointer {
-                Pointer::Root => {}
-                Pointer::At(path) => push_plain(out, path),
-                Pointer::Item(path, index) => push_item(out, path, index),
-                Pointer::Field(path, index, rest) => {
-                    push_item(out, path, index);
-                    push_plain(out, rest);
-                }
-            }
-            out.push('"');
+            push_pointer(origin.key(key!("pointer")), pointer);
         }
-        origin.text(key!("id"), id);
+        if has_id {
+            origin.key(key!("id")).push_str(id);
+        }
     });
 }
 
-fn push_item(out: &mut String, path: &str, index: usize) {
+fn push_pointer(out: &mut String, pointer: Pointer<'_>) {
+    let (path, index, rest) = match pointer {
+        Pointer::Root => ("", None, ""),
+        Pointer::At(path) => (path, None, ""),
+        Pointer::Item(path, index) => (path, Some(index), ""),
+        Pointer::Field(path, index, rest) => (path, Some(index), rest),
+    };
+    out.push('"');
     push_plain(out, path);
-    out.push('/');
-    push_number(out, index);
+    if let Some(index) = index {
+        out.push('/');
+        push_number(out, index);
+    }
+    if !rest.is_empty() {
+        push_plain(out, rest);
+    }
+    out.push('"');
 }

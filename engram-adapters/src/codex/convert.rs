@@ -1,6 +1,7 @@
 //! The converter of one artifact: which record goes where.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use engram_core::adapter::{Context, Session};
 use engram_core::emit::{Emitter, Fault, Stamp};
@@ -8,7 +9,7 @@ use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
 use crate::kit::time::rfc3339;
@@ -16,7 +17,7 @@ use crate::kit::value::{Field, Index, Value, parse, text, word};
 
 use super::history::History;
 use super::rules;
-use super::schema::{Bare, Line, Payload};
+use super::schema::{Bare, Line};
 
 /// The form of the artifact that the present record stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +36,19 @@ pub(super) struct Converter {
     pub history: History,
     pub context: Context,
     pub index: Index,
+    /// For JSON inside a string of the record.
+    pub inner: Index,
 }
 
 impl Converter {
     pub fn new(context: &Context) -> Self {
-        Converter { container: Container::Envelope, history: History::default(), context: context.clone(), index: Index::default() }
+        Converter {
+            container: Container::Envelope,
+            history: History::default(),
+            context: context.clone(),
+            index: Index::default(),
+            inner: Index::default(),
+        }
     }
 
     /// A place in an item, given as it is in the envelope form.
@@ -78,27 +87,30 @@ impl Converter {
         if rules::is_line_type(kind) {
             return Err(Fault::malformed("/payload", "an object", "nothing"));
         }
+        self.container = Container::Bare;
+        if word(line.first("record_type")) == "state" {
+            return Ok(rules::bookkeeping("state", rules::STATE));
+        }
         self.bare(line, &Bare::read(line, "")?, out)
     }
 
     /// One line of the envelope form.
     fn envelope(&mut self, kind: &str, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let own = Payload::of(payload);
-        let t = text(line.timestamp).map(|t| t.decode_lossy());
-        let t = t.as_deref().and_then(rfc3339);
+        let t = line.timestamp.and_then(|t| rfc3339(word(Some(t))));
         if kind == "session_meta" {
-            self.history.copied.meta(own.id, payload.member("subagent_history_start_ordinal"));
+            self.history.copied.meta(payload.first("id"), payload.first("subagent_history_start_ordinal"));
         }
-        let replay = self.history.copied.covers(line.ordinal, own.turn_id);
+        let replay = self.history.copied.covers(line.ordinal, payload);
         self.history.replay = replay;
-        let id = if kind == "response_item" { own.id } else { own.item.and_then(|item| item.member("id")) };
+        let item = if kind == "event_msg" { payload.first("item") } else { None };
+        let id = if kind == "response_item" { payload.first("id") } else { item.and_then(|item| item.first("id")) };
         out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
         match kind {
-            "response_item" => self.item(word(own.kind), payload, out),
+            "response_item" => self.item(word(payload.first("type")), payload, out),
             "event_msg" => {
                 self.history.t.clear();
                 self.history.t.push_str(t.as_deref().unwrap_or_default());
-                self.event(&own, payload, out)
+                self.event(word(payload.first("type")), item, payload, out)
             }
             "turn_context" => self.turn_context(payload, out),
             "token_usage_record" => self.usage_record(payload, out),
@@ -112,12 +124,7 @@ impl Converter {
 
     /// One line of the bare form.
     fn bare(&mut self, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        self.container = Container::Bare;
-        if word(bare.record_type) == "state" {
-            return Ok(rules::bookkeeping("state", rules::STATE));
-        }
-        let t = text(bare.timestamp).map(|t| t.decode_lossy());
-        let t = t.as_deref().and_then(rfc3339);
+        let t = bare.timestamp.and_then(|t| rfc3339(word(Some(t))));
         out.stamp(Stamp { t: t.as_deref(), id: text(bare.id), replay: false });
         if bare.kind.is_none() && bare.id.is_some() && t.is_some() {
             return self.header(bare.instructions, bare.git, out);
@@ -171,7 +178,8 @@ const BEGINNING: &str = "{\"timestamp\":\"";
 
 /// Where the next record begins behind a cut one: up to 0.142 a resume appends to the line that a kill cut.
 pub(super) fn next_record(text: &str) -> Option<usize> {
-    memmem::find_iter(text.as_bytes(), BEGINNING).find(|at| *at > 0)
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(BEGINNING));
+    FINDER.find_iter(text.as_bytes()).find(|at| *at > 0)
 }
 
 /// True for the beginning of an envelope line, and not its end.

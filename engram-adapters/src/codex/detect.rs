@@ -4,68 +4,20 @@ use std::borrow::Cow;
 
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
-use engram_core::text::Text;
 use memchr::memmem;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
-use crate::kit::json::Raw;
 use crate::kit::time::rfc3339;
-use crate::kit::value::{Index, parse, text};
+use crate::kit::value::{Field, Index, Value, filled_text, find_line, parse, text, word};
 
 use super::convert::next_record;
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
-use super::schema::spawned;
+use super::schema::{Bare, Line, SessionMeta, spawned};
 
 /// How far into a line its first fields reach.
 const BEGINNING_BYTES: usize = 1024;
 /// Lines of the head that are looked at. A file may begin with a cut line.
 const LINES: usize = 32;
-
-/// A line of the envelope form, without its content.
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    timestamp: Raw<'a>,
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    payload: Meta<'a>,
-}
-
-#[derive(Deserialize)]
-struct Meta<'a> {
-    #[serde(borrow)]
-    id: Raw<'a>,
-    #[serde(borrow)]
-    cli_version: Raw<'a>,
-    #[serde(borrow)]
-    source: Raw<'a>,
-}
-
-/// The header of the bare form. `instructions` must be there, if only as `null`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Header<'a> {
-    #[serde(borrow)]
-    id: Raw<'a>,
-    #[serde(borrow)]
-    timestamp: Raw<'a>,
-    #[serde(rename = "instructions", deserialize_with = "IgnoredAny::deserialize")]
-    _instructions: IgnoredAny,
-    #[serde(rename = "git", default)]
-    _git: Option<IgnoredAny>,
-}
-
-/// A line of the bare form behind the header.
-#[derive(Deserialize)]
-struct BareLine<'a> {
-    #[serde(borrow, default)]
-    record_type: Cow<'a, str>,
-    #[serde(borrow, default, rename = "type")]
-    kind: Cow<'a, str>,
-}
 
 /// The types of envelope lines, each of them Codex's own word.
 pub(super) const ENVELOPE_TYPES: [&str; 8] = [
@@ -100,21 +52,26 @@ pub(super) fn marks() -> Vec<&'static str> {
 
 /// Yes or no, with the marks that prove it.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
-    if legacy::head(head.text()).is_some() {
+    let mut index = Index::default();
+    if legacy::head(head.text(), &mut index).is_some() {
         return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
     }
     let mut marks = Vec::new();
-    if header(head).is_some() {
+    if header(head, &mut index).is_some() {
         marks.push(BARE_HEADER);
-        if head.lines().skip(1).take(LINES).any(is_bare) {
+        if find_line(head.lines().skip(1).take(LINES), |line| is_bare(line).then_some(())).is_some() {
             marks.push(BARE_RECORDS);
         }
     }
-    let envelopes = || head.lines().take(LINES).filter_map(envelope);
-    if envelopes().next().is_some() {
+    let mut has_envelopes = false;
+    let meta = find_envelope(head, |line| {
+        has_envelopes = true;
+        meta(line).map(drop)
+    });
+    if has_envelopes {
         marks.push(ENVELOPE);
     }
-    if envelopes().any(|line| line.kind == "session_meta") {
+    if meta.is_some() {
         marks.push(SESSION_META);
     }
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
@@ -122,31 +79,27 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
 
 /// What the head says: `cli_version` stands only in the envelope form, and the forms before it are schemas of their own.
 pub(super) fn identify(head: &Head<'_>) -> Identity {
-    if let Some(session) = legacy::head(head.text()) {
+    let mut index = Index::default();
+    if let Some(session) = legacy::head(head.text(), &mut index) {
         return Identity { schema: Some(TS_JSON), session_id: owned(session.id), start: time(session.timestamp), ..Identity::default() };
     }
-    if let Some(header) = header(head) {
+    if let Some(header) = header(head, &mut index) {
         return Identity { schema: Some(BARE_JSONL), session_id: owned(header.id), start: time(header.timestamp), ..Identity::default() };
     }
-    let mut lines = head.lines().take(LINES).filter_map(envelope);
-    let Some(first) = lines.next() else { return Identity::default() };
-    let start = time(first.timestamp);
-    let meta = if first.kind == "session_meta" { Some(first) } else { lines.find(|line| line.kind == "session_meta") };
-    let meta = meta.map(|line| line.payload);
-    Identity {
-        version: meta.as_ref().and_then(|meta| owned(meta.cli_version)),
-        session_id: meta.and_then(|meta| owned(meta.id)),
-        start,
-        ..Identity::default()
-    }
+    let mut first_time = None;
+    let stated = find_envelope(head, |line| {
+        first_time.get_or_insert_with(|| time(line.timestamp));
+        meta(line).map(|meta| (owned(meta.cli_version), owned(meta.id)))
+    });
+    let (version, session_id) = stated.unwrap_or_default();
+    Identity { version, session_id, start: first_time.flatten(), ..Identity::default() }
 }
 
 /// The ids of a session that an agent started, and of the session that started it.
 pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
-    let meta = head.lines().take(1).filter_map(envelope).find(|line| line.kind == "session_meta")?.payload;
     let mut index = Index::default();
-    let source = parse(meta.source?.get(), &mut index).ok()?;
-    let parent = text(spawned(Some(source))?.parent_thread_id)?.decode_lossy().into_owned();
+    let meta = meta(&envelope(head.lines().next()?, &mut index)?)?;
+    let parent = text(spawned(meta.source)?.parent_thread_id)?.decode_lossy().into_owned();
     Some((owned(meta.id)?, parent))
 }
 
@@ -156,31 +109,47 @@ fn begins_with_field(line: &str, field: &str) -> bool {
     memmem::find(beginning, field.as_bytes()).is_some()
 }
 
-fn envelope(line: &str) -> Option<Envelope<'_>> {
-    if !begins_with_field(line, "\"payload\"") && next_record(line).is_none() {
+/// What `visit` finds in the envelopes among the first lines: its first answer.
+fn find_envelope<T>(head: &Head<'_>, mut visit: impl FnMut(&Line<'_>) -> Option<T>) -> Option<T> {
+    let mut index = Index::default();
+    head.lines().take(LINES).find_map(|line| envelope(line, &mut index).and_then(|line| visit(&line)))
+}
+
+fn envelope<'a>(line: &'a str, index: &'a mut Index) -> Option<Line<'a>> {
+    let next = next_record(line);
+    if next.is_none() && !begins_with_field(line, "\"payload\"") {
         return None;
     }
     // A cut line may stand in front of a whole one.
-    let whole = serde_json::from_str(line).ok();
-    let found: Envelope<'_> = whole.or_else(|| serde_json::from_str(line.get(next_record(line)?..)?).ok())?;
-    (found.timestamp.is_some() && ENVELOPE_TYPES.contains(&found.kind.as_ref())).then_some(found)
+    let cut = next.filter(|_| parse(line, index).is_err());
+    let found = Line::of(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
+    (found.timestamp.is_some() && found.payload.is_some() && ENVELOPE_TYPES.contains(&word(found.kind))).then_some(found)
 }
 
-fn header<'h>(head: &Head<'h>) -> Option<Header<'h>> {
+/// The header of a session, if the line is one.
+fn meta<'a>(line: &Line<'a>) -> Option<SessionMeta<'a>> {
+    if word(line.kind) == "session_meta" { line.payload.map(SessionMeta::of) } else { None }
+}
+
+/// The header of the bare form, in the first line. `instructions` must be there, if only as `null`.
+fn header<'a>(head: &Head<'a>, index: &'a mut Index) -> Option<Bare<'a>> {
     let first = head.lines().next().filter(|line| begins_with_field(line, "\"instructions\""))?;
-    let header: Header<'_> = serde_json::from_str(first).ok()?;
-    (header.id.and_then(Text::of).is_some() && time(header.timestamp).is_some()).then_some(header)
+    let line = parse(first, index).ok()?;
+    let has_only_known = line.members().all(|(name, _)| ["id", "timestamp", "instructions", "git"].contains(&name));
+    let header = Bare::of(line);
+    let is_header = has_only_known && line.members().any(|(name, _)| name == "instructions");
+    (is_header && header.id.is_some() && time(header.timestamp).is_some()).then_some(header)
 }
 
-fn is_bare(line: &str) -> bool {
-    serde_json::from_str::<BareLine<'_>>(line).is_ok_and(|line| line.record_type == "state" || BARE_TYPES.contains(&line.kind.as_ref()))
+fn is_bare(line: Value<'_>) -> bool {
+    word(line.first("record_type")) == "state" || BARE_TYPES.contains(&word(line.first("type")))
 }
 
-fn owned(raw: Raw<'_>) -> Option<String> {
-    raw.and_then(Text::of).filter(|text| !text.is_empty()).map(|text| text.decode_lossy().into_owned())
+fn owned(field: Field<'_>) -> Option<String> {
+    filled_text(field).map(|text| text.decode_lossy().into_owned())
 }
 
-fn time(raw: Raw<'_>) -> Option<String> {
-    let decoded = raw.and_then(Text::of)?.decode_lossy();
+fn time(field: Field<'_>) -> Option<String> {
+    let decoded = text(field)?.decode_lossy();
     rfc3339(&decoded).map(Cow::into_owned)
 }

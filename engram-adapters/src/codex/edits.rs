@@ -9,31 +9,19 @@ use engram_core::hash::{Hash, is_pinned};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::kit::json::Raw;
 use crate::kit::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
 use crate::kit::spans::whole_range;
 use crate::kit::value::{Value, text, word};
 
 use super::convert::Converter;
-use super::schema::Change;
+use super::schema::{Change, Command};
 
 /// The note on the link between the names of a file that a patch moves.
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 
 /// How a patch begins.
 static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));
-
-/// Where a shell tool's arguments hold the command.
-#[derive(Deserialize)]
-struct Command<'a> {
-    #[serde(borrow)]
-    command: Raw<'a>,
-    #[serde(borrow)]
-    cmd: Raw<'a>,
-}
 
 /// The patch that a custom tool's input is.
 pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
@@ -43,12 +31,14 @@ pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
 
 /// The patch inside the command of a shell tool: the harness takes it out and applies it. Only what `apply_patch` then reports as
 /// done becomes an edit.
-pub(super) fn patch_of_command(args: &str) -> Option<String> {
-    BEGIN.find(args.as_bytes())?;
-    let command: Command<'_> = serde_json::from_str(args).ok()?;
-    let command = command.command.or(command.cmd)?;
-    let words: Vec<&RawValue> = if command.get().starts_with('[') { serde_json::from_str(command.get()).ok()? } else { vec![command] };
-    words.into_iter().find_map(|word| patch_of_input(Text::of(word)))
+pub(super) fn patch_of_command(arguments: Value<'_>) -> Option<String> {
+    BEGIN.find(arguments.raw().as_bytes())?;
+    let asked = Command::of(arguments);
+    let command = asked.command.or(asked.cmd)?;
+    match command.text() {
+        Some(text) => patch_of_input(Some(text)),
+        None => command.elements().find_map(|word| patch_of_input(word.text())),
+    }
 }
 
 impl Converter {

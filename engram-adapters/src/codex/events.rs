@@ -13,18 +13,18 @@ use super::convert::Converter;
 use super::ends::{Done, Form};
 use super::history::{Fact, Side};
 use super::rules;
-use super::schema::{AgentActivity, ImageView, Notice, Part, Payload, Spoken, TokenInfo, TurnEnd, TurnError, elements};
+use super::schema::{AgentActivity, ImageView, Notice, Part, Spoken, TokenInfo, TurnEnd, TurnError, elements};
 use super::settings;
 
 impl Converter {
     /// Converts one `event_msg`.
-    pub(super) fn event(&mut self, own: &Payload<'_>, event: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        match word(own.kind) {
-            "item_completed" => match own.item {
-                Some(item) => self.completed(item, out),
-                None => Err(Fault::malformed("/payload/item", "an item", "nothing")),
+    pub(super) fn event(&mut self, kind: &str, item: Field<'_>, event: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        match kind {
+            "item_completed" => match item {
+                Some(item) if item.is_object() => self.completed(item, out),
+                _ => Err(Fault::malformed("/payload/item", "an item", "nothing")),
             },
-            "token_count" => self.token_count(event.member("info"), out),
+            "token_count" => self.token_count(event.first("info"), out),
             "agent_message" => self.said(Fact::Answer, "event_msg/agent_message", &Notice::read(event, "/payload")?, out),
             "agent_reasoning" => self.said(Fact::Thought, "event_msg/agent_reasoning", &Notice::read(event, "/payload")?, out),
             "agent_reasoning_raw_content" => {
@@ -60,7 +60,7 @@ impl Converter {
     /// Converts one `item_completed` (0.150 and later).
     fn completed(&mut self, item: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let at = "/payload/item";
-        match word(item.member("type")) {
+        match word(item.first("type")) {
             "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, out),
             "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, out),
             "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, out),

@@ -90,13 +90,13 @@ impl Copied {
     }
 
     /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread.
-    pub fn covers(&mut self, ordinal: Field<'_>, turn_id: Field<'_>) -> bool {
+    pub fn covers(&mut self, ordinal: Field<'_>, payload: Value<'_>) -> bool {
         if !self.copying {
             return false;
         }
         let own = match (self.own_from, ordinal.and_then(Value::unsigned)) {
             (Some(own_from), Some(ordinal)) => ordinal >= own_from,
-            _ => match (self.begun, turn_id.and_then(|id| uuid_millis(id.raw()))) {
+            _ => match (self.begun, payload.first("turn_id").and_then(|id| uuid_millis(id.raw()))) {
                 (Some(begun), Some(turn)) => turn >= begun,
                 _ => false,
             },

@@ -6,10 +6,9 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use serde_json::value::RawValue;
 
 use crate::kit::media;
-use crate::kit::value::{Field, Value, text, word};
+use crate::kit::value::{Field, Index, Value, parse, text, word};
 
 use super::convert::{Container, Converter};
 use super::edits;
@@ -119,7 +118,7 @@ impl Converter {
 
     /// The images of a message that have not been shown yet.
     fn images<'a>(&mut self, content: Field<'a>) -> Vec<Attachment<'a>> {
-        let images = elements(content).filter_map(|part| Part::of(part).image_url);
+        let images = elements(content).filter_map(|part| part.first("image_url")).filter(|url| url.text().is_some());
         images.filter(|image| self.history.twins.is_new(Side::Model, Fact::Image, image.raw())).filter_map(media::data_url).collect()
     }
 
@@ -251,9 +250,11 @@ impl Converter {
         let namespace = text(asked.namespace).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
         let args = if is_custom { asked.input } else { asked.arguments };
         let decoded = text(args).filter(|_| !is_custom).and_then(|args| args.decode().ok()).unwrap_or_default();
-        let (value, token) = (parsed(&decoded), args.map(Value::raw));
+        let mut index = std::mem::take(&mut self.inner);
+        let value = container(&decoded, &mut index);
+        let token = args.map(Value::raw);
         let kind = tools::kind(&name, &namespace);
-        let mut call = ToolCall { tool, kind, call_id: text(asked.call_id), args: value.or(token) };
+        let mut call = ToolCall { tool, kind, call_id: text(asked.call_id), args: value.map(Value::raw).or(token) };
         let emitted = out.emit(call.clone(), self.root().pointer());
         if let Err(Fault::Limit(_)) = emitted {
             // Nested too deep to be copied as a value; the text that holds it has no depth.
@@ -262,7 +263,8 @@ impl Converter {
         } else {
             emitted?;
         }
-        let patch = if is_custom { edits::patch_of_input(text(args)) } else { edits::patch_of_command(&decoded) };
+        let patch = if is_custom { edits::patch_of_input(text(args)) } else { value.and_then(edits::patch_of_command) };
+        self.inner = index;
         self.remember_call(asked.call_id, &name, patch, is_custom);
         Ok(Outcome::Mapped)
     }
@@ -300,11 +302,10 @@ impl Converter {
     }
 }
 
-/// The decoded arguments as a JSON value, if they are an object or a list.
-fn parsed(decoded: &str) -> Option<&str> {
-    let value = decoded.trim_ascii();
-    let is_container = value.starts_with('{') || value.starts_with('[');
-    (is_container && serde_json::from_str::<&RawValue>(value).is_ok()).then_some(value)
+/// The decoded arguments, if they are an object or a list.
+fn container<'a>(decoded: &'a str, index: &'a mut Index) -> Option<Value<'a>> {
+    let decoded = decoded.trim_ascii();
+    if decoded.starts_with(['{', '[']) { parse(decoded, index).ok() } else { None }
 }
 
 /// True for a user message that the harness wrote.

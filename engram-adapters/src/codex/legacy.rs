@@ -4,36 +4,26 @@ use engram_core::emit::{Emitter, Fault};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kit::json::Raw;
 use crate::kit::value::{Index, parse, word};
 
 use super::convert::{Container, Converter};
-
-/// `session` of the document.
-#[derive(Deserialize)]
-pub(super) struct SessionHead<'a> {
-    #[serde(borrow)]
-    pub timestamp: Raw<'a>,
-    #[serde(borrow)]
-    pub id: Raw<'a>,
-    #[serde(borrow)]
-    pub instructions: Raw<'a>,
-}
+use super::schema::SessionHead;
 
 #[derive(Deserialize)]
 struct Document<'a> {
     #[serde(borrow)]
-    session: SessionHead<'a>,
+    session: &'a RawValue,
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
 }
 
 /// `session` of a document of which the head is known: what stands in front of `items`.
-pub(super) fn head(text: &str) -> Option<SessionHead<'_>> {
+pub(super) fn head<'a>(text: &'a str, index: &'a mut Index) -> Option<SessionHead<'a>> {
     let inner = text.trim_ascii_start().strip_prefix('{')?.trim_ascii_start().strip_prefix("\"session\"")?;
     let inner = inner.trim_ascii_start().strip_prefix(':')?;
-    let mut values = serde_json::Deserializer::from_str(inner).into_iter::<SessionHead<'_>>();
+    let mut values = serde_json::Deserializer::from_str(inner).into_iter::<&RawValue>();
     let session = values.next()?.ok()?;
+    let session = SessionHead::of(parse(session.get(), index).ok()?);
     let rest = inner.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
     (rest.starts_with("\"items\"") && session.id.is_some() && session.timestamp.is_some()).then_some(session)
 }
@@ -47,8 +37,8 @@ impl Converter {
         self.container = Container::Document(0);
         out.begin();
         let mut index = Index::default();
-        let instructions = document.session.instructions.map(|raw| parse(raw.get(), &mut index)).transpose()?;
-        let outcome = self.header(instructions, None, out)?;
+        let session = SessionHead::of(parse(document.session.get(), &mut index)?);
+        let outcome = self.header(session.instructions, None, out)?;
         out.settle(outcome);
         for item in &document.items {
             self.document_item(item, out)?;
@@ -59,7 +49,7 @@ impl Converter {
     fn document_item(&mut self, raw: &RawValue, out: &mut Emitter) -> Result<(), Fault> {
         out.begin();
         let mut index = std::mem::take(&mut self.index);
-        let settled = parse(raw.get(), &mut index).and_then(|item| self.item(word(item.member("type")), item, out));
+        let settled = parse(raw.get(), &mut index).and_then(|item| self.item(word(item.first("type")), item, out));
         self.index = index;
         match settled {
             Ok(outcome) => out.settle(outcome),

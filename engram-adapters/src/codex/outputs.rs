@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
 use memchr::memmem::Finder;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::kit::json::Raw;
+use crate::kit::value::{Index, Value, integer, parse};
+
+use super::schema::{Metadata, Wrapped};
 
 /// How a call ended, as far as its output says so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,36 +30,26 @@ pub(super) struct Ending {
     pub patched: bool,
 }
 
-/// `{"output":"...","metadata":{...}}`, the form of 0.1 to 0.53 and of `apply_patch` up to 0.125.
-#[derive(Deserialize)]
-pub(super) struct Wrapped<'a> {
-    /// The output proper.
-    #[serde(borrow)]
-    pub output: &'a RawValue,
-    #[serde(borrow)]
-    metadata: Option<Metadata<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    exit_code: Raw<'a>,
-    #[serde(borrow)]
-    duration_seconds: Raw<'a>,
-}
-
 impl<'a> Wrapped<'a> {
-    /// The wrapped output inside a decoded output text, if it is one.
-    pub fn of(text: &'a str) -> Option<Wrapped<'a>> {
-        text.starts_with("{\"output\":\"").then(|| serde_json::from_str(text).ok()).flatten()
+    /// The wrapped output that a decoded output text is.
+    pub fn inside(text: &'a str, index: &'a mut Index) -> Option<Wrapped<'a>> {
+        if !text.starts_with("{\"output\":\"") {
+            return None;
+        }
+        Wrapped::read(parse(text, index).ok()?, "").ok()
+    }
+
+    /// The output proper, as its JSON token.
+    pub fn said(&self) -> &'a str {
+        self.output.map_or("", Value::raw)
     }
 
     /// How the call ended.
     pub fn ending(&self) -> Ending {
-        let mut ending = Ending::of_body(unquote(self.output.get()));
-        if let Some(metadata) = &self.metadata {
-            ending.exit = metadata.exit_code.and_then(|code| code.get().parse().ok());
-            ending.duration_ms = metadata.duration_seconds.and_then(|seconds| millis(seconds.get()));
+        let mut ending = Ending::of_body(unquote(self.said()));
+        if let Some(metadata) = self.metadata.map(Metadata::of) {
+            ending.exit = integer(metadata.exit_code);
+            ending.duration_ms = metadata.duration_seconds.and_then(|seconds| millis(seconds.raw()));
         }
         ending.settle()
     }
@@ -87,7 +77,7 @@ impl Ending {
         ending.patched = said.patched;
         if body.starts_with("{\\\"output\\\":")
             && let Ok(decoded) = Text::Token(&format!("\"{body}\"")).decode()
-            && let Some(wrapped) = Wrapped::of(&decoded)
+            && let Some(wrapped) = Wrapped::inside(&decoded, &mut Index::default())
         {
             let inner = wrapped.ending();
             ending.exit = inner.exit.or(ending.exit);
@@ -112,7 +102,7 @@ impl Ending {
         let mut rest = text;
         let mut framed = false;
         loop {
-            let (line, after) = rest.split_once("\\n").unwrap_or((rest, ""));
+            let (line, after) = split_line(rest);
             if line == "Output:" {
                 // `apply_patch` through a shell tool frames its own framing.
                 if !after.starts_with("Exit code: ") {
@@ -217,9 +207,17 @@ fn is_cut(body: &str) -> bool {
 /// Milliseconds of a number of seconds (`0.3007`), exactly.
 fn millis(seconds: &str) -> Option<u64> {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
-    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
     fraction.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
-    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(digits.parse().ok()?)
+    let thousandths = fraction.bytes().chain(*b"000").take(3).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
+}
+
+/// The end of a line in a text that is still escaped.
+static LINE_END: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\\n"));
+
+/// The first line of a text that is still escaped, and what follows it.
+fn split_line(text: &str) -> (&str, &str) {
+    LINE_END.find(text.as_bytes()).map_or((text, ""), |at| (&text[..at], &text[at + 2..]))
 }
 
 /// What follows the framing of an output, given without its quotes.
@@ -259,7 +257,8 @@ mod tests {
     #[test]
     fn exit_codes_of_every_form() {
         let wrapped = r#"{"output":"err-line\n","metadata":{"exit_code":3,"duration_seconds":0.3}}"#;
-        let wrapped = Wrapped::of(wrapped).unwrap().ending();
+        let mut index = Index::default();
+        let wrapped = Wrapped::inside(wrapped, &mut index).unwrap().ending();
         assert_eq!((wrapped.exit, wrapped.duration_ms, wrapped.status), (Some(3), Some(300), Some(Status::Error)));
         let shell_command = ending("Exit code: 3\nWall time: 0 seconds\nTotal output lines: 3\nOutput:\nx");
         assert_eq!((shell_command.exit, shell_command.duration_ms), (Some(3), Some(0)));

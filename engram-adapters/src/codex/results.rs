@@ -1,7 +1,5 @@
 //! How calls end for the model: outputs, one text or a list of parts, completed by what an item stated before.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::ToolResult;
 use engram_core::ledger::Outcome;
@@ -14,9 +12,9 @@ use crate::kit::value::{Field, Value, text, word};
 use super::convert::Converter;
 use super::held::Held;
 use super::history::said_key;
-use super::outputs::{Ending, Wrapped, body, decode, may_be_wrapped, unquote};
+use super::outputs::{Ending, body, decode, may_be_wrapped, unquote};
 use super::rules;
-use super::schema::{Output, Part, elements};
+use super::schema::{Output, Part, Wrapped, elements};
 
 impl Converter {
     /// Converts the output of a call, as the model gets it.
@@ -29,22 +27,28 @@ impl Converter {
         if output.is_array() {
             return self.output_parts(item, output, &key, held.as_ref(), out);
         }
-        let decoded = if may_be_wrapped(output.raw()) { decode(output.raw()) } else { Cow::Borrowed("") };
-        let wrapped = Wrapped::of(&decoded);
-        let said = wrapped.as_ref().map_or(output.raw(), |wrapped| wrapped.output.get());
-        let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
+        let mut index = std::mem::take(&mut self.inner);
+        let decoded = may_be_wrapped(output.raw()).then(|| decode(output.raw()));
+        let wrapped = decoded.as_deref().and_then(|text| Wrapped::inside(text, &mut index));
+        let (said, ending) = match &wrapped {
+            Some(wrapped) => (wrapped.said(), wrapped.ending()),
+            None => (output.raw(), Ending::of_token(output.raw())),
+        };
         // An item can come later only where there are items at all, and where none came before.
         let may_be_repeated = self.history.has_ends && held.is_none();
         let repeatable = may_be_repeated.then(|| said_key(body(unquote(said))));
-        if let Some(held) = held.as_ref().filter(|held| !held.is_in(said) && held.is_cut_in(said)) {
-            self.result_without_output(&key, held, out)?;
-            self.close(&key, ending, repeatable, item, out)?;
-            return Ok(rules::duplicate(record, rules::OUTPUT_CUT));
+        let is_said = held.as_ref().is_none_or(|held| held.is_in(said));
+        let whole = held.as_ref().filter(|held| !is_said && held.is_cut_in(said));
+        match whole {
+            Some(whole) => self.result_without_output(&key, whole, out)?,
+            None => {
+                let result = ToolResult { stdout: Text::of_str(said), ..ending.facts() };
+                self.emit_output(item, &key, result, held.as_ref(), is_said, out)?;
+            }
         }
-        let result = ToolResult { stdout: Text::of_str(said), ..ending.facts() };
-        self.emit_output(item, &key, result, held.as_ref(), Pointer::At(&self.at("/payload/output")), out)?;
         self.close(&key, ending, repeatable, item, out)?;
-        Ok(Outcome::Mapped)
+        self.inner = index;
+        Ok(if whole.is_some() { rules::duplicate(record, rules::OUTPUT_CUT) } else { Outcome::Mapped })
     }
 
     /// An output that is a list: what a script printed, or images. It begins with how the call ended.
@@ -62,7 +66,8 @@ impl Converter {
         ending.truncated |= output.elements().filter_map(|part| Part::of(part).text).any(|text| Ending::of_token(text.raw()).truncated);
         let attachments = output.elements().filter_map(|part| Part::of(part).image_url).filter_map(media::data_url).collect();
         let result = ToolResult { stdout: said.as_deref().map(Text::Token), attachments, ..ending.facts() };
-        self.emit_output(item, key, result, held, Pointer::At(&path), out)?;
+        let is_said = held.is_none_or(|held| held.is_in(said.as_deref().unwrap_or_default()));
+        self.emit_output(item, key, result, held, is_said, out)?;
         for (index, value) in output.elements().enumerate() {
             let part = Part::read(value, &path)?;
             if part.text.is_none() && part.image_url.is_none() {
@@ -73,32 +78,26 @@ impl Converter {
         Ok(Outcome::Mapped)
     }
 
-    /// Writes the one result of a call. What the item says and the output does not say stands beside it.
+    /// Writes the one result of a call. What the item says stands beside it unless `is_said` by the output.
     fn emit_output<'r>(
         &'r self,
         item: &Output<'r>,
         key: &str,
         mut result: ToolResult<'r>,
         held: Option<&Held>,
-        pointer: Pointer<'_>,
+        is_said: bool,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         result.tool = self.history.calls.get(key).map(|call| Text::Plain(&call.tool));
         result.call_id = text(item.call_id);
-        let Some(held) = held else {
-            out.emit(result, pointer)?;
-            return Ok(());
-        };
-        held.complete(&mut result);
-        let is_said = held.is_in(match result.stdout {
-            Some(Text::Token(token)) => token,
-            _ => "",
-        });
+        if let Some(held) = held {
+            held.complete(&mut result);
+        }
         let call_id = result.call_id;
-        out.emit(result, pointer)?;
-        match call_id.filter(|_| !is_said) {
-            Some(call_id) => held.notice(call_id, out),
-            None => Ok(()),
+        out.emit(result, Pointer::At(&self.at("/payload/output")))?;
+        match held.zip(call_id) {
+            Some((held, call_id)) if !is_said => held.notice(call_id, out),
+            _ => Ok(()),
         }
     }
 

@@ -15,7 +15,6 @@ view! {
 view! {
     /// One line of the bare form (0.8 to 0.29): the header, a state line, or a response item.
     Bare {
-        record_type: "record_type" Text,
         kind: "type" Text,
         id: "id" Text,
         timestamp: "timestamp" Text,
@@ -26,12 +25,11 @@ view! {
 }
 
 view! {
-    /// What every payload may say of itself.
-    Payload {
-        kind: "type" Text,
+    /// `session` of the TypeScript document (0.1).
+    SessionHead {
         id: "id" Text,
-        turn_id: "turn_id" Text,
-        item: "item" Object,
+        timestamp: "timestamp" Text,
+        instructions: "instructions" Any,
     }
 }
 
@@ -85,6 +83,30 @@ view! {
         output: "output" Any,
         status: "status" Text,
         tools: "tools" List,
+    }
+}
+
+view! {
+    /// `{"output":"...","metadata":{...}}`: an output of 0.1 to 0.53, and of `apply_patch` up to 0.125.
+    Wrapped {
+        output: "output" Text,
+        metadata: "metadata" Object,
+    }
+}
+
+view! {
+    /// What a [`Wrapped`] output says of the command.
+    Metadata {
+        exit_code: "exit_code" Any,
+        duration_seconds: "duration_seconds" Any,
+    }
+}
+
+view! {
+    /// Where a shell tool's arguments hold the command: a text, or a list of words.
+    Command {
+        command: "command" Any,
+        cmd: "cmd" Any,
     }
 }
 

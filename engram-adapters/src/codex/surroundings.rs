@@ -11,7 +11,7 @@ use memchr::memmem;
 use crate::kit::value::{Index, parse, text, word};
 
 use super::detect;
-use super::schema::{AgentActivity, Output, Payload, elements};
+use super::schema::{AgentActivity, Output, elements};
 
 /// The most of a parent's rollout that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
@@ -58,9 +58,8 @@ fn spawning_call(rollout: &Path, child: &str) -> Option<String> {
 fn starts(line: &str, child: &str) -> Option<String> {
     let mut index = Index::default();
     let payload = parse(line, &mut index).ok()?.member("payload")?;
-    let own = Payload::of(payload);
-    let call = match own.item.map(AgentActivity::of) {
-        None if word(own.kind) == "function_call_output" => {
+    let call = match payload.first("item").map(AgentActivity::of) {
+        None if word(payload.first("type")) == "function_call_output" => {
             let output = Output::of(payload);
             let said = text(output.output)?.decode().ok()?;
             said.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id)?

@@ -1,5 +1,7 @@
 //! The names of a view's fields, found at once: most names of a record are of no interest.
 
+use std::ops::Range;
+
 /// The most fields of a view.
 const FIELDS: usize = 64;
 /// Places in the table of a view's names.
@@ -50,20 +52,22 @@ impl Names {
         self.names.get(number).copied().unwrap_or_default()
     }
 
-    /// The number of the name at `at` in `bytes`, `len` bytes long.
+    /// The number of the name that lies at `place` in `bytes`.
     #[inline(always)]
-    pub(crate) fn find(&self, bytes: &[u8], at: usize, len: usize) -> Option<usize> {
-        let first = match word_at(bytes, at) {
+    pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<usize> {
+        let Range { start, end } = place;
+        let len = end - start;
+        let first = match word_at(bytes, start) {
             Some(word) => word & MASKS[len.min(8)],
-            None => first_word(bytes.get(at..at + len)?),
+            None => first_word(bytes.get(start..end)?),
         };
-        let last_byte = *bytes.get((at + len).checked_sub(1)?)?;
-        let number = usize::from(self.places[place(first, last_byte, len, self.spread)]);
+        let last_byte = *bytes.get(end.checked_sub(1)?)?;
+        let number = usize::from(self.places[own_place(first, last_byte, len, self.spread)]);
         let ends = self.ends.get(number)?;
-        if ends.first != first || ends.len != len || (len > 8 && word_at(bytes, at + len - 8) != Some(ends.last)) {
+        if ends.first != first || ends.len != len || (len > 8 && word_at(bytes, end - 8) != Some(ends.last)) {
             return None;
         }
-        (len <= 16 || bytes.get(at..at + len) == Some(self.names[number].as_bytes())).then_some(number)
+        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some(number)
     }
 }
 
@@ -73,7 +77,7 @@ const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
     let mut number = 0;
     while number < names.len() {
         let name = names[number].as_bytes();
-        let place = place(first_word(name), name[name.len() - 1], name.len(), spread);
+        let place = own_place(first_word(name), name[name.len() - 1], name.len(), spread);
         if taken[place] {
             return None;
         }
@@ -86,7 +90,7 @@ const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
 
 /// Where a name belongs.
 #[inline(always)]
-const fn place(first: u64, last_byte: u8, len: usize, spread: u64) -> usize {
+const fn own_place(first: u64, last_byte: u8, len: usize, spread: u64) -> usize {
     let mixed = first.wrapping_add((len as u64) << 8 | last_byte as u64);
     (mixed.wrapping_mul(spread) >> (u64::BITS - PLACES.ilog2())) as usize
 }
@@ -122,7 +126,7 @@ mod tests {
         // At the end of the text, and with something behind it.
         let find = |name: &str| {
             let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];
-            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at, name.len()));
+            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()));
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|number| *number == found[0]), "{name}");
             found[0]

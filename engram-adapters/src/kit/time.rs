@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use jiff::tz::Offset;
 
 /// A source time string in the tape's form, or none when it is no time.
 pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
@@ -16,7 +17,27 @@ pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
 
 /// Milliseconds since the epoch in the tape's form.
 pub fn from_millis(millis: i64) -> Option<String> {
-    Timestamp::from_millisecond(millis).ok().map(|time| format!("{time:.3}"))
+    let timestamp = Timestamp::from_millisecond(millis).ok()?;
+    let time = Offset::UTC.to_datetime(timestamp);
+    // Years of other lengths are rare, and not worth digits of their own.
+    let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(format!("{timestamp:.3}")) };
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    push_digits(&mut text[..4], year);
+    let fields = [(5, time.month()), (8, time.day()), (11, time.hour()), (14, time.minute()), (17, time.second())];
+    for (at, field) in fields {
+        push_digits(&mut text[at..at + 2], field.unsigned_abs().into());
+    }
+    push_digits(&mut text[20..23], time.millisecond().unsigned_abs());
+    std::str::from_utf8(&text).ok().map(str::to_owned)
+}
+
+/// Writes the number's last digits into all of `place`.
+#[inline(always)]
+fn push_digits(place: &mut [u8], mut number: u16) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
 }
 
 /// Seconds since the epoch in the tape's form.
@@ -64,6 +85,15 @@ mod tests {
         assert_eq!(rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(), Some("2026-11-21T10:02:05.20Z"));
         assert_eq!(from_millis(1_795_256_784_268).as_deref(), Some("2026-11-21T10:26:24.268Z"));
         assert_eq!(from_seconds(1_795_256_784).as_deref(), Some("2026-11-21T10:26:24Z"));
+    }
+
+    #[test]
+    fn milliseconds_are_spelled_as_jiff_spells_them() {
+        for millis in [0, 1, -1, 951_782_400_000, 1_795_256_784_009, 253_402_207_200_000, -62_135_596_800_001, -377_705_023_201_000] {
+            let expected = Timestamp::from_millisecond(millis).map(|time| format!("{time:.3}")).ok();
+            assert_eq!(from_millis(millis), expected, "{millis}");
+        }
+        assert_eq!(from_millis(i64::MAX), None);
     }
 
     #[test]

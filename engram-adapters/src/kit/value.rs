@@ -1,5 +1,7 @@
 //! Values of a record, found by an index of their ends: parsed once, borrowed, never built.
 
+use std::ops::Range;
+
 use engram_core::emit::Fault;
 use engram_core::event::Number;
 use engram_core::text::Text;
@@ -51,7 +53,7 @@ impl<'a> Value<'a> {
 
     /// The first byte: it tells what kind of value this is.
     #[inline(always)]
-    fn first(self) -> u8 {
+    fn first_byte(self) -> u8 {
         let [node, ..] = self.nodes else { return 0 };
         self.record.as_bytes().get(node.start as usize).copied().unwrap_or_default()
     }
@@ -64,24 +66,24 @@ impl<'a> Value<'a> {
     /// True for an object.
     #[inline(always)]
     pub fn is_object(self) -> bool {
-        self.first() == b'{'
+        self.first_byte() == b'{'
     }
 
     /// True for an array.
     #[inline(always)]
     pub fn is_array(self) -> bool {
-        self.first() == b'['
+        self.first_byte() == b'['
     }
 
     /// True for `true`.
     pub fn is_true(self) -> bool {
-        self.first() == b't'
+        self.first_byte() == b't'
     }
 
     /// True for `null`.
     #[inline(always)]
     pub fn is_null(self) -> bool {
-        self.first() == b'n'
+        self.first_byte() == b'n'
     }
 
     /// The number, if this is a whole number that is not negative.
@@ -96,26 +98,16 @@ impl<'a> Value<'a> {
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
-    #[inline(always)]
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        let mut rest = self.inner(b'{');
-        std::iter::from_fn(move || {
-            let name = self.take(&mut rest)?.raw();
-            Some((name.get(1..name.len() - 1)?, self.take(&mut rest)?))
-        })
+        self.each_member().filter_map(move |(name, value)| Some((self.record.get(inside(name))?, value)))
     }
 
     /// Hands on the members that `names` names, each with the number of its name, until told to stop. Others are passed over
     /// without being looked at.
     #[inline(always)]
     pub fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Value<'a>) -> Option<()>) {
-        let mut rest = self.inner(b'{');
-        while let [name, nodes @ ..] = rest {
-            rest = nodes;
-            let Some(value) = self.take(&mut rest) else { return };
-            // Without its quotes.
-            let (at, end) = (name.start as usize + 1, name.end as usize - 1);
-            if let Some(number) = names.find(self.record.as_bytes(), at, end - at)
+        for (name, value) in self.each_member() {
+            if let Some(number) = names.find(self.record.as_bytes(), inside(name))
                 && hand_on(number, value).is_none()
             {
                 return;
@@ -123,10 +115,21 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The nodes of names, and values, if this is an object.
+    #[inline(always)]
+    fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
+        let mut rest = self.inner(b'{');
+        std::iter::from_fn(move || {
+            let (name, values) = rest.split_first()?;
+            rest = values;
+            Some((name, self.take(&mut rest)?))
+        })
+    }
+
     /// The nodes of what is in this value, if it begins with `kind`.
     #[inline(always)]
     fn inner(self, kind: u8) -> &'a [Node] {
-        if self.first() == kind { &self.nodes[1..] } else { &[] }
+        if self.first_byte() == kind { &self.nodes[1..] } else { &[] }
     }
 
     /// Takes the first value of those whose nodes are left.
@@ -139,7 +142,19 @@ impl<'a> Value<'a> {
 
     /// The member of that name; the last where there are several.
     pub fn member(self, name: &str) -> Field<'a> {
-        self.members().filter(|(found, value)| *found == name && !value.is_null()).last().map(|(_, value)| value)
+        self.all_named(name).filter(|value| !value.is_null()).last()
+    }
+
+    /// The first member of that name. Those behind it are not looked at.
+    pub fn first(self, name: &str) -> Field<'a> {
+        self.all_named(name).next().filter(|value| !value.is_null())
+    }
+
+    /// The members of that name.
+    #[inline(always)]
+    fn all_named(self, name: &str) -> impl Iterator<Item = Value<'a>> {
+        let bytes = self.record.as_bytes();
+        self.each_member().filter(move |(node, _)| bytes.get(inside(node)) == Some(name.as_bytes())).map(|(_, value)| value)
     }
 }
 
@@ -212,7 +227,7 @@ impl Shape {
     /// True when the value is of this shape.
     #[inline(always)]
     pub fn fits(self, value: Value<'_>) -> bool {
-        SHAPES[usize::from(value.first())] & self as u8 != 0
+        SHAPES[usize::from(value.first_byte())] & self as u8 != 0
     }
 
     /// Why a field does not take this value: it is of another shape, or the second of its name.
@@ -310,6 +325,12 @@ macro_rules! view {
 }
 pub(crate) use view;
 
+/// Where the text of a string lies, without its quotes.
+#[inline(always)]
+fn inside(string: &Node) -> Range<usize> {
+    string.start as usize + 1..string.end as usize - 1
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -324,6 +345,8 @@ mod tests {
         assert_eq!(members, [("a", r#"[1, {"x":"}\""}]"#), ("b", r#""\\""#), ("c", "null"), ("a", "true")]);
         assert_eq!(value.member("a").map(Value::raw), Some("true"));
         assert_eq!(value.member("c"), None);
+        assert_eq!(value.first("a").map(Value::raw), Some(r#"[1, {"x":"}\""}]"#));
+        assert_eq!([value.first("c"), value.first("d"), value.first("b").and_then(|text| text.first("a"))], [None; 3]);
         assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
         assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
     }

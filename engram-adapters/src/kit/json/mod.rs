@@ -6,7 +6,3 @@ mod scan;
 
 pub use index::Index;
 pub(in crate::kit) use index::Node;
-use serde_json::value::RawValue;
-
-/// A raw value of the source, or absent. JSON `null` counts as absent.
-pub type Raw<'a> = Option<&'a RawValue>;
