@@ -22,12 +22,6 @@ impl<'t> Scanner<'t> {
         Scanner { text: text.as_bytes(), quotes: quotes.bits() }
     }
 
-    /// The byte at `at`.
-    #[inline(always)]
-    pub(super) fn byte(self, at: usize) -> Result<u8, Declined> {
-        self.text.get(at).copied().ok_or(Declined)
-    }
-
     /// The first byte from `at` on that is no white space, and its place.
     #[inline(always)]
     pub(super) fn next(self, at: usize) -> Result<(u8, usize), Declined> {
