@@ -104,9 +104,10 @@ impl Walk<'_> {
     /// Notes the one value of the text, and gives the number of its nodes.
     #[inline(always)]
     fn whole(mut self) -> Result<usize, Stop> {
-        let (byte, start) = self.scanner.next(0)?;
+        let start = self.scanner.behind_spaces(0);
+        let byte = self.scanner.byte(start)?;
         let end = if closing(byte).is_some() { self.container(start)? } else { self.scalar(byte, start)? };
-        if self.scanner.next(end).is_ok() { Err(Stop::Declined) } else { Ok(self.count) }
+        if self.scanner.byte(self.scanner.behind_spaces(end)).is_ok() { Err(Stop::Declined) } else { Ok(self.count) }
     }
 
     /// Notes the container at `at` and all that is in it, and gives the place behind it. Never recurses: the node of an open
@@ -115,28 +116,35 @@ impl Walk<'_> {
     fn container(&mut self, mut at: usize) -> Result<usize, Stop> {
         let mut open = NOTHING;
         loop {
-            let (byte, start) = self.scanner.next(at)?;
-            if let Some(close) = closing(byte) {
-                open = self.open(start, close, open)?;
-                at = start + 1;
-                if self.scanner.next(at)?.0 != close {
+            // At a value.
+            let byte = self.scanner.byte(at)?;
+            if byte == b'"' {
+                at = self.string(at)?;
+            } else if let Some(close) = closing(byte) {
+                open = self.open(at, close, open)?;
+                at = self.scanner.behind_spaces(at + 1);
+                if self.scanner.byte(at)? != close {
                     at = self.name_in(open, at)?;
                     continue;
                 }
+            } else if byte > b' ' {
+                at = self.bare(byte, at)?;
             } else {
-                at = self.scalar(byte, start)?;
+                at = self.scanner.behind_some_spaces(at)?;
+                continue;
             }
             // Behind a value is another one, or the end of what is around it.
             loop {
-                let (byte, place) = self.scanner.next(at)?;
-                at = place + 1;
+                let byte = self.scanner.byte(at)?;
                 if byte == b',' {
-                    at = self.name_in(open, at)?;
+                    at = self.name_in(open, at + 1)?;
                     break;
                 }
                 if byte != open.close {
-                    return Err(Stop::Declined);
+                    at = self.scanner.behind_some_spaces(at)?;
+                    continue;
                 }
+                at += 1;
                 match self.close(open, at)? {
                     Some(outer) => open = outer,
                     None => return Ok(at),
@@ -160,7 +168,7 @@ impl Walk<'_> {
         let outer = std::mem::replace(&mut container.end, end as u32);
         container.size = self.count as u32 - open.node;
         let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        let (byte, _) = self.scanner.next(around.start as usize)?;
+        let byte = self.scanner.byte(around.start as usize)?;
         Ok(closing(byte).map(|close| Open { node: outer, close }))
     }
 
@@ -170,16 +178,28 @@ impl Walk<'_> {
         if open.close != b'}' {
             return Ok(at);
         }
-        let start = self.scanner.behind(b'"', at)? - 1;
-        let end = self.scanner.behind_string(start)?;
-        self.push(start, end)?;
-        Ok(self.scanner.behind(b':', end)?)
+        let start = self.scanner.find(b'"', at)?;
+        let end = self.string(start)?;
+        Ok(self.scanner.find(b':', end)? + 1)
     }
 
     /// Notes a value that is no container, and gives the place behind it. `byte` is its first.
-    #[inline(always)]
     fn scalar(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
-        let end = if byte == b'"' { self.scanner.behind_string(start)? } else { self.scanner.behind_bare(byte, start)? };
+        if byte == b'"' { self.string(start) } else { self.bare(byte, start) }
+    }
+
+    /// Notes a string, and gives the place behind it.
+    #[inline(always)]
+    fn string(&mut self, start: usize) -> Result<usize, Stop> {
+        let end = self.scanner.behind_string(start)?;
+        self.push(start, end)?;
+        Ok(end)
+    }
+
+    /// Notes a number or a word, and gives the place behind it. `byte` is its first.
+    #[inline(always)]
+    fn bare(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
+        let end = self.scanner.behind_bare(byte, start)?;
         self.push(start, end)?;
         Ok(end)
     }
