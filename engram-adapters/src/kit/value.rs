@@ -7,7 +7,7 @@ use engram_core::event::Number;
 use engram_core::text::Text;
 
 pub use super::json::Index;
-use super::json::Node;
+use super::json::{Escapes, Node};
 use super::names::Names;
 
 /// A JSON value as a slice of its source, without white space around it.
@@ -60,7 +60,15 @@ impl<'a> Value<'a> {
 
     /// The text, if this is a string.
     pub fn text(self) -> Option<Text<'a>> {
-        Text::of_str(self.raw())
+        if self.first_byte() != b'"' {
+            return None;
+        }
+        let token = self.raw();
+        Some(match self.nodes.first()?.escapes {
+            Escapes::None => Text::Unescaped(token),
+            Escapes::Canonical => Text::Canonical(token),
+            Escapes::Any => Text::Token(token),
+        })
     }
 
     /// True for an object.

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use super::quotes::Quotes;
 use super::scan::{Declined, Scanner};
 
-/// The most values of one record. The index takes 12 bytes a value, and a text of short ones would make it many times its size.
+/// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;
 /// Records of logs have fewer values than one in so many bytes.
 const BYTES_A_NODE: usize = 16;
@@ -18,6 +18,18 @@ pub(in crate::kit) struct Node {
     pub start: u32,
     pub end: u32,
     pub size: u32,
+    pub escapes: Escapes,
+}
+
+/// What is known of a string's escapes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::kit) enum Escapes {
+    #[default]
+    None,
+    /// There may be some. None is `\/` or `\u`, which the tape spells otherwise.
+    Canonical,
+    /// There may be any.
+    Any,
 }
 
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
@@ -65,7 +77,8 @@ impl Index {
         self.quotes.note(text)?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
         loop {
-            let walk = Walk { scanner: Scanner::new(text, &self.quotes), nodes: &mut self.nodes, count: 0 };
+            let escapes = if self.quotes.has_odd_escapes() { Escapes::Any } else { Escapes::Canonical };
+            let walk = Walk { scanner: Scanner::new(text, &self.quotes), escapes, nodes: &mut self.nodes, count: 0 };
             match walk.whole() {
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
                 walked => return walked,
@@ -84,6 +97,8 @@ impl Index {
 /// The way over a text, from value to value.
 struct Walk<'t> {
     scanner: Scanner<'t>,
+    /// Those of the text, where there are any.
+    escapes: Escapes,
     nodes: &'t mut [Node],
     /// Nodes noted so far.
     count: usize,
@@ -157,7 +172,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn open(&mut self, start: usize, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(start, outer.node as usize)?;
+        self.push(start, outer.node as usize, Escapes::None)?;
         Ok(Open { node, close })
     }
 
@@ -179,7 +194,8 @@ impl Walk<'_> {
             return Ok(at);
         }
         let start = self.scanner.find(b'"', at)?;
-        let end = self.string(start)?;
+        let (end, _) = self.scanner.behind_string(start)?;
+        self.push(start, end, Escapes::None)?;
         Ok(self.scanner.find(b':', end)? + 1)
     }
 
@@ -191,8 +207,8 @@ impl Walk<'_> {
     /// Notes a string, and gives the place behind it.
     #[inline(always)]
     fn string(&mut self, start: usize) -> Result<usize, Stop> {
-        let end = self.scanner.behind_string(start)?;
-        self.push(start, end)?;
+        let (end, may_hold_escapes) = self.scanner.behind_string(start)?;
+        self.push(start, end, if may_hold_escapes { self.escapes } else { Escapes::None })?;
         Ok(end)
     }
 
@@ -200,14 +216,14 @@ impl Walk<'_> {
     #[inline(always)]
     fn bare(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
         let end = self.scanner.behind_bare(byte, start)?;
-        self.push(start, end)?;
+        self.push(start, end, Escapes::None)?;
         Ok(end)
     }
 
     /// Notes a value. The text's places fit 32 bits.
     #[inline(always)]
-    fn push(&mut self, start: usize, end: usize) -> Result<(), Stop> {
-        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { start: start as u32, end: end as u32, size: 1 };
+    fn push(&mut self, start: usize, end: usize, escapes: Escapes) -> Result<(), Stop> {
+        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { start: start as u32, end: end as u32, size: 1, escapes };
         self.count += 1;
         Ok(())
     }
