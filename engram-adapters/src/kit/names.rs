@@ -61,7 +61,7 @@ impl Names {
             Some(word) => word & MASKS[len.min(8)],
             None => first_word(bytes.get(start..end)?),
         };
-        let last_byte = *bytes.get(end.checked_sub(1)?)?;
+        let last_byte = *bytes.get(end.wrapping_sub(1))?;
         let number = usize::from(self.places[own_place(first, last_byte, len, self.spread)]);
         let ends = self.ends.get(number)?;
         if ends.first != first || ends.len != len || (len > 8 && word_at(bytes, end - 8) != Some(ends.last)) {

@@ -7,7 +7,7 @@ use engram_core::event::Number;
 use engram_core::text::Text;
 
 pub use super::json::Index;
-use super::json::{Escapes, Node};
+use super::json::{Node, ODD};
 use super::names::Names;
 
 /// A JSON value as a slice of its source, without white space around it.
@@ -53,7 +53,7 @@ impl<'a> Value<'a> {
 
     /// The first byte: it tells what kind of value this is.
     #[inline(always)]
-    fn first_byte(self) -> u8 {
+    pub fn first_byte(self) -> u8 {
         let [node, ..] = self.nodes else { return 0 };
         self.record.as_bytes().get(node.start as usize).copied().unwrap_or_default()
     }
@@ -65,9 +65,9 @@ impl<'a> Value<'a> {
         }
         let token = self.raw();
         Some(match self.nodes.first()?.escapes {
-            Escapes::None => Text::Unescaped(token),
-            Escapes::Canonical => Text::Canonical(token),
-            Escapes::Any => Text::Token(token),
+            0 => Text::Unescaped(token),
+            odd if odd & ODD != 0 => Text::Token(token),
+            _ => Text::Canonical(token),
         })
     }
 
@@ -235,7 +235,13 @@ impl Shape {
     /// True when the value is of this shape.
     #[inline(always)]
     pub fn fits(self, value: Value<'_>) -> bool {
-        SHAPES[usize::from(value.first_byte())] & self as u8 != 0
+        self.begins(value.first_byte())
+    }
+
+    /// True when a value of this shape may begin so.
+    #[inline(always)]
+    pub fn begins(self, first: u8) -> bool {
+        SHAPES[usize::from(first)] & self as u8 != 0
     }
 
     /// Why a field does not take this value: it is of another shape, or the second of its name.
@@ -290,7 +296,8 @@ macro_rules! view {
                 let mut view = Self::default();
                 value.each_named(Self::names(), |number, value| {
                     if let Some((field, shape)) = view.slot(number) {
-                        *field = (shape.fits(value) && !value.is_null()).then_some(value);
+                        let first = value.first_byte();
+                        *field = (shape.begins(first) && first != b'n').then_some(value);
                     }
                     Some(())
                 });
@@ -316,11 +323,12 @@ macro_rules! view {
                 let mut wrong = None;
                 value.each_named(Self::names(), |number, value| {
                     let (field, shape) = self.slot(number)?;
-                    if !shape.fits(value) || field.is_some() {
+                    let first = value.first_byte();
+                    if !shape.begins(first) || field.is_some() {
                         wrong = Some((number, shape, value));
                         return None;
                     }
-                    *field = (!value.is_null()).then_some(value);
+                    *field = (first != b'n').then_some(value);
                     Some(())
                 });
                 match wrong {
@@ -363,6 +371,27 @@ mod tests {
     fn what_is_not_one_value_is_refused() {
         for text in ["", "{", "{} {}", "[1,]", "{\"a\":}", "\"\\x\""] {
             assert!(parse(text, &mut Index::default()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_says_what_is_known_of_its_escapes() {
+        let mut index = Index::default();
+        for len in 0..150 {
+            let filler = "a".repeat(len);
+            let source = format!(r#"["{filler}", "{filler}\n{filler}", "{filler}\u0041"]"#);
+            let texts: Vec<Text> = parse(&source, &mut index).unwrap().elements().filter_map(Value::text).collect();
+            for text in &texts {
+                match text {
+                    Text::Unescaped(token) => assert!(!token.contains('\\'), "{token}"),
+                    Text::Canonical(token) => assert!(!token.contains("\\u"), "{token}"),
+                    _ => {}
+                }
+            }
+            // Far from each other.
+            if len >= 128 {
+                assert!(matches!(texts[..], [Text::Unescaped(_), Text::Canonical(_), Text::Token(_)]), "{len}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::quotes::Quotes;
+use super::quotes::{Escapes, Quotes};
 use super::scan::{Declined, Scanner};
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
@@ -18,18 +18,8 @@ pub(in crate::kit) struct Node {
     pub start: u32,
     pub end: u32,
     pub size: u32,
+    /// The escapes that a string may hold: those of all 64 bytes that it has a part of.
     pub escapes: Escapes,
-}
-
-/// What is known of a string's escapes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::kit) enum Escapes {
-    #[default]
-    None,
-    /// There may be some. None is `\/` or `\u`, which the tape spells otherwise.
-    Canonical,
-    /// There may be any.
-    Any,
 }
 
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
@@ -77,8 +67,7 @@ impl Index {
         self.quotes.note(text)?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
         loop {
-            let escapes = if self.quotes.has_odd_escapes() { Escapes::Any } else { Escapes::Canonical };
-            let walk = Walk { scanner: Scanner::new(text, &self.quotes), escapes, nodes: &mut self.nodes, count: 0 };
+            let walk = Walk { scanner: Scanner::new(text, &self.quotes), nodes: &mut self.nodes, count: 0 };
             match walk.whole() {
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
                 walked => return walked,
@@ -97,8 +86,6 @@ impl Index {
 /// The way over a text, from value to value.
 struct Walk<'t> {
     scanner: Scanner<'t>,
-    /// Those of the text, where there are any.
-    escapes: Escapes,
     nodes: &'t mut [Node],
     /// Nodes noted so far.
     count: usize,
@@ -172,7 +159,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn open(&mut self, start: usize, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(start, outer.node as usize, Escapes::None)?;
+        self.push(start, outer.node as usize, 0)?;
         Ok(Open { node, close })
     }
 
@@ -195,7 +182,7 @@ impl Walk<'_> {
         }
         let start = self.scanner.find(b'"', at)?;
         let (end, _) = self.scanner.behind_string(start)?;
-        self.push(start, end, Escapes::None)?;
+        self.push(start, end, 0)?;
         Ok(self.scanner.find(b':', end)? + 1)
     }
 
@@ -207,8 +194,8 @@ impl Walk<'_> {
     /// Notes a string, and gives the place behind it.
     #[inline(always)]
     fn string(&mut self, start: usize) -> Result<usize, Stop> {
-        let (end, may_hold_escapes) = self.scanner.behind_string(start)?;
-        self.push(start, end, if may_hold_escapes { self.escapes } else { Escapes::None })?;
+        let (end, escapes) = self.scanner.behind_string(start)?;
+        self.push(start, end, escapes)?;
         Ok(end)
     }
 
@@ -216,7 +203,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn bare(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
         let end = self.scanner.behind_bare(byte, start)?;
-        self.push(start, end, Escapes::None)?;
+        self.push(start, end, 0)?;
         Ok(end)
     }
 

@@ -11,15 +11,14 @@ const BLOCK: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
     blocks: Vec<Block>,
-    has_odd_escapes: bool,
 }
 
-/// What 64 bytes hold, a bit a byte.
+/// What 64 bytes hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
-    /// Quotes that are not escaped.
+    /// Quotes that are not escaped, a bit a byte.
     quotes: u64,
-    backslashes: u64,
+    escapes: Escapes,
 }
 
 impl Quotes {
@@ -30,13 +29,12 @@ impl Quotes {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         let mut last = [b' '; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
-        let mut pass = Pass { text: bytes, at: 0, begins_escaped: false, escapes: 0, lowest: u8x16::splat(b' ') };
+        let mut pass = Pass { text: bytes, at: 0, begins_escaped: false, is_unsound: false, lowest: u8x16::splat(b' ') };
         self.blocks.clear();
         self.blocks.extend(blocks.iter().map(|block| pass.block(block)));
         self.blocks.push(pass.block(&last));
-        self.has_odd_escapes = pass.escapes & ODD != 0;
         let has_controls = controls([pass.lowest; 4]) != 0;
-        if pass.escapes & UNSOUND != 0 || (has_controls && self.hold_controls(blocks, &last)) { Err(Declined) } else { Ok(()) }
+        if pass.is_unsound || (has_controls && self.hold_controls(blocks, &last)) { Err(Declined) } else { Ok(()) }
     }
 
     /// True when a string holds a control character. Most records have none at all.
@@ -53,26 +51,21 @@ impl Quotes {
     pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
     }
-
-    /// True when the text escapes what the tape spells otherwise.
-    pub(super) fn has_odd_escapes(&self) -> bool {
-        self.has_odd_escapes
-    }
 }
 
-/// The place of the first quote at `from` or behind it, and whether there may be a backslash before it.
+/// The place of the first quote at `from` or behind it, and the escapes that may stand before it.
 #[inline(always)]
-pub(super) fn next_quote(blocks: &[Block], from: usize) -> Result<(usize, bool), Declined> {
+pub(super) fn next_quote(blocks: &[Block], from: usize) -> Result<(usize, Escapes), Declined> {
     let mut number = from / BLOCK;
-    let Block { quotes, mut backslashes } = *blocks.get(number).ok_or(Declined)?;
+    let Block { quotes, mut escapes } = *blocks.get(number).ok_or(Declined)?;
     let mut quotes = quotes & (u64::MAX << (from % BLOCK));
     while quotes == 0 {
         number += 1;
         let block = blocks.get(number).ok_or(Declined)?;
         quotes = block.quotes;
-        backslashes |= block.backslashes;
+        escapes |= block.escapes;
     }
-    Ok((number * BLOCK + quotes.trailing_zeros() as usize, backslashes != 0))
+    Ok((number * BLOCK + quotes.trailing_zeros() as usize, escapes))
 }
 
 /// The pass over a text, block by block.
@@ -82,8 +75,8 @@ struct Pass<'t> {
     at: usize,
     /// A backslash at the end of the block before escapes the first byte of this one.
     begins_escaped: bool,
-    /// The kinds of escapes so far.
-    escapes: u8,
+    /// A backslash stands before what is no escape.
+    is_unsound: bool,
     /// The lowest bytes so far.
     lowest: u8x16,
 }
@@ -94,73 +87,71 @@ impl Pass<'_> {
     fn block(&mut self, block: &[u8; BLOCK]) -> Block {
         let parts = parts(block);
         self.lowest = parts.iter().fold(self.lowest, |lowest, part| lowest.min(*part));
-        let (mut quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
-        if backslashes != 0 || self.begins_escaped {
-            quotes &= !self.escaped(block, backslashes);
-        }
+        let (quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
+        let found = if backslashes != 0 || self.begins_escaped {
+            let (escaped, escapes) = self.escaped(block, backslashes);
+            Block { quotes: quotes & !escaped, escapes }
+        } else {
+            Block { quotes, escapes: 0 }
+        };
         self.at += BLOCK;
-        Block { quotes, backslashes }
+        found
     }
 
-    /// The bytes of the block that are escaped.
-    fn escaped(&mut self, block: &[u8; BLOCK], mut backslashes: u64) -> u64 {
-        let (mut escaped, mut kinds) = (0, 0);
+    /// The bytes of the block that are escaped, and what they make.
+    fn escaped(&mut self, block: &[u8; BLOCK], mut backslashes: u64) -> (u64, Escapes) {
+        let (mut escaped, mut escapes) = (0, 0);
         let mut at = if self.begins_escaped { 0 } else { behind_first(backslashes) };
         while at < BLOCK {
-            kinds |= ESCAPES[usize::from(block[at])];
+            escapes |= ESCAPES[usize::from(block[at])];
             escaped |= 1 << at;
             // Neither the backslash before it nor this byte itself, if it is one, escapes another.
             backslashes &= u64::MAX << at << 1;
             at = behind_first(backslashes);
         }
         self.begins_escaped = at == BLOCK;
-        if kinds & UNICODE != 0 {
-            kinds |= self.check_unicode(escaped);
-        }
-        self.escapes |= kinds;
-        escaped
+        self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(escaped));
+        (escaped, escapes)
     }
 
-    /// `UNSOUND` if one of these escapes is a `\u` without its digits.
+    /// True when each `\u` of these escapes has its digits.
     #[cold]
-    fn check_unicode(&self, mut escaped: u64) -> u8 {
-        let mut kinds = 0;
-        while escaped != 0 {
-            let at = self.at + escaped.trailing_zeros() as usize;
-            let has_digits = self.text.get(at + 1..at + 5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-            if self.text.get(at) == Some(&b'u') && !has_digits {
-                kinds = UNSOUND;
-            }
-            escaped &= escaped - 1;
-        }
-        kinds
+    fn have_digits(&self, escaped: u64) -> bool {
+        (0..BLOCK).filter(|at| escaped >> at & 1 == 1).map(|at| self.at + at).all(|at| {
+            let digits = self.text.get(at + 1..at + 5);
+            self.text.get(at) != Some(&b'u') || digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        })
     }
 }
 
-/// The place behind the first bit; behind the block by one where there is none.
+/// The place behind the first bit; more than a block where there is none.
 #[inline(always)]
 fn behind_first(bits: u64) -> usize {
     bits.trailing_zeros() as usize + 1
 }
 
-/// No escape.
-const UNSOUND: u8 = 0b001;
+/// Kinds of escapes, a bit each.
+pub(in crate::kit) type Escapes = u8;
+/// The tape spells it so.
+const CANONICAL: Escapes = 0b0001;
 /// The tape may spell it otherwise.
-const ODD: u8 = 0b010;
-/// A `\u`.
-const UNICODE: u8 = 0b100;
+pub(in crate::kit) const ODD: Escapes = 0b0010;
+/// A `\u`, which is one of those.
+const UNICODE: Escapes = 0b0100;
+/// None at all.
+const UNSOUND: Escapes = 0b1000;
 
-/// The kind of escape that a byte behind a backslash makes.
-const ESCAPES: [u8; 256] = {
-    let mut kinds = [UNSOUND; 256];
+/// What a byte behind a backslash makes.
+const ESCAPES: [Escapes; 256] = {
+    let mut escapes = [UNSOUND; 256];
     let mut canonical: &[u8] = b"\"\\bfnrt";
     while let [byte, others @ ..] = canonical {
-        kinds[*byte as usize] = 0;
+        escapes[*byte as usize] = CANONICAL;
         canonical = others;
     }
-    kinds[b'/' as usize] = ODD;
-    kinds[b'u' as usize] = ODD | UNICODE;
-    kinds
+    escapes[b'/' as usize] = ODD;
+    escapes[b'u' as usize] = ODD | UNICODE;
+    escapes
 };
 
 #[inline(always)]

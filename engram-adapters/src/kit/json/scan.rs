@@ -3,7 +3,7 @@
 //! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
-use super::quotes::{Block, Quotes, next_quote};
+use super::quotes::{Block, Escapes, Quotes, next_quote};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +50,11 @@ impl<'t> Scanner<'t> {
         if self.text.get(at) == Some(&expected) { Ok(at) } else { Err(Declined) }
     }
 
-    /// The place behind a string that begins at `at`, and whether it may hold escapes.
+    /// The place behind a string that begins at `at`, and the escapes that it may hold.
     #[inline(always)]
-    pub(super) fn behind_string(&self, at: usize) -> Result<(usize, bool), Declined> {
-        let (end, may_hold_escapes) = next_quote(self.quotes, at + 1)?;
-        Ok((end + 1, may_hold_escapes))
+    pub(super) fn behind_string(&self, at: usize) -> Result<(usize, Escapes), Declined> {
+        let (end, escapes) = next_quote(self.quotes, at + 1)?;
+        Ok((end + 1, escapes))
     }
 
     /// The place behind a number or a word at `at`. `byte` is its first.
