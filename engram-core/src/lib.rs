@@ -14,6 +14,7 @@ pub mod descriptor;
 pub mod drive;
 pub mod emit;
 pub mod error;
+mod escapes;
 pub mod event;
 mod fault;
 pub mod hash;

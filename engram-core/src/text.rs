@@ -3,18 +3,22 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use memchr::memchr;
-
+use crate::escapes::{backslash, escaped};
 use crate::limits::LimitExceeded;
 
 /// Text on its way to a tape.
 ///
-/// `Token` is a JSON string token of the source, quotes included, so that text which is already canonical is
-/// copied and never decoded. The token must have passed a JSON parser (`serde_json::value::RawValue` gives such slices).
+/// A token is a JSON string of the source, quotes included, so that text which is already canonical is copied and never
+/// decoded. It must have passed a JSON parser (`serde_json::value::RawValue` gives such slices). What the parser has seen of its
+/// escapes spares looking for them again.
 #[derive(Debug, Clone, Copy)]
 pub enum Text<'a> {
-    /// A JSON string token with its quotes, as the source wrote it.
+    /// A token with any escapes.
     Token(&'a str),
+    /// A token whose escapes are the canonical ones: none is `\/` or `\u`.
+    Canonical(&'a str),
+    /// A token without escapes.
+    Unescaped(&'a str),
     /// Decoded text.
     Plain(&'a str),
 }
@@ -36,10 +40,27 @@ impl<'a> Text<'a> {
 
     /// True when the text has no characters.
     pub fn is_empty(&self) -> bool {
-        match self {
-            Text::Token(token) => token.len() <= 2,
-            Text::Plain(plain) => plain.is_empty(),
+        self.token().map_or_else(|| self.spelled().is_empty(), |token| token.len() <= 2)
+    }
+
+    /// The token, unless the text is plain.
+    pub fn token(&self) -> Option<&'a str> {
+        match *self {
+            Text::Token(token) | Text::Canonical(token) | Text::Unescaped(token) => Some(token),
+            Text::Plain(_) => None,
         }
+    }
+
+    /// The text as it stands: the token with its quotes, or the plain text.
+    pub fn spelled(&self) -> &'a str {
+        let (Text::Token(spelled) | Text::Canonical(spelled) | Text::Unescaped(spelled) | Text::Plain(spelled)) = *self;
+        spelled
+    }
+
+    /// True when the text begins so. `beginning` holds nothing that JSON escapes.
+    pub fn begins(&self, beginning: &str) -> bool {
+        let spelled = self.spelled();
+        if self.token().is_some() { spelled[1..].starts_with(beginning) } else { spelled.starts_with(beginning) }
     }
 
     /// The text as UTF-8. Borrowed when the source has no escapes.
@@ -49,25 +70,19 @@ impl<'a> Text<'a> {
     pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
-            Text::Token(token) => decode_token(token).map_or_else(|()| Err(LoneSurrogate), Ok),
+            Text::Unescaped(token) => Ok(Cow::Borrowed(&token[1..token.len() - 1])),
+            Text::Token(token) | Text::Canonical(token) => decode_token(token).map_or_else(|()| Err(LoneSurrogate), Ok),
         }
     }
 
     /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|LoneSurrogate| match *self {
-            Text::Token(token) => Cow::Owned(decode_lossy(token)),
-            Text::Plain(plain) => Cow::Borrowed(plain),
-        })
+        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(decode_lossy(self.spelled())))
     }
 
-    /// True when the text equals `other`, without decoding where that can be avoided.
+    /// True when the text equals `other`.
     pub fn is(&self, other: &str) -> bool {
-        match self {
-            Text::Plain(plain) => *plain == other,
-            Text::Token(token) if memchr(b'\\', token.as_bytes()).is_none() => &token[1..token.len() - 1] == other,
-            Text::Token(_) => self.decode().is_ok_and(|text| text == other),
-        }
+        self.decode().is_ok_and(|text| text == other)
     }
 }
 
@@ -75,6 +90,7 @@ impl<'a> Text<'a> {
 pub fn push_text(out: &mut String, text: Text<'_>) {
     match text {
         Text::Token(token) => push_token(out, token),
+        Text::Canonical(token) | Text::Unescaped(token) => out.push_str(token),
         Text::Plain(plain) => {
             out.push('"');
             push_plain(out, plain);
@@ -86,12 +102,9 @@ pub fn push_text(out: &mut String, text: Text<'_>) {
 /// Appends the canonical escape of every character of `plain`, without quotes.
 pub(crate) fn push_plain(out: &mut String, plain: &str) {
     let mut start = 0;
-    for (at, byte) in plain.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    while let Some(at) = escaped(plain.as_bytes(), start) {
         out.push_str(&plain[start..at]);
-        push_char(out, char::from(byte));
+        push_char(out, char::from(plain.as_bytes()[at]));
         start = at + 1;
     }
     out.push_str(&plain[start..]);
@@ -118,8 +131,7 @@ fn push_char(out: &mut String, c: char) {
 fn push_token(out: &mut String, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
-    while let Some(found) = memchr(b'\\', &bytes[at..]) {
-        let escape = at + found;
+    while let Some(escape) = backslash(bytes, at) {
         if matches!(bytes[escape + 1], b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') {
             at = escape + 2;
             continue;
@@ -190,7 +202,7 @@ fn hex_digit(byte: u8) -> u8 {
 
 fn decode_token(token: &str) -> Result<Cow<'_, str>, ()> {
     let inner = &token[1..token.len() - 1];
-    if memchr(b'\\', inner.as_bytes()).is_none() {
+    if backslash(inner.as_bytes(), 0).is_none() {
         return Ok(Cow::Borrowed(inner));
     }
     let mut out = String::with_capacity(inner.len());
@@ -208,14 +220,14 @@ fn decode_lossy(token: &str) -> String {
 fn decode_into(inner: &str, out: &mut String, mut lone: impl FnMut(&mut String, u16)) {
     let bytes = inner.as_bytes();
     let mut at = 0;
-    while let Some(found) = memchr(b'\\', &bytes[at..]) {
-        out.push_str(&inner[at..at + found]);
-        let (unit, len) = read_escape(bytes, at + found);
+    while let Some(escape) = backslash(bytes, at) {
+        out.push_str(&inner[at..escape]);
+        let (unit, len) = read_escape(bytes, escape);
         match unit {
             Unit::Char(c) => out.push(c),
             Unit::Lone(code) => lone(out, code),
         }
-        at += found + len;
+        at = escape + len;
     }
     out.push_str(&inner[at..]);
 }

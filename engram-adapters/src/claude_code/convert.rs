@@ -16,7 +16,7 @@ use super::results::Call;
 use super::revisions::{Dialect, dialect};
 use super::schema::{Line, Message};
 use super::usage::Usages;
-use crate::kit::correlate::OpenCalls;
+use crate::kit::correlate::{OpenCalls, key};
 use crate::kit::time::rfc3339;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
@@ -50,14 +50,20 @@ pub(super) struct Record<'a> {
     pub line: Line<'a>,
     /// Empty where the line has none.
     pub message: Message<'a>,
-    pub session: Option<Cow<'a, str>>,
+    /// A key of the message's id.
+    pub message_key: Option<u64>,
     pub agent: Option<Cow<'a, str>>,
     pub time: Option<Cow<'a, str>>,
     /// It repeats another session's history.
     pub replay: bool,
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
+    /// The session that the line belongs to.
+    pub fn session(&self) -> Option<Cow<'a, str>> {
+        text(self.line.session_id).map(|id| id.decode_lossy())
+    }
+
     /// True for lines that belong to the conversation itself.
     fn is_conversation(&self) -> bool {
         matches!(self.kind, "user" | "assistant" | "system" | "attachment" | "progress")
@@ -67,6 +73,9 @@ impl Record<'_> {
 /// The last stated value of what a session says again and again.
 #[derive(Default)]
 pub(super) struct Standing {
+    session: Option<String>,
+    session_agent: Option<String>,
+    version: Option<String>,
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
@@ -121,7 +130,7 @@ impl Converter {
         if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", value.raw()));
         }
-        record.session = text(record.line.session_id).map(|id| id.decode_lossy());
+        record.message_key = text(record.message.id).map(|id| key(id.decode_lossy()));
         record.agent = self.history.agent(&record.line);
         record.time = line_time(&record.line);
         record.replay = record.is_conversation() && self.history.is_replay(record);
@@ -156,21 +165,34 @@ impl Converter {
     fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let here = out.line();
         let moved = self.usages.flush(record, out)?;
-        if record.session.is_some() {
-            out.source(record.session.as_deref(), record.agent.as_deref());
-        }
+        self.state_source(record, moved, out);
         let stamp = Stamp { t: record.time.as_deref(), id: text(record.line.uuid), replay: record.replay };
         if moved {
             out.restamp(here, stamp);
         } else {
             out.stamp(stamp);
         }
-        if let Some(version) = text(record.line.version)
+        if changed(&mut self.standing.version, record.line.version)
+            && let Some(version) = text(record.line.version)
             && let Some(revision) = out.version(&version.decode_lossy())?
         {
             self.dialect = dialect(Some(revision));
         }
         Ok(())
+    }
+
+    /// States whose line this is, where that is not what was stated last or where `moved` says that another's came between.
+    fn state_source(&mut self, record: &Record<'_>, moved: bool, out: &mut Emitter) {
+        let standing = &mut self.standing;
+        if moved {
+            standing.session = None;
+        }
+        let agent = record.agent.as_deref();
+        let other_session = changed(&mut standing.session, record.line.session_id);
+        if record.line.session_id.is_some() && (other_session || standing.session_agent.as_deref() != agent) {
+            standing.session_agent = agent.map(str::to_owned);
+            out.source(record.session().as_deref(), agent);
+        }
     }
 
     /// Says what the record states of the session, where it is new.

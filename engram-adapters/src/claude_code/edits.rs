@@ -10,13 +10,13 @@ use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 use super::convert::Converter;
 use super::patches;
 use super::results::Returned;
 use super::schema::{Replacement, Structured};
-use crate::kit::spans::{ChangedSpan, Rewrite, line_count, whole_range};
+use crate::kit::spans::{ChangedSpan, Rewrite, line_count, pinned, whole_range};
 use crate::kit::value::{Field, Value, is_true, text, word};
 
 /// Where the events of an edit point to.
@@ -81,7 +81,7 @@ fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Res
 /// a file with its `\r\n`, later versions without.
 fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
     let text = field?.decode().ok()?;
-    Some(if memmem::find(text.as_bytes(), b"\r\n").is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
+    Some(if memchr(b'\r', text.as_bytes()).is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
 }
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
@@ -110,11 +110,8 @@ fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, o
 
 /// The after side of an event that replaced or made a whole file.
 pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
-    let mut sides = CodeEdit::new(event.op, event.file);
-    ChangedSpan::whole("", after).describe(&mut sides);
     event.after_range = Some(whole_range(after));
-    event.after_hash = sides.after_hash;
-    event.after_anchor_hashes = sides.after_anchor_hashes;
+    (event.after_hash, event.after_anchor_hashes) = pinned(after.strip_suffix('\n').unwrap_or(after));
     event.file_after_hash = Hash::of_pinned_text(after);
 }
 

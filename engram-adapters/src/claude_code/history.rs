@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use engram_core::head::Head;
-use engram_core::text::Text;
 use memchr::memmem::{self, Finder};
 
 use super::convert::{Record, SYNTHETIC};
@@ -138,8 +137,7 @@ impl History {
 
     /// 2.1.329: copied answers name the session that asked for them.
     fn is_foreign(&mut self, record: &Record<'_>) -> bool {
-        let session = record.session.as_deref();
-        let asked_by = text(record.line.request_session_id).filter(|id| session.is_some_and(|session| !id.is(session)));
+        let asked_by = text(record.line.request_session_id).filter(|id| record.session().is_some_and(|session| !id.is(&session)));
         if let Some(origin) = asked_by {
             self.origin.get_or_insert_with(|| origin.decode_lossy().into_owned());
         }
@@ -159,26 +157,22 @@ impl History {
             self.copying = false;
             return false;
         }
-        let foreign = record.session.as_deref().filter(|session| session != own);
+        let foreign = record.session().filter(|session| session != own);
         if let (Some(session), "user") = (foreign, record.kind) {
             self.copying = true;
-            self.origin.get_or_insert_with(|| session.to_owned());
+            self.origin.get_or_insert_with(|| session.into_owned());
         }
         self.copying |= self.only_copies;
         self.copying
     }
 
     /// States that blocks of this message follow.
-    pub fn message(&mut self, id: Option<Text<'_>>) {
-        if !self.messages_return {
-            return;
-        }
-        let id = id.map(|id| key(id.decode_lossy()));
-        if self.current != id {
+    pub fn message(&mut self, message: Option<u64>) {
+        if self.messages_return && self.current != message {
             if let Some(last) = self.current {
                 self.over.first(last);
             }
-            self.current = id;
+            self.current = message;
         }
     }
 

@@ -40,27 +40,15 @@ const COMPACTED: &str = "This session is being continued from a previous convers
 
 /// True for text that the harness, not a person, put into the user's place.
 pub(super) fn is_harness_text(said: Text<'_>) -> bool {
-    HARNESS_TEXT.iter().any(|beginning| begins(said, beginning))
-}
-
-/// True when the text begins so. `beginning` holds nothing that JSON escapes.
-pub(super) fn begins(said: Text<'_>, beginning: &str) -> bool {
-    match said {
-        Text::Token(token) => token.strip_prefix('"').is_some_and(|token| token.starts_with(beginning)),
-        Text::Plain(plain) => plain.starts_with(beginning),
-    }
+    HARNESS_TEXT.iter().any(|beginning| said.begins(beginning))
 }
 
 /// The slash command that a wrapped command stands for, as it was typed: `/name args`.
 fn typed_command(said: &str) -> Option<String> {
-    let inner = |tag: &str| {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        let (_, rest) = said.split_once(&open)?;
-        rest.split_once(&close).map(|(inner, _)| inner)
-    };
-    let name = inner("command-name")?;
+    let inner = |open: &str, close: &str| said.split_once(open)?.1.split_once(close).map(|(inner, _)| inner);
+    let name = inner("<command-name>", "</command-name>")?;
     let slash = if name.starts_with('/') { "" } else { "/" };
-    let args = inner("command-args").unwrap_or_default();
+    let args = inner("<command-args>", "</command-args>").unwrap_or_default();
     let gap = if args.is_empty() { "" } else { " " };
     Some(format!("{slash}{name}{gap}{args}"))
 }
@@ -72,6 +60,10 @@ struct Said {
     news: bool,
     /// A block repeated what was said before.
     repeated: bool,
+    /// There was a text.
+    text: bool,
+    /// There was an image or document.
+    images: bool,
 }
 
 impl Converter {
@@ -86,15 +78,18 @@ impl Converter {
         if !content.is_array() {
             return Err(no_content(content.raw()));
         }
-        let mut images: Vec<Attachment<'_>> = content.elements().filter_map(image).collect();
+        let images = || -> Vec<Attachment<'_>> { content.elements().filter_map(image).collect() };
         let mut said = Said::default();
         for (index, value) in content.elements().enumerate() {
             let pointer = Pointer::Item(CONTENT, index);
             let block = Block::read(value, BLOCK)?;
+            said.images |= block.source.is_some();
             match word(block.kind) {
                 "text" => {
                     let text = text(block.text).ok_or_else(|| no_text(value))?;
-                    self.input(line, text, std::mem::take(&mut images), pointer, out)?;
+                    // The first text has the images of the whole message.
+                    let beside = if std::mem::replace(&mut said.text, true) { Vec::new() } else { images() };
+                    self.input(line, text, beside, pointer, out)?;
                     said.news = true;
                 }
                 "tool_result" => {
@@ -110,6 +105,7 @@ impl Converter {
                 }
             }
         }
+        let images = if said.images && !said.text { images() } else { Vec::new() };
         if said.repeated && !said.news && images.is_empty() {
             return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
         }
@@ -132,17 +128,17 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         self.queue.arrived(said);
-        if is_true(line.is_compact_summary) || begins(said, COMPACTED) {
+        if is_true(line.is_compact_summary) || said.begins(COMPACTED) {
             let trigger = self.compaction_trigger.take();
             let trigger = trigger.as_deref().map(Text::Token);
             out.emit(Meta::Compaction { text: Some(said), trigger }, pointer)?;
             return Ok(());
         }
-        if begins(said, "[Request interrupted by user") {
+        if said.begins("[Request interrupted by user") {
             out.emit(Meta::Interrupt { text: Some(said) }, pointer)?;
             return Ok(());
         }
-        if begins(said, "<command-")
+        if said.begins("<command-")
             && let Some(typed) = typed_command(&said.decode_lossy())
         {
             self.queue.arrived(Text::Plain(&typed));
@@ -170,7 +166,7 @@ impl Converter {
         if word(message.model) == SYNTHETIC {
             return notice(&record.line, content, out);
         }
-        self.history.message(text(message.id));
+        self.history.message(record.message_key);
         let mut news = content.text().is_some();
         if let Some(said) = content.text() {
             out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
@@ -262,7 +258,7 @@ fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
 fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let said = content.elements().find_map(|block| text(Block::of(block).text)).or_else(|| content.text());
     // Copies of history up to 1.0.60 lose the flag.
-    let is_error = is_true(line.is_api_error) || said.is_some_and(|said| begins(said, "API Error"));
+    let is_error = is_true(line.is_api_error) || said.is_some_and(|said| said.begins("API Error"));
     let pointer = Pointer::At(CONTENT);
     if is_error {
         let status = line.api_error_status.map(|status| Text::Plain(status.raw()));

@@ -65,19 +65,19 @@ impl Converter {
         match word(line.operation) {
             "enqueue" => {}
             "dequeue" => {
-                self.history.queued(record.time.as_deref(), record.session.as_deref());
+                self.history.queued(record.time.as_deref(), record.session().as_deref());
                 return Ok(Omitted { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE }.bookkeeping());
             }
             "remove" => return Ok(Omitted { record: "queue-operation/remove", rule: rule::QUEUED }.duplicate()),
             other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
         }
-        self.history.queued(record.time.as_deref(), record.session.as_deref());
+        let session = record.session();
+        self.history.queued(record.time.as_deref(), session.as_deref());
         let Some(prompt) = filled_text(line.content) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
         let token = line.content.map(|content| content.raw().to_owned()).unwrap_or_default();
-        let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(str::to_owned);
-        let (time, session) = (owned(&record.time), owned(&record.session));
+        let (time, session) = (record.time.as_deref().map(str::to_owned), session.map(Cow::into_owned));
         if self.queue.waiting.len() == MAX_QUEUED {
             self.queue.waiting.remove(0);
         }

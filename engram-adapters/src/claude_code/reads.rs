@@ -1,15 +1,14 @@
 //! `code.read`: which lines of which file a tool gave to the model.
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::hash::{Hash, is_pinned};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::results::Returned;
 use super::schema::{FileArguments, FileRead};
 use crate::kit::linenum;
+use crate::kit::spans::pinned;
 use crate::kit::value::{Index, Value, parse, text};
 
 /// The tools cut lines that are longer than this before they show them.
@@ -18,10 +17,11 @@ const SHOWN_LINE: usize = 2000;
 /// A read whose result says what was read, in its own fields.
 pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::of(file);
-    let argument = returned.call.as_ref().and_then(|call| call.arguments.as_deref());
     let mut index = Index::default();
-    let argument =
-        argument.map(|source| parse(source, &mut index)).transpose()?.and_then(|argument| text(FileArguments::of(argument).path));
+    let argument = match returned.call.as_ref().and_then(|call| call.arguments.as_deref()) {
+        Some(source) if file.path.is_none() => text(FileArguments::of(parse(source, &mut index)?).path),
+        _ => None,
+    };
     let Some(path) = text(file.path).or(argument) else { return Ok(false) };
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
@@ -33,7 +33,7 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emi
     {
         event.range = Some(span.range);
         event.total_lines = span.total_lines;
-        pin(&mut event, span.text);
+        (event.hash, event.anchor_hashes) = pinned(span.text);
     }
     out.emit(event, Pointer::At("/toolUseResult/file"))?;
     Ok(true)
@@ -47,18 +47,11 @@ pub(super) fn shown(returned: &Returned<'_>, path: Text<'_>, pointer: Pointer<'_
     if let Some(lines) = content.as_deref().and_then(linenum::strip) {
         event.range = Some(lines.range);
         if lines.text.split('\n').all(|line| line.len() < SHOWN_LINE) {
-            pin(&mut event, &lines.text);
+            (event.hash, event.anchor_hashes) = pinned(&lines.text);
         }
     }
     out.emit(event, pointer)?;
     Ok(())
-}
-
-fn pin(event: &mut CodeRead<'_>, span: &str) {
-    if is_pinned(span) {
-        event.hash = Some(Hash::of_text(span));
-        event.anchor_hashes = anchors(span);
-    }
 }
 
 /// The lines that were read.

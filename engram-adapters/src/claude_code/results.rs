@@ -7,7 +7,7 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use super::convert::Converter;
-use super::messages::{begins, image};
+use super::messages::image;
 use super::schema::{Block, FileArguments, Line, Structured};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
@@ -150,7 +150,7 @@ impl Converter {
 
 /// How the call ended.
 fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
-    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| begins(content, text)));
+    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.begins(text)));
     if structured.is_some_and(|structured| is_true(structured.interrupted)) || begins(CANCELLED) {
         Status::Cancelled
     } else if !is_true(block.is_error) {
@@ -164,8 +164,7 @@ fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structu
 
 /// `Exit code N`, with which failed commands begin (2.0.45 and later).
 fn exit_code(content: Text<'_>) -> Option<i64> {
-    let Text::Token(token) = content else { return None };
-    let digits = token.strip_prefix("\"Exit code ")?;
+    let digits = content.token()?.strip_prefix("\"Exit code ")?;
     let end = digits.find(|c: char| !c.is_ascii_digit())?;
     digits.get(..end)?.parse().ok()
 }
@@ -174,12 +173,19 @@ fn exit_code(content: Text<'_>) -> Option<i64> {
 fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
     match (content, stdout, stderr) {
         (None, _, _) => true,
-        (Some(Text::Token(content)), Some(Text::Token(stream)), None) if content == stream => true,
+        (Some(content), Some(stream), None) if content.token().is_some() && content.token() == stream.token() => true,
+        (Some(content), Some(stream), None) if differ_at_once(content, stream) => false,
         (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
             content.decode_lossy().trim() == stream.decode_lossy().trim()
         }
         _ => false,
     }
+}
+
+/// True when the first characters of two tokens show that their texts differ, white space aside.
+fn differ_at_once(one: Text<'_>, other: Text<'_>) -> bool {
+    let first = |text: Text<'_>| text.token()?.as_bytes().get(1).copied().filter(|byte| byte.is_ascii_graphic() && *byte != b'\\');
+    matches!((first(one), first(other)), (Some(one), Some(other)) if one != other)
 }
 
 /// True when `content` holds the text that the log keeps beside it, but for the word `Error`.

@@ -1,10 +1,9 @@
 //! Reads and edits whose result is only text: in sub-agents from 2.1.20 on, and in copied history up to 2.0.10. What the
 //! call asked for was done, so its arguments tell the file and the text, but not the lines.
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
@@ -16,6 +15,7 @@ use super::results::Returned;
 use super::schema::{FileArguments, Replacement};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
+use crate::kit::spans::pinned;
 use crate::kit::value::{Index, Value, parse, text, word};
 
 impl Converter {
@@ -65,7 +65,7 @@ fn write(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
-    let created = matches!(answer, Some(Text::Token(token)) if token.starts_with("\"File created successfully"));
+    let created = answer.is_some_and(|answer| answer.begins("File created successfully"));
     let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
     if let Some(after) = text(arguments.content).and_then(|content| content.decode().ok()) {
         after_side(&mut event, &after);
@@ -93,8 +93,5 @@ fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>,
 }
 
 fn snippet(said: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
-    match said.and_then(|said| said.decode().ok()) {
-        Some(text) if is_pinned(&text) => (Some(Hash::of_text(&text)), anchors(&text)),
-        _ => (None, Vec::new()),
-    }
+    said.and_then(|said| said.decode().ok()).map(|text| pinned(&text)).unwrap_or_default()
 }

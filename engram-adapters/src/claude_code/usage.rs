@@ -4,6 +4,8 @@
 //! and up to 2.0.69 none may have a `stop_reason`. So the count is said at the line that has the stop reason, else when
 //! the next message begins, placed at the last line that stated it.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::render::Pointer;
@@ -11,7 +13,7 @@ use engram_core::text::Text;
 
 use super::convert::Record;
 use super::schema::Usage;
-use crate::kit::correlate::{Said, key};
+use crate::kit::correlate::Said;
 use crate::kit::value::{Field, Index, Value, number, parse, text};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
@@ -43,8 +45,7 @@ impl Usages {
         if self.open.is_empty() || record.kind != "assistant" {
             return Ok(false);
         }
-        let message = message_key(record);
-        let is_over = |open: &mut Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != message;
+        let is_over = |open: &mut Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != record.message_key;
         let over: Vec<Open> = self.open.extract_if(.., is_over).collect();
         for open in &over {
             self.say(open, out)?;
@@ -72,7 +73,7 @@ impl Usages {
     /// Takes the count that the line states.
     pub fn state(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (line, message) = (&record.line, &record.message);
-        let (Some(usage), Some(id)) = (message.usage, message_key(record)) else { return Ok(()) };
+        let (Some(usage), Some(id)) = (message.usage, record.message_key) else { return Ok(()) };
         if self.said.contains(id) {
             return Ok(());
         }
@@ -90,7 +91,7 @@ impl Usages {
             line: out.line(),
             time: record.time.as_deref().map(str::to_owned),
             id: owned(line.uuid),
-            session: record.session.as_deref().map(str::to_owned),
+            session: record.session().map(Cow::into_owned),
             agent: record.agent.as_deref().map(str::to_owned),
             replay: record.replay,
             model: owned(message.model),
@@ -104,10 +105,6 @@ impl Usages {
         self.open.push(open);
         Ok(())
     }
-}
-
-fn message_key(record: &Record<'_>) -> Option<u64> {
-    text(record.message.id).map(|id| key(id.decode_lossy()))
 }
 
 fn emit(model: Option<Text<'_>>, usage: Value<'_>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {

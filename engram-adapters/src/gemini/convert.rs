@@ -166,15 +166,15 @@ impl Converter {
         if let Some((key, _)) = changes.members().find(|(key, _)| !known.contains(key)) {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
         }
-        let time = changes.member("lastUpdated");
+        let time = || changes.member("lastUpdated");
         let changes = Record::read(changes, "/$set")?;
         let before = (self.events, self.repeats);
         if changes.summary.is_some() || changes.directories.is_some() {
-            self.enter(time, None, out);
+            self.enter(time(), None, out);
             self.session_facts(SessionFacts::default(), &changes, "/$set", out)?;
         }
         if self.change_session(changes.session_id, out) {
-            self.enter(time, None, out);
+            self.enter(time(), None, out);
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
         if let Some(messages) = changes.messages.filter(|messages| messages.raw() != "[]") {
@@ -246,10 +246,8 @@ fn begins_history(message: &Record<'_>) -> bool {
 
 /// A source time in the tape's form.
 pub(super) fn tape_time(time: Field<'_>) -> Option<Cow<'_, str>> {
-    match text(time)?.decode().ok()? {
-        Cow::Borrowed(time) => rfc3339(time),
-        Cow::Owned(time) => rfc3339(&time).map(|time| Cow::Owned(time.into_owned())),
-    }
+    // A time needs no escapes, though it may have some.
+    rfc3339(word(time)).or_else(|| rfc3339(&text(time)?.decode().ok()?).map(|time| Cow::Owned(time.into_owned())))
 }
 
 impl Converter {
@@ -277,7 +275,11 @@ impl Converter {
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| self.line(&Record::read(line, "")?, out));
+        let outcome = parse(source, &mut index).and_then(|line| {
+            let mut record = Record::default();
+            record.fill(line, "")?;
+            self.line(&record, out)
+        });
         self.index = index;
         outcome
     }

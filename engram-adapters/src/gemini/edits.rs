@@ -1,7 +1,6 @@
 //! Edits: what `replace` and `write_file` changed, from the file's text before and after where the log holds it (0.25.0 and
 //! later), else from the call's own texts.
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
@@ -11,7 +10,7 @@ use engram_core::text::Text;
 use super::convert::Converter;
 use super::parts::spelling;
 use super::schema::{Call, FileArgs, FileChange};
-use crate::kit::spans::{ChangedSpan, Rewrite};
+use crate::kit::spans::{ChangedSpan, Rewrite, pinned};
 use crate::kit::value::{Field, filled_text, is_true, text, word};
 
 /// A file before and after a call.
@@ -145,18 +144,16 @@ impl Converter {
         let mut edit = CodeEdit::new(op, file);
         edit.call_id = text(call.id);
         edit.unconfirmed = unconfirmed;
-        edit.after_hash = Hash::of_pinned_text(&new);
-        edit.after_anchor_hashes = edit.after_hash.map(|_| anchors(&new)).unwrap_or_default();
         if !writes && creates {
             // `replace` without an old text makes a file of exactly the new text, and says so.
-            edit.file_after_hash = edit.after_hash;
+            edit.file_after_hash = Hash::of_pinned_text(&new);
             ChangedSpan::whole("", &new).describe(&mut edit);
             return self.emit(edit, pointer, out);
         }
+        (edit.after_hash, edit.after_anchor_hashes) = pinned(&new);
         edit.snippet = true;
         if !writes && let Some(Ok(old)) = text(args.old_string).map(|text| text.decode()) {
-            edit.before_hash = Hash::of_pinned_text(&old);
-            edit.before_anchor_hashes = edit.before_hash.map(|_| anchors(&old)).unwrap_or_default();
+            (edit.before_hash, edit.before_anchor_hashes) = pinned(&old);
         }
         self.emit(edit, pointer, out)
     }

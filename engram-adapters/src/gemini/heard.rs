@@ -90,16 +90,13 @@ impl Turn {
 
 /// The key of a text of one speaker. One harness spells one text in one way, so the source's spelling will do.
 pub(super) fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
-    match text {
-        Text::Token(spelled) | Text::Plain(spelled) => key((speaker, spelled)),
-    }
+    key((speaker, text.spelled()))
 }
 
 /// The key of a thought, whatever white space and emphasis stand in it: the harness takes thoughts apart and joins them again.
 pub(super) fn thought_key(text: Text<'_>) -> u64 {
-    let (Text::Token(spelled) | Text::Plain(spelled)) = text;
     let mut hasher = DefaultHasher::new();
-    let mut rest = spelled;
+    let mut rest = text.spelled();
     while let Some(end) = rest.find([' ', '*', '\\', '\n']) {
         hasher.write(&rest.as_bytes()[..end]);
         // White space is spelled with an escape: `\n`, `\t`. Any other escape counts.

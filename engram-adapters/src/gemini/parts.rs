@@ -37,14 +37,6 @@ pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
     if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned(format!("{base}{field}")) }
 }
 
-/// True when the text begins so. `prefix` is spelled as in JSON.
-fn begins(text: Text<'_>, prefix: &str) -> bool {
-    match text {
-        Text::Token(token) => token[1..].starts_with(prefix),
-        Text::Plain(plain) => plain.starts_with(prefix),
-    }
-}
-
 impl Converter {
     /// Says what a message says, and gives its type. `reading` is the history that it is part of, where one is written again.
     pub fn say(
@@ -123,14 +115,14 @@ impl Converter {
         if text.is_empty() || !self.is_news(text_key("user", text), reading) {
             return Ok(());
         }
-        if begins(text, "<session_context>") {
+        if text.begins("<session_context>") {
             let name = Text::Plain("environment");
             return self.emit(Meta::Context(Context { name, file: None, hash: None, bytes: None, text: Some(text) }), pointer, out);
         }
-        if restated && begins(text, "<state_snapshot>") {
+        if restated && text.begins("<state_snapshot>") {
             return self.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
         }
-        let synthetic = put_in || self.in_subagent || HARNESS_TEXTS.iter().any(|prefix| begins(text, prefix));
+        let synthetic = put_in || self.in_subagent || HARNESS_TEXTS.iter().any(|prefix| text.begins(prefix));
         self.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer, out)
     }
 
@@ -264,11 +256,7 @@ fn same(one: Text<'_>, other: Text<'_>) -> bool {
 
 /// A thought as the model wrote it, spelled as a JSON string: the harness took `**subject** description` apart.
 fn spell(thought: &Thought<'_>) -> String {
-    let inner = |raw: Field<'_>| match text(raw) {
-        Some(Text::Token(token)) => token[1..token.len() - 1].to_owned(),
-        _ => String::new(),
-    };
-    let (subject, description) = (inner(thought.subject), inner(thought.description));
+    let (subject, description) = (word(thought.subject), word(thought.description));
     match (subject.is_empty(), description.is_empty()) {
         (true, _) => format!("\"{description}\""),
         (false, true) => format!("\"**{subject}**\""),

@@ -1,16 +1,14 @@
 //! Reads: which lines `read_file` and `read_many_files` gave, and their text.
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem;
 
 use super::convert::Converter;
 use super::schema::{Call, FileArgs, parts};
-use crate::kit::spans::{line_count, whole_range};
+use crate::kit::spans::{line_count, pinned, whole_range};
 use crate::kit::value::{Field, text};
 
 /// What stands between the notice and the lines of a partial read (0.10.0 to 0.61.0).
@@ -63,8 +61,7 @@ impl Converter {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
             if let Some(text) = lines.text.filter(|_| !holds_context(&output)) {
-                event.hash = Hash::of_pinned_text(text);
-                event.anchor_hashes = event.hash.map(|_| anchors(text)).unwrap_or_default();
+                (event.hash, event.anchor_hashes) = pinned(text);
             }
         }
         self.emit(event, pointer, out)
@@ -78,14 +75,14 @@ impl Converter {
             let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
             let whole = !content.starts_with("[WARNING: This file was truncated");
             let text = content.strip_suffix('\n').unwrap_or(content);
-            let hash = if whole { Hash::of_pinned_text(text) } else { None };
+            let (hash, anchor_hashes) = if whole { pinned(text) } else { Default::default() };
             let event = CodeRead {
                 call_id: self::text(call.id),
                 file: Text::Plain(file),
                 range: whole.then(|| whole_range(content)),
                 total_lines: whole.then(|| line_count(content)),
                 hash,
-                anchor_hashes: hash.map(|_| anchors(text)).unwrap_or_default(),
+                anchor_hashes,
             };
             self.emit(event, Pointer::Field(path, n, "/result"), out)?;
         }

@@ -44,12 +44,10 @@ pub fn strip(shown: &str) -> Option<NumberedLines> {
 
 /// The number of a line, and the line.
 fn numbered<'t>(line: &'t str, separator: &str) -> Option<(u64, &'t str)> {
-    let (number, text) = line.split_once(separator)?;
-    let digits = number.trim_start_matches(' ');
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    Some((digits.parse().ok()?, text))
+    let line = line.trim_start_matches(' ');
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = line.split_at(digits);
+    Some((number.parse().ok()?, rest.strip_prefix(separator)?))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ops::Range as Bytes;
 
 use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, Range};
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::Hash;
 use memchr::memmem;
 
 /// A file's text while replacements are applied to it, and where it differs from what it was.
@@ -121,7 +121,8 @@ impl<'b> Rewrite<'b> {
 
     /// The region grown to whole lines, on both sides alike.
     fn whole_lines(&self, region: &Region) -> Region {
-        let lead = self.before[..region.before.start].bytes().rev().take_while(|byte| *byte != b'\n').count();
+        let ahead = &self.before.as_bytes()[..region.before.start];
+        let lead = ahead.len() - memchr::memrchr(b'\n', ahead).map_or(0, |at| at + 1);
         let tail_before = line_rest(self.before, &region.before);
         let tail_after = line_rest(&self.after, &region.after);
         // What follows is the same text on both sides up to a line end, so the longer rest serves both.
@@ -134,7 +135,7 @@ impl<'b> Rewrite<'b> {
 fn line_rest(text: &str, region: &Bytes<usize>) -> usize {
     let at_line_start = region.end == 0 || text.as_bytes()[region.end - 1] == b'\n';
     let rest = &text.as_bytes()[region.end..];
-    if at_line_start { 0 } else { rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1) }
+    if at_line_start { 0 } else { memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1) }
 }
 
 /// Counts lines up to places that only grow.
@@ -199,15 +200,16 @@ impl<'t> ChangedSpan<'t> {
     pub fn describe(&self, edit: &mut CodeEdit<'_>) {
         edit.before_range = Some(self.before);
         edit.after_range = Some(self.after);
-        if is_pinned(self.before_text) {
-            edit.before_hash = Some(Hash::of_text(self.before_text));
-            edit.before_anchor_hashes = anchors(self.before_text);
-        }
-        if is_pinned(self.after_text) {
-            edit.after_hash = Some(Hash::of_text(self.after_text));
-            edit.after_anchor_hashes = anchors(self.after_text);
-        }
+        (edit.before_hash, edit.before_anchor_hashes) = pinned(self.before_text);
+        (edit.after_hash, edit.after_anchor_hashes) = pinned(self.after_text);
     }
+}
+
+/// Hash and anchors of a text; neither where its real bytes are gone.
+pub fn pinned(text: &str) -> (Option<Hash>, Vec<u64>) {
+    let hash = Hash::of_pinned_text(text);
+    let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
+    (hash, anchors)
 }
 
 /// The number of lines of a text. A final `\n` ends the last line and begins none.

@@ -11,8 +11,9 @@ use super::names::Names;
 /// A JSON value as a slice of its source, without white space around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value<'a> {
-    text: &'a str,
-    /// This value's node, then those of what is in it. Places count from the start of the record.
+    /// The text of the record that it is a part of.
+    record: &'a str,
+    /// This value's node, then those of what is in it.
     nodes: &'a [Node],
 }
 
@@ -24,9 +25,7 @@ pub type Field<'a> = Option<Value<'a>>;
 /// # Errors
 /// [`Fault::Json`] where `text` is not one JSON value, [`Fault::Limit`] where it holds too many.
 pub fn parse<'a>(text: &'a str, index: &'a mut Index) -> Result<Value<'a>, Fault> {
-    let nodes = index.note(text)?;
-    let (start, end) = (nodes[0].start as usize, nodes[0].end as usize);
-    Ok(Value { text: &text[start..end], nodes })
+    Ok(Value { record: text, nodes: index.note(text)? })
 }
 
 /// What `visit` finds in the lines that are JSON: its first answer. Lines of other kinds are passed over.
@@ -46,47 +45,63 @@ impl<'a> Value<'a> {
     /// The source text.
     #[inline(always)]
     pub fn raw(self) -> &'a str {
-        self.text
+        let [node, ..] = self.nodes else { return "" };
+        self.record.get(node.start as usize..node.end as usize).unwrap_or_default()
+    }
+
+    /// The first byte: it tells what kind of value this is.
+    #[inline(always)]
+    fn first_byte(self) -> u8 {
+        let [node, ..] = self.nodes else { return 0 };
+        self.record.as_bytes().get(node.start as usize).copied().unwrap_or_default()
     }
 
     /// The text, if this is a string.
     pub fn text(self) -> Option<Text<'a>> {
-        Text::of_str(self.text)
+        Text::of_str(self.raw())
     }
 
     /// True for an object.
+    #[inline(always)]
     pub fn is_object(self) -> bool {
-        self.text.starts_with('{')
+        self.first_byte() == b'{'
     }
 
     /// True for an array.
+    #[inline(always)]
     pub fn is_array(self) -> bool {
-        self.text.starts_with('[')
+        self.first_byte() == b'['
     }
 
     /// True for `true`.
     pub fn is_true(self) -> bool {
-        self.text == "true"
+        self.first_byte() == b't'
+    }
+
+    /// True for `null`.
+    #[inline(always)]
+    pub fn is_null(self) -> bool {
+        self.first_byte() == b'n'
     }
 
     /// The number, if this is a whole number that is not negative.
     pub fn unsigned(self) -> Option<u64> {
-        self.text.parse().ok()
+        self.raw().parse().ok()
     }
 
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        let mut rest = if self.is_array() { self.inner() } else { self.none() };
-        std::iter::from_fn(move || rest.take())
+        let mut rest = self.inner(b'[');
+        std::iter::from_fn(move || self.take(&mut rest))
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
     #[inline(always)]
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        let mut rest = if self.is_object() { self.inner() } else { self.none() };
+        let mut rest = self.inner(b'{');
         std::iter::from_fn(move || {
-            let name = rest.take()?.text;
-            Some((name.get(1..name.len() - 1)?, rest.take()?))
+            let name = self.take(&mut rest)?.raw();
+            Some((name.get(1..name.len() - 1)?, self.take(&mut rest)?))
         })
     }
 
@@ -94,32 +109,32 @@ impl<'a> Value<'a> {
     /// without being looked at.
     #[inline(always)]
     pub fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Value<'a>) -> Option<()>) {
-        let bytes = self.text.as_bytes();
-        let mut rest = if self.is_object() { self.inner() } else { self.none() };
-        while let [name, value, ..] = rest.nodes {
+        let mut rest = self.inner(b'{');
+        while let [name, nodes @ ..] = rest {
+            rest = nodes;
+            let Some(value) = self.take(&mut rest) else { return };
             // Without its quotes.
-            let (at, end) = ((name.start - rest.base) as usize + 1, (name.end - rest.base) as usize - 1);
-            let found = names.find(bytes, at, end - at);
-            let size = value.size as usize;
-            let (Some(inside), Some(after)) = (rest.nodes.get(1..), rest.nodes.get(1 + size..)) else { return };
-            if let Some(number) = found {
-                let Some(value) = (Rest { nodes: inside, ..rest }).take() else { return };
-                if hand_on(number, value).is_none() {
-                    return;
-                }
+            let (at, end) = (name.start as usize + 1, name.end as usize - 1);
+            if let Some(number) = names.find(self.record.as_bytes(), at, end - at)
+                && hand_on(number, value).is_none()
+            {
+                return;
             }
-            rest.nodes = after;
         }
     }
 
-    /// What is in this value, one after the other.
+    /// The nodes of what is in this value, if it begins with `kind`.
     #[inline(always)]
-    fn inner(self) -> Rest<'a> {
-        Rest { text: self.text, base: self.nodes[0].start, nodes: &self.nodes[1..] }
+    fn inner(self, kind: u8) -> &'a [Node] {
+        if self.first_byte() == kind { &self.nodes[1..] } else { &[] }
     }
 
-    fn none(self) -> Rest<'a> {
-        Rest { text: self.text, base: 0, nodes: &[] }
+    /// Takes the first value of those whose nodes are left.
+    #[inline(always)]
+    fn take(self, rest: &mut &'a [Node]) -> Option<Value<'a>> {
+        let (nodes, others) = rest.split_at_checked(rest.first()?.size as usize)?;
+        *rest = others;
+        Some(Value { record: self.record, nodes })
     }
 
     /// The member of that name; the last where there are several.
@@ -129,24 +144,17 @@ impl<'a> Value<'a> {
 
     /// The first member of that name. Members before it are passed over by their names' lengths, those behind it are not looked at.
     pub fn first(self, name: &str) -> Field<'a> {
-        let bytes = self.text.as_bytes();
-        let mut rest = if self.is_object() { self.inner() } else { self.none() };
-        while let [found, value, ..] = rest.nodes {
+        let mut rest = self.inner(b'{');
+        while let [found, nodes @ ..] = rest {
+            rest = nodes;
+            let value = self.take(&mut rest)?;
             // Without its quotes.
-            let (at, end) = ((found.start - rest.base) as usize + 1, (found.end - rest.base) as usize - 1);
-            let size = value.size as usize;
-            if end - at == name.len() && bytes.get(at..end) == Some(name.as_bytes()) {
-                rest.nodes = rest.nodes.get(1..)?;
-                return rest.take().filter(|value| !value.is_null());
+            let (at, end) = (found.start as usize + 1, found.end as usize - 1);
+            if end - at == name.len() && self.record.as_bytes().get(at..end) == Some(name.as_bytes()) {
+                return Some(value).filter(|value| !value.is_null());
             }
-            rest.nodes = rest.nodes.get(1 + size..)?;
         }
         None
-    }
-
-    /// True for `null`.
-    pub fn is_null(self) -> bool {
-        self.text == "null"
     }
 }
 
@@ -180,36 +188,46 @@ pub fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(Value::is_true)
 }
 
-/// What kind of value a field must have, where it has one.
+/// What kind of value a field must have, where it has one. A bit each, as in [`SHAPES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Any value.
-    Any,
+    Any = 0b11111,
     /// A string.
-    Text,
+    Text = 0b00001,
     /// `true` or `false`.
-    Flag,
+    Flag = 0b00010,
     /// A number.
-    Number,
+    Number = 0b00100,
     /// An object.
-    Object,
+    Object = 0b01000,
     /// An array.
-    List,
+    List = 0b10000,
 }
 
+/// The shapes that a value which begins with a byte has. `null` is absence, and fits every one.
+const SHAPES: [u8; 256] = {
+    let mut shapes = [0; 256];
+    shapes[b'"' as usize] = Shape::Text as u8;
+    shapes[b't' as usize] = Shape::Flag as u8;
+    shapes[b'f' as usize] = Shape::Flag as u8;
+    shapes[b'-' as usize] = Shape::Number as u8;
+    let mut digit = b'0';
+    while digit <= b'9' {
+        shapes[digit as usize] = Shape::Number as u8;
+        digit += 1;
+    }
+    shapes[b'{' as usize] = Shape::Object as u8;
+    shapes[b'[' as usize] = Shape::List as u8;
+    shapes[b'n' as usize] = Shape::Any as u8;
+    shapes
+};
+
 impl Shape {
-    /// True when the value is of this shape. `null` is absence, and fits every one.
+    /// True when the value is of this shape.
     #[inline(always)]
     pub fn fits(self, value: Value<'_>) -> bool {
-        match (self, value.text.as_bytes().first()) {
-            (Shape::Any, _) | (_, Some(b'n')) => true,
-            (Shape::Text, Some(first)) => *first == b'"',
-            (Shape::Flag, Some(first)) => matches!(first, b't' | b'f'),
-            (Shape::Number, Some(first)) => matches!(first, b'-' | b'0'..=b'9'),
-            (Shape::Object, Some(first)) => *first == b'{',
-            (Shape::List, Some(first)) => *first == b'[',
-            (_, None) => false,
-        }
+        SHAPES[usize::from(value.first_byte())] & self as u8 != 0
     }
 
     /// Why a field does not take this value: it is of another shape, or the second of its name.
@@ -306,25 +324,6 @@ macro_rules! view {
     };
 }
 pub(crate) use view;
-
-/// The values of a container that have not been taken yet.
-struct Rest<'a> {
-    /// The container's text, and where it begins in the record.
-    text: &'a str,
-    base: u32,
-    nodes: &'a [Node],
-}
-
-impl<'a> Rest<'a> {
-    #[inline(always)]
-    fn take(&mut self) -> Option<Value<'a>> {
-        let node = self.nodes.first()?;
-        let text = self.text.get((node.start - self.base) as usize..(node.end - self.base) as usize)?;
-        let (nodes, rest) = self.nodes.split_at_checked(node.size as usize)?;
-        self.nodes = rest;
-        Some(Value { text, nodes })
-    }
-}
 
 #[cfg(test)]
 mod tests {

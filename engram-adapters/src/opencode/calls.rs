@@ -156,7 +156,7 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
             result.stderr = said;
         }
         End::Failed(said) => {
-            let begins = |words: &[&str]| said.is_some_and(|said| words.iter().any(|words| begins_with(said, words)));
+            let begins = |words: &[&str]| said.is_some_and(|said| words.iter().any(|words| said.begins(words)));
             result.status = Some(match () {
                 () if begins(&DENIALS) => Status::Denied,
                 () if begins(&STOPS) => Status::Cancelled,
@@ -206,13 +206,6 @@ fn is_cut(call: &Call<'_>, said: Option<Text<'_>>) -> bool {
     }
     let said = said.map(|said| said.decode_lossy()).unwrap_or_default();
     CUT_READS.iter().any(|cut| said.contains(cut))
-}
-
-fn begins_with(said: Text<'_>, words: &str) -> bool {
-    match said {
-        Text::Token(token) => token[1..].starts_with(words),
-        Text::Plain(plain) => plain.starts_with(words),
-    }
 }
 
 fn duration(call: &Call<'_>) -> Option<u64> {

@@ -9,9 +9,11 @@ use super::scan::{Declined, Scanner};
 
 /// The most values of one record. The index takes 12 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;
+/// Records of logs have fewer values than one in so many bytes.
+const BYTES_A_NODE: usize = 16;
 
 /// One value: where it begins and ends, and how many nodes it and all that is in it take. A member of an object is a name and a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::kit) struct Node {
     pub start: u32,
     pub end: u32,
@@ -21,9 +23,23 @@ pub(in crate::kit) struct Node {
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
 #[derive(Debug, Default)]
 pub struct Index {
-    nodes: Vec<Node>,
-    open: Vec<Around>,
     quotes: Quotes,
+    /// Room for nodes: those of the last record, and what lies behind them.
+    nodes: Vec<Node>,
+}
+
+/// Why a text is not noted.
+#[derive(Debug)]
+enum Stop {
+    Declined,
+    /// There is no room for its nodes.
+    Full,
+}
+
+impl From<Declined> for Stop {
+    fn from(Declined: Declined) -> Stop {
+        Stop::Declined
+    }
 }
 
 impl Index {
@@ -32,12 +48,10 @@ impl Index {
     /// # Errors
     /// [`Fault::Json`] with what `serde_json` says of the text, [`Fault::Limit`] when it holds too many values.
     pub(in crate::kit) fn note(&mut self, text: &str) -> Result<&[Node], Fault> {
-        self.nodes.clear();
-        self.open.clear();
         match self.check(text) {
-            Ok(()) => Ok(&self.nodes),
-            Err(Declined) if self.nodes.len() >= MAX_VALUES => Err(LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into()),
-            Err(Declined) => match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(count) => Ok(&self.nodes[..count]),
+            Err(Stop::Full) => Err(LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into()),
+            Err(Stop::Declined) => match serde_json::from_str::<IgnoredAny>(text) {
                 Err(error) => Err(error.into()),
                 // The scanner accepts what `serde_json` does, so this text is longer than an index can say.
                 Ok(_) => Err(LimitExceeded { limit: "record_bytes", allowed: u64::from(u32::MAX) }.into()),
@@ -45,93 +59,148 @@ impl Index {
         }
     }
 
-    fn check(&mut self, text: &str) -> Result<(), Declined> {
+    /// How many nodes `text` has.
+    fn check(&mut self, text: &str) -> Result<usize, Stop> {
         u32::try_from(text.len()).map_err(|_| Declined)?;
-        // Out of its place while the scanner borrows it.
-        let mut quotes = std::mem::take(&mut self.quotes);
-        let checked = quotes.note(text).and_then(|()| self.scan(Scanner::new(text, &quotes)));
-        self.quotes = quotes;
-        checked
+        self.quotes.note(text)?;
+        self.make_room(text.len() / BYTES_A_NODE + 1);
+        loop {
+            let walk = Walk { scanner: Scanner::new(text, &self.quotes), nodes: &mut self.nodes, count: 0 };
+            match walk.whole() {
+                Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
+                walked => return walked,
+            }
+        }
     }
 
-    /// Notes one value after the other. Never recurses: what encloses the value at hand is kept in `open`.
-    fn scan(&mut self, mut scanner: Scanner<'_>) -> Result<(), Declined> {
-        let mut around = Around { node: u32::MAX, close: 0 };
+    fn make_room(&mut self, nodes: usize) {
+        let nodes = nodes.min(MAX_VALUES);
+        if nodes > self.nodes.len() {
+            self.nodes.resize(nodes, Node::default());
+        }
+    }
+}
+
+/// The way over a text, from value to value.
+struct Walk<'t> {
+    scanner: Scanner<'t>,
+    nodes: &'t mut [Node],
+    /// Nodes noted so far.
+    count: usize,
+}
+
+/// An object or array whose end is not reached.
+#[derive(Clone, Copy)]
+struct Open {
+    node: u32,
+    /// The byte that ends it.
+    close: u8,
+}
+
+/// What is around the whole.
+const NOTHING: Open = Open { node: u32::MAX, close: 0 };
+
+impl Walk<'_> {
+    /// Notes the one value of the text, and gives the number of its nodes.
+    #[inline(always)]
+    fn whole(mut self) -> Result<usize, Stop> {
+        let (byte, start) = self.scanner.next(0)?;
+        let end = if closing(byte).is_some() { self.container(start)? } else { self.scalar(byte, start)? };
+        if self.scanner.next(end).is_ok() { Err(Stop::Declined) } else { Ok(self.count) }
+    }
+
+    /// Notes the container at `at` and all that is in it, and gives the place behind it. Never recurses: the node of an open
+    /// container tells what is around it.
+    #[inline(always)]
+    fn container(&mut self, mut at: usize) -> Result<usize, Stop> {
+        let mut open = NOTHING;
         loop {
-            let byte = scanner.peek()?;
-            let start = scanner.offset();
-            if byte == b'{' || byte == b'[' {
-                let close = if byte == b'{' { b'}' } else { b']' };
-                scanner.take();
-                self.push(start, start)?;
-                self.open.push(around);
-                around = Around { node: self.nodes.len() as u32 - 1, close };
-                if scanner.peek()? != close {
-                    if byte == b'{' {
-                        self.name(&mut scanner)?;
-                    }
+            let (byte, start) = self.scanner.next(at)?;
+            if let Some(close) = closing(byte) {
+                open = self.open(start, close, open)?;
+                at = start + 1;
+                if self.scanner.next(at)?.0 != close {
+                    at = self.name_in(open, at)?;
                     continue;
                 }
             } else {
-                scanner.scalar(byte)?;
-                self.push(start, scanner.offset())?;
+                at = self.scalar(byte, start)?;
             }
-            // After a value: another one, or the end of what is around it.
+            // Behind a value is another one, or the end of what is around it.
             loop {
-                if around.close == 0 {
-                    return if scanner.at_end() { Ok(()) } else { Err(Declined) };
-                }
-                let byte = scanner.peek()?;
-                scanner.take();
+                let (byte, place) = self.scanner.next(at)?;
+                at = place + 1;
                 if byte == b',' {
-                    if around.close == b'}' {
-                        self.name(&mut scanner)?;
-                    }
+                    at = self.name_in(open, at)?;
                     break;
                 }
-                if byte != around.close {
-                    return Err(Declined);
+                if byte != open.close {
+                    return Err(Stop::Declined);
                 }
-                self.close(around.node, scanner.offset());
-                around = self.open.pop().ok_or(Declined)?;
+                match self.close(open, at)? {
+                    Some(outer) => open = outer,
+                    None => return Ok(at),
+                }
             }
         }
     }
 
+    /// Notes the start of a container. Until it ends, its node says what is around it.
     #[inline(always)]
-    fn close(&mut self, node: u32, end: u32) {
-        let count = self.nodes.len() as u32;
-        if let Some(container) = self.nodes.get_mut(node as usize) {
-            container.end = end;
-            container.size = count - node;
-        }
+    fn open(&mut self, start: usize, close: u8, outer: Open) -> Result<Open, Stop> {
+        let node = self.count as u32;
+        self.push(start, outer.node as usize)?;
+        Ok(Open { node, close })
     }
 
-    /// Takes a member's name and its colon.
+    /// Notes the end of a container, and gives what is around it.
     #[inline(always)]
-    fn name(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Declined> {
-        scanner.expect(b'"')?;
-        let start = scanner.offset() - 1;
-        scanner.string_rest()?;
-        self.push(start, scanner.offset())?;
-        scanner.expect(b':')
+    fn close(&mut self, open: Open, end: usize) -> Result<Option<Open>, Stop> {
+        let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::Declined)?;
+        let outer = std::mem::replace(&mut container.end, end as u32);
+        container.size = self.count as u32 - open.node;
+        let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
+        let (byte, _) = self.scanner.next(around.start as usize)?;
+        Ok(closing(byte).map(|close| Open { node: outer, close }))
     }
 
+    /// Takes the name of the next member, if it is an object that is open, and gives the place behind its colon.
     #[inline(always)]
-    fn push(&mut self, start: u32, end: u32) -> Result<(), Declined> {
-        if self.nodes.len() >= MAX_VALUES {
-            return Err(Declined);
+    fn name_in(&mut self, open: Open, at: usize) -> Result<usize, Stop> {
+        if open.close != b'}' {
+            return Ok(at);
         }
-        self.nodes.push(Node { start, end, size: 1 });
+        let start = self.scanner.behind(b'"', at)? - 1;
+        let end = self.scanner.behind_string(start)?;
+        self.push(start, end)?;
+        Ok(self.scanner.behind(b':', end)?)
+    }
+
+    /// Notes a value that is no container, and gives the place behind it. `byte` is its first.
+    #[inline(always)]
+    fn scalar(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
+        let end = if byte == b'"' { self.scanner.behind_string(start)? } else { self.scanner.behind_bare(byte, start)? };
+        self.push(start, end)?;
+        Ok(end)
+    }
+
+    /// Notes a value. The text's places fit 32 bits.
+    #[inline(always)]
+    fn push(&mut self, start: usize, end: usize) -> Result<(), Stop> {
+        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { start: start as u32, end: end as u32, size: 1 };
+        self.count += 1;
         Ok(())
     }
 }
 
-/// The object or array around the value at hand; `close` is 0 around the whole.
-#[derive(Debug, Clone, Copy)]
-struct Around {
-    node: u32,
-    close: u8,
+/// The byte that ends what `byte` begins, if that is an object or an array.
+#[inline(always)]
+fn closing(byte: u8) -> Option<u8> {
+    match byte {
+        b'{' => Some(b'}'),
+        b'[' => Some(b']'),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

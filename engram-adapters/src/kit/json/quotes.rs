@@ -7,113 +7,157 @@ use super::scan::Declined;
 /// Bytes looked at together: as many as a word has bits.
 const BLOCK: usize = 64;
 
-/// The unescaped quotes of a text, in their order: each string has two.
+/// The unescaped quotes of a text, a bit a byte: each string has two.
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
-    places: Vec<u32>,
-}
-
-/// What one block holds, a bit a byte.
-#[derive(Clone, Copy)]
-struct Block {
-    quotes: u64,
-    backslashes: u64,
-    /// Bytes below U+0020, which no string may hold.
-    controls: u64,
+    blocks: Vec<u64>,
 }
 
 impl Quotes {
-    /// Notes the quotes of `text`, and checks what strings may hold: sound escapes, no control characters. The text's places
-    /// fit 32 bits.
+    /// Notes the quotes of `text`, and checks what strings may hold: sound escapes, no control characters. What the text's end
+    /// cuts off is left to the scanner, which finds no closing quote.
     pub(super) fn note(&mut self, text: &str) -> Result<(), Declined> {
         let bytes = text.as_bytes();
-        self.places.clear();
-        // Both reach from one block into the next.
-        let (mut is_escaped, mut in_string) = (false, false);
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         let mut last = [b' '; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
-        for (number, block) in blocks.iter().chain([&last]).enumerate() {
-            let mut found = Block::of(block);
-            if found.backslashes != 0 || is_escaped {
-                is_escaped = found.take_escapes(bytes, number * BLOCK, is_escaped)?;
-            }
-            let inside = parity(found.quotes) ^ if in_string { u64::MAX } else { 0 };
-            if found.controls & inside != 0 {
-                return Err(Declined);
-            }
+        let mut pass = Pass { text: bytes, at: 0, begins_escaped: false, is_unsound: false, lowest: u8x16::splat(b' ') };
+        self.blocks.clear();
+        self.blocks.extend(blocks.iter().map(|block| pass.quotes(block)));
+        self.blocks.push(pass.quotes(&last));
+        let has_controls = controls([pass.lowest; 4]) != 0;
+        if pass.is_unsound || (has_controls && self.hold_controls(blocks, &last)) { Err(Declined) } else { Ok(()) }
+    }
+
+    /// True when a string holds a control character. Most records have none at all.
+    fn hold_controls(&self, blocks: &[[u8; BLOCK]], last: &[u8; BLOCK]) -> bool {
+        let mut in_string = false;
+        blocks.iter().chain([last]).zip(&self.blocks).any(|(block, quotes)| {
+            let inside = parity(*quotes) ^ if in_string { u64::MAX } else { 0 };
             in_string = inside >> (BLOCK - 1) == 1;
-            self.push(number * BLOCK, found.quotes);
-        }
-        if is_escaped || in_string { Err(Declined) } else { Ok(()) }
+            inside & controls(parts(block)) != 0
+        })
     }
 
-    /// Notes the quotes of the block that begins at `from`.
-    #[inline(always)]
-    fn push(&mut self, from: usize, mut quotes: u64) {
-        while quotes != 0 {
-            self.places.push((from + quotes.trailing_zeros() as usize) as u32);
-            quotes &= quotes - 1;
-        }
-    }
-
-    /// The places of the quotes.
-    pub(super) fn places(&self) -> &[u32] {
-        &self.places
+    /// The quotes, a bit a byte, 64 bytes a word.
+    pub(super) fn bits(&self) -> &[u64] {
+        &self.blocks
     }
 }
 
-impl Block {
-    #[inline(always)]
-    fn of(bytes: &[u8; BLOCK]) -> Block {
-        let mut block = Block { quotes: 0, backslashes: 0, controls: 0 };
-        for (quarter, part) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            let part = u8x16::new(*part);
-            let bits = |hits: u8x16| u64::from(hits.to_bitmask()) << (quarter * 16);
-            block.quotes |= bits(part.simd_eq(u8x16::splat(b'"')));
-            block.backslashes |= bits(part.simd_eq(u8x16::splat(b'\\')));
-            block.controls |= bits(part.min(u8x16::splat(0x1f)).simd_eq(part));
-        }
-        block
-    }
-
-    /// Takes out the quotes and backslashes that a backslash before them escapes. `begins_escaped` is what this gave for the
-    /// block before: true when the first byte of the next block is escaped. The block begins at `from` in the text.
-    #[inline(always)]
-    fn take_escapes(&mut self, text: &[u8], from: usize, begins_escaped: bool) -> Result<bool, Declined> {
-        if begins_escaped {
-            check_escape(text, from)?;
-            self.quotes &= !1;
-            self.backslashes &= !1;
-        }
-        while self.backslashes != 0 {
-            let at = self.backslashes.trailing_zeros() as usize + 1;
-            if at == BLOCK {
-                return Ok(true);
-            }
-            check_escape(text, from + at)?;
-            let both = 0b11 << (at - 1);
-            self.quotes &= !both;
-            self.backslashes &= !both;
-        }
-        Ok(false)
-    }
-}
-
-/// Checks what follows a backslash.
+/// The place of the first quote at `from` or behind it, of those that `bits` says.
 #[inline(always)]
-fn check_escape(text: &[u8], at: usize) -> Result<(), Declined> {
-    match text.get(at) {
-        Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') => Ok(()),
-        Some(b'u') => check_unicode_escape(text, at),
-        _ => Err(Declined),
+pub(super) fn next_quote(bits: &[u64], from: usize) -> Result<usize, Declined> {
+    let mut block = from / BLOCK;
+    let mut quotes = bits.get(block).ok_or(Declined)? & (u64::MAX << (from % BLOCK));
+    while quotes == 0 {
+        block += 1;
+        quotes = *bits.get(block).ok_or(Declined)?;
+    }
+    Ok(block * BLOCK + quotes.trailing_zeros() as usize)
+}
+
+/// The pass over a text, block by block.
+struct Pass<'t> {
+    text: &'t [u8],
+    /// Where the block at hand begins.
+    at: usize,
+    /// A backslash at the end of the block before escapes the first byte of this one.
+    begins_escaped: bool,
+    /// A backslash stands before what is no escape.
+    is_unsound: bool,
+    /// The lowest bytes so far.
+    lowest: u8x16,
+}
+
+impl Pass<'_> {
+    /// The quotes of the next block that are not escaped.
+    #[inline(always)]
+    fn quotes(&mut self, block: &[u8; BLOCK]) -> u64 {
+        let parts = parts(block);
+        self.lowest = parts.iter().fold(self.lowest, |lowest, part| lowest.min(*part));
+        let (mut quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
+        if backslashes != 0 || self.begins_escaped {
+            quotes = self.unescaped(quotes, backslashes);
+        }
+        self.at += BLOCK;
+        quotes
+    }
+
+    fn unescaped(&mut self, mut quotes: u64, mut backslashes: u64) -> u64 {
+        if self.begins_escaped {
+            self.check(self.at);
+            quotes &= !1;
+            backslashes &= !1;
+        }
+        self.begins_escaped = backslashes >> (BLOCK - 1) == 1;
+        while backslashes != 0 {
+            let at = backslashes.trailing_zeros() as usize + 1;
+            if at == BLOCK {
+                return quotes;
+            }
+            self.check(self.at + at);
+            let both = 0b11 << (at - 1);
+            quotes &= !both;
+            backslashes &= !both;
+        }
+        self.begins_escaped = false;
+        quotes
+    }
+
+    /// Checks what follows a backslash.
+    #[inline(always)]
+    fn check(&mut self, at: usize) {
+        self.is_unsound |= match self.text.get(at) {
+            Some(b'u') => !self.is_unicode(at),
+            Some(byte) => !is_escape(*byte),
+            None => true,
+        };
+    }
+
+    #[cold]
+    fn is_unicode(&self, at: usize) -> bool {
+        self.text.get(at + 1..at + 5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
 }
 
-#[cold]
-fn check_unicode_escape(text: &[u8], at: usize) -> Result<(), Declined> {
-    let digits = text.get(at + 1..at + 5).ok_or(Declined)?;
-    if digits.iter().all(u8::is_ascii_hexdigit) { Ok(()) } else { Err(Declined) }
+/// True for what stands for a character behind a backslash.
+#[inline(always)]
+fn is_escape(byte: u8) -> bool {
+    const ESCAPES: [bool; 256] = {
+        let mut escapes = [false; 256];
+        let mut rest: &[u8] = b"\"\\/bfnrt";
+        while let [byte, others @ ..] = rest {
+            escapes[*byte as usize] = true;
+            rest = others;
+        }
+        escapes
+    };
+    ESCAPES[usize::from(byte)]
+}
+
+#[inline(always)]
+fn parts(block: &[u8; BLOCK]) -> [u8x16; 4] {
+    let (parts, _) = block.as_chunks::<16>();
+    [0, 1, 2, 3].map(|part| u8x16::new(parts[part]))
+}
+
+/// A bit for each part's byte that `hit` says.
+#[inline(always)]
+fn bits(parts: [u8x16; 4], hit: impl Fn(u8x16) -> u8x16) -> u64 {
+    let [first, second, third, fourth] = parts.map(|part| u64::from(hit(part).to_bitmask()));
+    first | second << 16 | third << 32 | fourth << 48
+}
+
+#[inline(always)]
+fn hits(parts: [u8x16; 4], byte: u8) -> u64 {
+    bits(parts, |part| part.simd_eq(u8x16::splat(byte)))
+}
+
+/// Bytes below U+0020, which no string may hold.
+#[inline(always)]
+fn controls(parts: [u8x16; 4]) -> u64 {
+    bits(parts, |part| part.min(u8x16::splat(0x1f)).simd_eq(part))
 }
 
 /// A bit for each byte with an odd number of quotes up to and with it: those inside a string, and its opening quote.
@@ -137,7 +181,8 @@ mod tests {
     fn noted(text: &str) -> Option<Vec<usize>> {
         let mut quotes = Quotes::default();
         quotes.note(text).ok()?;
-        Some(quotes.places().iter().map(|place| *place as usize).collect())
+        let mut from = 0;
+        Some(std::iter::from_fn(|| next_quote(quotes.bits(), from).ok().inspect(|place| from = place + 1)).collect())
     }
 
     #[test]
@@ -150,11 +195,18 @@ mod tests {
 
     #[test]
     fn what_no_string_may_hold_is_declined() {
-        for text in ["\"\t\"", "\"\\x\"", "\"\\u12\"", "\"", "\"\\", "\"\\\""] {
+        for text in ["\"\t\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\u{1f}"] {
             assert_eq!(noted(text), None, "{text:?}");
             assert_eq!(noted(&format!("{}{text}", " ".repeat(63))), None, "{text:?}");
         }
         assert_eq!(noted("\t\"a\"\r\n"), Some(vec![1, 3]));
+    }
+
+    #[test]
+    fn an_open_string_has_no_end() {
+        for text in ["\"", "\"\\", "\"\\\""] {
+            assert!(noted(text).is_none_or(|places| places == [0]), "{text:?}");
+        }
     }
 
     proptest! {

@@ -3,105 +3,77 @@
 //! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
-use super::quotes::Quotes;
+use super::quotes::{Quotes, next_quote};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Declined;
 
-/// A place in JSON text.
-#[derive(Debug)]
+/// JSON text and its quotes. Takes places and gives places, so that a place stays in a register.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Scanner<'t> {
     text: &'t [u8],
-    at: usize,
-    /// Places of the text's quotes.
-    quotes: &'t [u32],
-    /// Quotes that have been passed.
-    passed: usize,
+    quotes: &'t [u64],
 }
 
 impl<'t> Scanner<'t> {
-    /// A scanner at the beginning of `text`, whose quotes are noted.
+    /// A scanner of `text`, whose quotes are noted.
     pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
-        Scanner { text: text.as_bytes(), at: 0, quotes: quotes.places(), passed: 0 }
+        Scanner { text: text.as_bytes(), quotes: quotes.bits() }
     }
 
-    /// The next byte that is no white space, not taken.
+    /// The byte at `at`.
     #[inline(always)]
-    pub(super) fn peek(&mut self) -> Result<u8, Declined> {
-        match self.text.get(self.at) {
-            Some(byte) if *byte > b' ' => Ok(*byte),
-            _ => {
-                self.at = behind_spaces(self.text, self.at)?;
-                Ok(self.text[self.at])
-            }
+    pub(super) fn byte(self, at: usize) -> Result<u8, Declined> {
+        self.text.get(at).copied().ok_or(Declined)
+    }
+
+    /// The first byte from `at` on that is no white space, and its place.
+    #[inline(always)]
+    pub(super) fn next(self, at: usize) -> Result<(u8, usize), Declined> {
+        match self.text.get(at) {
+            Some(byte) if *byte > b' ' => Ok((*byte, at)),
+            _ => behind_spaces(self.text, at),
         }
     }
 
-    /// Takes this byte, white space before it aside.
+    /// The place behind this byte, white space before it aside.
     #[inline(always)]
-    pub(super) fn expect(&mut self, byte: u8) -> Result<(), Declined> {
-        if self.peek()? != byte {
-            return Err(Declined);
+    pub(super) fn behind(self, expected: u8, at: usize) -> Result<usize, Declined> {
+        let (byte, at) = self.next(at)?;
+        if byte == expected { Ok(at + 1) } else { Err(Declined) }
+    }
+
+    /// The place behind a string whose opening quote is at `at`.
+    #[inline(always)]
+    pub(super) fn behind_string(self, at: usize) -> Result<usize, Declined> {
+        Ok(next_quote(self.quotes, at + 1)? + 1)
+    }
+
+    /// The place behind a number or a word at `at`. `byte` is its first.
+    #[inline(always)]
+    pub(super) fn behind_bare(self, byte: u8, at: usize) -> Result<usize, Declined> {
+        match byte {
+            b't' => behind_word(self.text, at, b"true"),
+            b'f' => behind_word(self.text, at, b"false"),
+            b'n' => behind_word(self.text, at, b"null"),
+            _ => behind_number(self.text, at),
         }
-        self.at += 1;
-        Ok(())
-    }
-
-    /// The place of the next byte, in a text whose places fit 32 bits.
-    #[inline(always)]
-    pub(super) fn offset(&self) -> u32 {
-        self.at as u32
-    }
-
-    /// Takes one byte that `peek` has shown.
-    #[inline(always)]
-    pub(super) fn take(&mut self) {
-        self.at += 1;
-    }
-
-    /// Goes to the end of a string whose opening quote is taken.
-    #[inline(always)]
-    pub(super) fn string_rest(&mut self) -> Result<(), Declined> {
-        self.at = *self.quotes.get(self.passed + 1).ok_or(Declined)? as usize + 1;
-        self.passed += 2;
-        Ok(())
-    }
-
-    /// Takes a value that is no object and no array. `byte` is its first, as `peek` has shown it.
-    #[inline(always)]
-    pub(super) fn scalar(&mut self, byte: u8) -> Result<(), Declined> {
-        if byte == b'"' {
-            self.take();
-            return self.string_rest();
-        }
-        self.at = match byte {
-            b't' => word_end(self.text, self.at, b"true"),
-            b'f' => word_end(self.text, self.at, b"false"),
-            b'n' => word_end(self.text, self.at, b"null"),
-            _ => number_end(self.text, self.at),
-        }?;
-        Ok(())
-    }
-
-    /// True when nothing but white space is left.
-    pub(super) fn at_end(&mut self) -> bool {
-        self.peek().is_err()
     }
 }
 
-// These take places and give places, so that the scanner itself stays in registers.
-
-fn behind_spaces(text: &[u8], at: usize) -> Result<usize, Declined> {
-    let spaces = text.get(at..).and_then(|rest| rest.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t')));
-    spaces.map(|spaces| at + spaces).ok_or(Declined)
+#[cold]
+fn behind_spaces(text: &[u8], at: usize) -> Result<(u8, usize), Declined> {
+    let rest = text.get(at..).ok_or(Declined)?;
+    let (spaces, byte) = rest.iter().enumerate().find(|(_, byte)| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).ok_or(Declined)?;
+    Ok((*byte, at + spaces))
 }
 
-fn word_end(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
+fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
     if text[at..].starts_with(word) { Ok(at + word.len()) } else { Err(Declined) }
 }
 
-fn number_end(text: &[u8], at: usize) -> Result<usize, Declined> {
+fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
     let digits = |mut at: usize| {
         let start = at;
         while text.get(at).is_some_and(u8::is_ascii_digit) {
