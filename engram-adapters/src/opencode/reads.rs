@@ -2,10 +2,8 @@
 
 use std::sync::LazyLock;
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use memchr::memmem::Finder;
 
@@ -13,6 +11,7 @@ use super::calls::{Call, End};
 use super::convert::Converter;
 use super::revisions::Dialect;
 use super::schema::FileArgs;
+use crate::kit::spans::pinned;
 use crate::kit::value::filled_text;
 
 /// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
@@ -38,10 +37,7 @@ impl Converter {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
             if lines.whole {
-                event.hash = Hash::of_pinned_text(&lines.text);
-            }
-            if event.hash.is_some() {
-                event.anchor_hashes = anchors(&lines.text);
+                (event.hash, event.anchor_hashes) = pinned(&lines.text);
             }
         }
         out.emit(event, place)?;
