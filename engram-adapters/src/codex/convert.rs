@@ -102,15 +102,16 @@ impl Converter {
         }
         let replay = self.history.copied.covers(line.ordinal, payload);
         self.history.replay = replay;
-        let item = if kind == "event_msg" { payload.first("item") } else { None };
+        let own = word(payload.first("type"));
+        let item = if own == "item_completed" { payload.first("item") } else { None };
         let id = if kind == "response_item" { payload.first("id") } else { item.and_then(|item| item.first("id")) };
         out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
         match kind {
-            "response_item" => self.item(word(payload.first("type")), payload, out),
+            "response_item" => self.item(own, payload, out),
             "event_msg" => {
                 self.history.t.clear();
                 self.history.t.push_str(t.as_deref().unwrap_or_default());
-                self.event(word(payload.first("type")), item, payload, out)
+                self.event(own, item, payload, out)
             }
             "turn_context" => self.turn_context(payload, out),
             "token_usage_record" => self.usage_record(payload, out),

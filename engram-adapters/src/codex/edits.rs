@@ -2,16 +2,15 @@
 
 use std::sync::LazyLock;
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::kit::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
-use crate::kit::spans::whole_range;
+use crate::kit::spans::{pinned, whole_range};
 use crate::kit::value::{Value, text, word};
 
 use super::convert::Converter;
@@ -162,17 +161,11 @@ fn describe_run(edit: &mut CodeEdit<'_>, run: &Run<'_>) {
 }
 
 fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
-    if is_pinned(text) {
-        edit.before_hash = Some(Hash::of_text(text));
-        edit.before_anchor_hashes = anchors(text);
-    }
+    (edit.before_hash, edit.before_anchor_hashes) = pinned(text);
 }
 
 fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
-    if is_pinned(text) {
-        edit.after_hash = Some(Hash::of_text(text));
-        edit.after_anchor_hashes = anchors(text);
-    }
+    (edit.after_hash, edit.after_anchor_hashes) = pinned(text);
 }
 
 /// A name as one segment of a pointer (RFC 6901).

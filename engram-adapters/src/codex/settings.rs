@@ -65,10 +65,10 @@ impl Converter {
     /// Instructions that a person wrote: they keep their text, and stand once.
     pub(super) fn instructions(&mut self, said: Field<'_>, path: &'static str, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(said) = filled_text(said) else { return Ok(false) };
-        let decoded = said.decode_lossy();
-        if !self.history.said.first(("instructions", decoded.as_ref())) {
+        if !self.history.said.first(("instructions", said.spelled())) {
             return Ok(false);
         }
+        let decoded = said.decode_lossy();
         let (hash, bytes) = (Some(Hash::of_text(&decoded)), Some(decoded.len() as u64));
         let context = Context { name: Text::Plain("instructions"), file: None, hash, bytes, text: Some(said) };
         out.emit(Meta::Context(context), Pointer::At(&self.at(path)))?;

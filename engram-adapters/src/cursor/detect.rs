@@ -1,9 +1,11 @@
 //! Which of Cursor's artifacts the beginning of a file belongs to, by its content alone.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use engram_core::adapter::{Framing, Identity};
 use engram_core::head::Head;
+use memchr::memmem::Finder;
 
 use super::{clock, decoded, millis, revisions};
 use crate::kit::value::{Field, Index, Value, find_line, parse, view, word};
@@ -104,6 +106,10 @@ view! {
     }
 }
 
+/// What stands in every line that shows a mark, one or another. Lines of others are not parsed.
+static TELLING: LazyLock<[Finder<'_>; 5]> =
+    LazyLock::new(|| ["\"session_id\"", "\"role\"", "\"hook_event_name\"", "\"store\"", "\"turn_ended\""].map(Finder::new));
+
 /// The lines that are looked at.
 fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     head.lines().take(LINES).filter(|line| line.len() <= LINE_BYTES && line.starts_with('{'))
@@ -116,7 +122,7 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
     let mut index = Index::default();
-    for line in lines(head) {
+    for line in lines(head).filter(|line| TELLING.iter().any(|name| name.find(line.as_bytes()).is_some())) {
         if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::of(line)))
             && !found.contains(&mark)
         {

@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, Range};
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use crate::kit::patch::{Run, unified_runs};
-use crate::kit::spans::ChangedSpan;
+use crate::kit::spans::{ChangedSpan, pinned};
 use crate::kit::value::{Value, filled_text, text, view};
 
 view! {
@@ -45,10 +44,7 @@ pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitte
 
 /// Hash and anchors of a text, where it is one that a file can hold.
 pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
-    match text.map(|text| text.decode()) {
-        Some(Ok(text)) if is_pinned(&text) => (Some(Hash::of_text(&text)), anchors(&text)),
-        _ => (None, Vec::new()),
-    }
+    text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| pinned(&text))
 }
 
 /// The edits of one call by the whole file before and after it: one for each changed span, where a diff tells them apart.

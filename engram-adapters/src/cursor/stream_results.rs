@@ -1,14 +1,13 @@
 //! Results of calls in a capture: a one-of whose name says how the call ended, and the reads and edits that it shows.
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, CodeEdit, CodeRead, EditOp, Range, Status, ToolResult};
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use super::edits::{snippet, whole_file_edits};
 use super::stream_calls::Called;
-use crate::kit::spans::{ChangedSpan, line_count};
+use crate::kit::spans::{ChangedSpan, line_count, pinned};
 use crate::kit::value::{Field, Value, filled_text, integer, is_true, text, view};
 
 /// How a call ended, by the name of the one-of's member (SDK 1.0.32 descriptors). The first that is there counts.
@@ -188,11 +187,8 @@ impl<'a> Ending<'a> {
             let lines = if whole_end { line_count(&content) } else { last + 1 - first };
             read.range = Some(Range { first, last: first + lines - 1 });
             read.total_lines = whole_end.then_some(first + lines - 1);
-            if is_pinned(&content) {
-                let span = if whole_end { content.strip_suffix('\n').unwrap_or(&content) } else { &content };
-                read.hash = Some(Hash::of_text(span));
-                read.anchor_hashes = anchors(span);
-            }
+            let span = if whole_end { content.strip_suffix('\n').unwrap_or(&content) } else { &content };
+            (read.hash, read.anchor_hashes) = pinned(span);
         }
         out.emit(read, called.pointer)?;
         Ok(())

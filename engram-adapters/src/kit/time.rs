@@ -52,21 +52,20 @@ pub fn millis(source: &str) -> Option<i64> {
 
 /// True for `2026-01-31T23:59:59Z` and the same with a fraction.
 fn is_canonical(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.len() < 20 || bytes[bytes.len() - 1] != b'Z' {
-        return false;
-    }
-    let shape =
-        bytes[..19].iter().zip(b"0000-00-00T00:00:00").all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form });
-    let two = |at: usize| (bytes[at] - b'0') * 10 + (bytes[at + 1] - b'0');
-    let fraction = &bytes[19..bytes.len() - 1];
+    const FORM: &[u8; 19] = b"0000-00-00T00:00:00";
+    let Some((time, [fraction @ .., b'Z'])) = text.as_bytes().split_first_chunk::<19>() else { return false };
+    // All bytes are looked at, since nearly every time has this form.
+    let fits = |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let has_form = time.iter().zip(FORM).fold(true, |all, pair| all & fits(pair));
     let fraction_fits = match fraction {
         [] => true,
-        [b'.', digits @ ..] => !digits.is_empty() && digits.len() <= 9 && digits.iter().all(u8::is_ascii_digit),
+        [b'.', digits @ ..] => (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit),
         _ => false,
     };
+    let two = |at: usize| (time[at] - b'0') * 10 + (time[at + 1] - b'0');
     // Days 29 to 31 depend on the month: the slow path decides.
-    shape && fraction_fits && (1..=12).contains(&two(5)) && (1..=28).contains(&two(8)) && two(11) < 24 && two(14) < 60 && two(17) < 60
+    let is_time = || (1..=12).contains(&two(5)) && (1..=28).contains(&two(8)) && two(11) < 24 && two(14) < 60 && two(17) < 60;
+    has_form && fraction_fits && is_time()
 }
 
 #[cfg(test)]

@@ -196,10 +196,16 @@ fn completed_status(call: &Call<'_>, said: Option<Text<'_>>, exit: Option<i64>) 
     }
 }
 
+/// What `read` says where it left lines out that the call asked for.
+const CUT_READS: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
+
 /// `read` also says `truncated` when the call itself asked for some lines only.
 fn is_cut(call: &Call<'_>, said: Option<Text<'_>>) -> bool {
-    call.tool != "read"
-        || said.is_some_and(|said| ["\n(Output capped at", "\n(Output truncated at"].iter().any(|cut| said.decode_lossy().contains(cut)))
+    if call.tool != "read" {
+        return true;
+    }
+    let said = said.map(|said| said.decode_lossy()).unwrap_or_default();
+    CUT_READS.iter().any(|cut| said.contains(cut))
 }
 
 fn duration(call: &Call<'_>) -> Option<u64> {

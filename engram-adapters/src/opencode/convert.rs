@@ -150,7 +150,11 @@ impl Converter {
         let list = format!("/messages/{n}/parts");
         for (n, part) in parts.elements().enumerate() {
             let place = Pointer::Item(&list, n);
-            self.record_at(place, part, out, |converter, out| converter.part(&Part::read(part, "")?, &turn, place, out))?;
+            self.record_at(place, part, out, |converter, out| {
+                let mut view = Part::default();
+                view.fill(part, "")?;
+                converter.part(&view, &turn, place, out)
+            })?;
         }
         Ok(())
     }

@@ -1,11 +1,10 @@
 //! Unified diffs of edits. The harness takes away the indentation that all their lines share, so their text counts only where the
 //! call itself proves that nothing was taken away.
 
-use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, Range};
-use engram_core::hash::{Hash, is_pinned};
 
 use crate::kit::patch::{FileChange, Run, unified_runs};
+use crate::kit::spans::pinned;
 
 /// A diff of one file.
 pub(super) struct Diff<'d> {
@@ -68,14 +67,9 @@ impl<'d> Diff<'d> {
     pub fn describe(&self, run: &Run<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
         event.before_range = Some(range(run.before_first, &run.before));
         event.after_range = Some(range(run.after_first, &run.after));
-        let (before, after) = (run.before.join("\n"), run.after.join("\n"));
-        if is_exact && is_pinned(&before) {
-            event.before_hash = Some(Hash::of_text(&before));
-            event.before_anchor_hashes = anchors(&before);
-        }
-        if is_exact && is_pinned(&after) {
-            event.after_hash = Some(Hash::of_text(&after));
-            event.after_anchor_hashes = anchors(&after);
+        if is_exact {
+            (event.before_hash, event.before_anchor_hashes) = pinned(&run.before.join("\n"));
+            (event.after_hash, event.after_anchor_hashes) = pinned(&run.after.join("\n"));
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use engram_core::anchor::anchors;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
@@ -14,7 +13,7 @@ use super::convert::Converter;
 use super::diffs::{Diff, Proof};
 use super::schema::{FileArgs, FileDiff, PatchedFile, flag};
 use crate::kit::patch::{FileChange, Snippet, begin_patch};
-use crate::kit::spans::{ChangedSpan, Rewrite};
+use crate::kit::spans::{ChangedSpan, Rewrite, pinned};
 use crate::kit::value::{Field, filled_text, is_true, text, word};
 
 /// Where the edits of one call go.
@@ -200,13 +199,11 @@ fn whole_files<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str>,
 /// An edit whose place in the file is not known.
 fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
     let mut event = CodeEdit::new(op, file);
-    if let Some(old) = old.filter(|old| is_pinned(old)) {
-        event.before_hash = Some(Hash::of_text(&old));
-        event.before_anchor_hashes = anchors(&old);
+    if let Some(old) = old {
+        (event.before_hash, event.before_anchor_hashes) = pinned(&old);
     }
-    if let Some(new) = new.filter(|new| is_pinned(new)) {
-        event.after_hash = Some(Hash::of_text(&new));
-        event.after_anchor_hashes = anchors(&new);
+    if let Some(new) = new {
+        (event.after_hash, event.after_anchor_hashes) = pinned(&new);
     }
     event.snippet = event.before_hash.is_some() || event.after_hash.is_some();
     event

@@ -38,7 +38,7 @@ pub(super) struct Turn<'a> {
     /// The message is older than its session: a copy from the session that this one is a fork of.
     pub replay: bool,
     /// When the line of a stream was printed, in milliseconds, for parts without a time. Parts of a message have none then.
-    pub printed: Option<i64>,
+    pub printed: Field<'a>,
     /// 0.1.174: what tools add to their results, by call id.
     pub tool_metadata: Field<'a>,
 }
@@ -65,7 +65,7 @@ impl<'a> Turn<'a> {
 
     /// States when a record was made, and whether it is a copy.
     pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, out: &mut Emitter) {
-        let time = millis.or(self.printed).and_then(from_millis);
+        let time = millis.or_else(|| integer(self.printed)).and_then(from_millis);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
     }
 }

@@ -1,15 +1,17 @@
 //! Reads: which lines of a file the `read` tool returned.
 
-use engram_core::anchor::anchors;
+use std::sync::LazyLock;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::hash::Hash;
 use engram_core::render::Pointer;
+use memchr::memmem::Finder;
 
 use super::calls::{Call, End};
 use super::convert::Converter;
 use super::revisions::Dialect;
 use super::schema::FileArgs;
+use crate::kit::spans::pinned;
 use crate::kit::value::filled_text;
 
 /// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
@@ -18,13 +20,16 @@ const LONGEST_LINE: usize = 2000;
 /// How a line ends that was longer: the second since 1.14.34.
 const CUT_LINE: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
 
+/// What a directory's entries follow.
+static DIRECTORY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</path>\n<type>directory</type>"));
+
 impl Converter {
     /// States what a read returned. Images and directories have no lines.
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (End::Completed(Some(said)), "read", Some(input)) = (call.end, &*call.tool, call.input) else { return Ok(()) };
         let Some(file) = filled_text(FileArgs::of(input).file_path) else { return Ok(()) };
         let said = said.decode_lossy();
-        if said.contains("</path>\n<type>directory</type>") {
+        if DIRECTORY.find(said.as_bytes()).is_some() {
             return Ok(());
         }
         let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
@@ -32,10 +37,7 @@ impl Converter {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
             if lines.whole {
-                event.hash = Hash::of_pinned_text(&lines.text);
-            }
-            if event.hash.is_some() {
-                event.anchor_hashes = anchors(&lines.text);
+                (event.hash, event.anchor_hashes) = pinned(&lines.text);
             }
         }
         out.emit(event, place)?;
@@ -96,10 +98,9 @@ impl Lines {
 
 /// The number and text of the line that `output` begins with, and what follows it. A `\r` belongs to the line end.
 fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o str)> {
-    let (line, after) = output.split_once('\n')?;
-    let (number, text) = line.split_once(separator)?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let number = number.parse().ok().filter(|_| is_number)?;
+    let digits = output.bytes().take_while(u8::is_ascii_digit).count();
+    let (text, after) = output[digits..].strip_prefix(separator)?.split_once('\n')?;
+    let number = output[..digits].parse().ok()?;
     Some((number, text.strip_suffix('\r').unwrap_or(text), after))
 }
 

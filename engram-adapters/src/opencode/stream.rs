@@ -9,7 +9,7 @@ use super::convert::{Converter, under};
 use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
 use super::schema::{Line, Part};
-use crate::kit::value::{integer, text, word};
+use crate::kit::value::{text, word};
 
 impl Converter {
     /// Converts one line of a stream.
@@ -17,10 +17,11 @@ impl Converter {
         if let Some(session) = text(line.session_id).map(|id| id.decode_lossy()) {
             out.source(Some(&*session), None);
         }
-        let printed = integer(line.timestamp);
+        let printed = line.timestamp;
         match (word(line.kind), line.part, line.error) {
-            ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(part), _) => {
-                let part = Part::read(part, "/part")?;
+            ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(stated), _) => {
+                let mut part = Part::default();
+                part.fill(stated, "/part")?;
                 let message_id = text(part.message_id);
                 let turn = Turn { speaker: Speaker::Assistant, printed, message_id, has_steps: true, ..Turn::default() };
                 self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under(Pointer::At("/part"), fault))
