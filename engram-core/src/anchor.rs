@@ -127,7 +127,10 @@ impl Winnow {
                 self.seen = grams.len();
                 break;
             }
-            self.picked.push(grams[at]);
+            // Of a run of equal grams, which text of one character is, one says it all.
+            if grams[at] != smallest {
+                self.picked.push(grams[at]);
+            }
         }
         self.seen -= at;
         self.grams.drain(..at);
@@ -226,7 +229,8 @@ mod tests {
                     expected.push(smallest);
                 }
             }
-            let expected: Vec<u64> = expected.iter().map(|at| grams[*at]).collect();
+            let mut expected: Vec<u64> = expected.iter().map(|at| grams[*at]).collect();
+            expected.dedup();
             for step in [1, 7, 31, 100] {
                 let mut winnow = Winnow::default();
                 for piece in grams.chunks(step) {
