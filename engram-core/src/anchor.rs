@@ -147,8 +147,10 @@ fn rightmost_smallest(grams: &[u64]) -> usize {
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
 fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
     let mut known = KeyMap::default();
-    known.reserve(picked.len());
-    picked.retain(|hash| known.insert(*hash, ()).is_none());
+    // Text that repeats itself gives few hashes many times: the map grows with the hashes, not with the picks.
+    known.reserve(picked.len().min(MAX));
+    // The smallest hashes begin with zeros, and the map tells its keys apart by their beginnings.
+    picked.retain(|hash| known.insert(hash.rotate_left(32), ()).is_none());
     if picked.len() > MAX {
         let largest = *picked.clone().select_nth_unstable(MAX - 1).1;
         picked.retain(|hash| *hash <= largest);
@@ -190,6 +192,25 @@ mod tests {
     /// A spread of numbers with equal ones among them.
     fn spread(n: u64) -> u64 {
         ADDS[(n % 251) as usize] % 5
+    }
+
+    #[test]
+    fn the_smallest_are_kept_where_they_stand_first() {
+        let few_values: Vec<u64> = (0..5000).map(|n| n * 7919 % 100).collect();
+        let many_repeats: Vec<u64> = (0..5000).map(|n| if n % 10 == 0 { n } else { 3 }).collect();
+        for hashes in [few_values, many_repeats, (0..300).rev().collect(), vec![]] {
+            let mut smallest = hashes.clone();
+            smallest.sort_unstable();
+            smallest.dedup();
+            smallest.truncate(MAX);
+            let mut expected = Vec::new();
+            for hash in &hashes {
+                if smallest.contains(hash) && !expected.contains(hash) {
+                    expected.push(*hash);
+                }
+            }
+            assert_eq!(bounded(hashes), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The names of a view's fields, found at once: most names of a record are of no interest.
 
+use std::ops::Range;
+
 /// The most fields of a view.
 const FIELDS: usize = 64;
 /// Places in the table of a view's names.
@@ -20,7 +22,6 @@ pub struct Names {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ends {
     first: u64,
-    /// 0 where the name has no more than eight bytes.
     last: u64,
     len: usize,
 }
@@ -32,12 +33,14 @@ impl Names {
         let mut ends = [Ends { first: 0, last: 0, len: 0 }; FIELDS];
         let mut number = 0;
         while number < names.len() {
-            ends[number] = Ends::of(names[number].as_bytes(), 0, names[number].len());
+            let name = names[number].as_bytes();
+            let (_, last) = name.split_at(name.len().saturating_sub(8));
+            ends[number] = Ends { first: first_word(name), last: first_word(last), len: name.len() };
             number += 1;
         }
         let mut spread = 0x9e37_79b9_7f4a_7c15_u64;
         loop {
-            if let Some(places) = spread_out(&ends, names.len(), spread) {
+            if let Some(places) = spread_out(names, spread) {
                 return Names { names, ends, places, spread };
             }
             spread = spread.wrapping_mul(0x5851_f42d_4c95_7f2d);
@@ -49,22 +52,32 @@ impl Names {
         self.names.get(number).copied().unwrap_or_default()
     }
 
-    /// The number of the name at `at` in `bytes`, `len` bytes long.
+    /// The number of the name that lies at `place` in `bytes`.
     #[inline(always)]
-    pub(crate) fn find(&self, bytes: &[u8], at: usize, len: usize) -> Option<usize> {
-        let ends = Ends::of(bytes, at, len);
-        let number = usize::from(self.places[ends.place(self.spread)]);
-        let is_name = self.ends.get(number) == Some(&ends);
-        (is_name && (len <= 16 || bytes.get(at..at + len) == Some(self.names[number].as_bytes()))).then_some(number)
+    pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<usize> {
+        let Range { start, end } = place;
+        let len = end - start;
+        let first = match word_at(bytes, start) {
+            Some(word) => word & MASKS[len.min(8)],
+            None => first_word(bytes.get(start..end)?),
+        };
+        let last_byte = *bytes.get(end.checked_sub(1)?)?;
+        let number = usize::from(self.places[own_place(first, last_byte, len, self.spread)]);
+        let ends = self.ends.get(number)?;
+        if ends.first != first || ends.len != len || (len > 8 && word_at(bytes, end - 8) != Some(ends.last)) {
+            return None;
+        }
+        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some(number)
     }
 }
 
 /// The numbers of names at their places, if each has a place of its own.
-const fn spread_out(ends: &[Ends; FIELDS], count: usize, spread: u64) -> Option<[u8; PLACES]> {
+const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
     let (mut places, mut taken) = ([0; PLACES], [false; PLACES]);
     let mut number = 0;
-    while number < count {
-        let place = ends[number].place(spread);
+    while number < names.len() {
+        let name = names[number].as_bytes();
+        let place = own_place(first_word(name), name[name.len() - 1], name.len(), spread);
         if taken[place] {
             return None;
         }
@@ -75,47 +88,27 @@ const fn spread_out(ends: &[Ends; FIELDS], count: usize, spread: u64) -> Option<
     Some(places)
 }
 
-impl Ends {
-    /// The ends of the name at `at`, `len` bytes long.
-    #[inline(always)]
-    const fn of(bytes: &[u8], at: usize, len: usize) -> Ends {
-        const MASKS: [u64; 9] = [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff, 0xff_ffff_ffff_ffff, u64::MAX];
-        let first = match word_at(bytes, at) {
-            Some(word) => word & MASKS[if len < 8 { len } else { 8 }],
-            None => short_word(bytes, at, len),
-        };
-        let last = match word_at(bytes, (at + len).saturating_sub(8)) {
-            Some(word) if len > 8 => word,
-            _ => 0,
-        };
-        Ends { first, last, len }
-    }
-
-    /// Where the name belongs.
-    #[inline(always)]
-    const fn place(self, spread: u64) -> usize {
-        let mixed = self.first.wrapping_add(self.last.rotate_left(29)).wrapping_add(self.len as u64);
-        (mixed.wrapping_mul(spread) >> (u64::BITS - PLACES.ilog2())) as usize
-    }
-}
-
+/// Where a name belongs.
 #[inline(always)]
-const fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
-    match bytes.split_at_checked(at) {
-        Some((_, rest)) => match rest.first_chunk::<8>() {
-            Some(word) => Some(u64::from_le_bytes(*word)),
-            None => None,
-        },
-        None => None,
-    }
+const fn own_place(first: u64, last_byte: u8, len: usize, spread: u64) -> usize {
+    let mixed = first.wrapping_add((len as u64) << 8 | last_byte as u64);
+    (mixed.wrapping_mul(spread) >> (u64::BITS - PLACES.ilog2())) as usize
 }
 
-/// The first eight bytes of a name near the end of the text.
-#[cold]
-const fn short_word(bytes: &[u8], at: usize, len: usize) -> u64 {
+/// What a word has of a name that is so long.
+const MASKS: [u64; 9] = [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff, 0xff_ffff_ffff_ffff, u64::MAX];
+
+/// The eight bytes at `at`.
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// The first eight bytes of a name. What a shorter one lacks is zeros.
+const fn first_word(name: &[u8]) -> u64 {
     let (mut word, mut byte) = (0, 0);
-    while byte < len && byte < 8 && at + byte < bytes.len() {
-        word |= (bytes[at + byte] as u64) << (8 * byte);
+    while byte < name.len() && byte < 8 {
+        word |= (name[byte] as u64) << (8 * byte);
         byte += 1;
     }
     word
@@ -127,12 +120,13 @@ mod tests {
 
     #[test]
     fn names_are_numbered() {
-        const NAMES: [&str; 8] = ["a", "type", "uuid", "", "duty", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
+        const NAMES: [&str; 8] =
+            ["a", "type", "uuid", "outputPath", "outputSize", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
         static TABLE: Names = Names::of(&NAMES);
         // At the end of the text, and with something behind it.
         let find = |name: &str| {
             let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];
-            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at, name.len()));
+            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()));
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|number| *number == found[0]), "{name}");
             found[0]
@@ -140,7 +134,7 @@ mod tests {
         for (number, name) in NAMES.iter().enumerate() {
             assert_eq!(find(name), Some(number), "{name}");
         }
-        for name in ["b", "typ", "types", "Uuid", "session", "sessionIdx", "a name of more than SIXTEEN bytes", "\0"] {
+        for name in ["b", "typ", "types", "Uuid", "session", "sessionIdx", "a name of more than SIXTEEN bytes", "outputPage", "\0", ""] {
             assert_eq!(find(name), None, "{name}");
         }
     }

@@ -1,11 +1,13 @@
 //! Values of a record, found by an index of their ends: parsed once, borrowed, never built.
 
+use std::ops::Range;
+
 use engram_core::emit::Fault;
 use engram_core::event::Number;
 use engram_core::text::Text;
 
 pub use super::json::Index;
-use super::json::Node;
+use super::json::{Escapes, Node};
 use super::names::Names;
 
 /// A JSON value as a slice of its source, without white space around it.
@@ -58,7 +60,15 @@ impl<'a> Value<'a> {
 
     /// The text, if this is a string.
     pub fn text(self) -> Option<Text<'a>> {
-        Text::of_str(self.raw())
+        if self.first_byte() != b'"' {
+            return None;
+        }
+        let token = self.raw();
+        Some(match self.nodes.first()?.escapes {
+            Escapes::None => Text::Unescaped(token),
+            Escapes::Canonical => Text::Canonical(token),
+            Escapes::Any => Text::Token(token),
+        })
     }
 
     /// True for an object.
@@ -96,31 +106,32 @@ impl<'a> Value<'a> {
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
-    #[inline(always)]
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        let mut rest = self.inner(b'{');
-        std::iter::from_fn(move || {
-            let name = self.take(&mut rest)?.raw();
-            Some((name.get(1..name.len() - 1)?, self.take(&mut rest)?))
-        })
+        self.each_member().filter_map(move |(name, value)| Some((self.record.get(inside(name))?, value)))
     }
 
     /// Hands on the members that `names` names, each with the number of its name, until told to stop. Others are passed over
     /// without being looked at.
     #[inline(always)]
     pub fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Value<'a>) -> Option<()>) {
-        let mut rest = self.inner(b'{');
-        while let [name, nodes @ ..] = rest {
-            rest = nodes;
-            let Some(value) = self.take(&mut rest) else { return };
-            // Without its quotes.
-            let (at, end) = (name.start as usize + 1, name.end as usize - 1);
-            if let Some(number) = names.find(self.record.as_bytes(), at, end - at)
+        for (name, value) in self.each_member() {
+            if let Some(number) = names.find(self.record.as_bytes(), inside(name))
                 && hand_on(number, value).is_none()
             {
                 return;
             }
         }
+    }
+
+    /// The nodes of names, and values, if this is an object.
+    #[inline(always)]
+    fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
+        let mut rest = self.inner(b'{');
+        std::iter::from_fn(move || {
+            let (name, values) = rest.split_first()?;
+            rest = values;
+            Some((name, self.take(&mut rest)?))
+        })
     }
 
     /// The nodes of what is in this value, if it begins with `kind`.
@@ -139,22 +150,19 @@ impl<'a> Value<'a> {
 
     /// The member of that name; the last where there are several.
     pub fn member(self, name: &str) -> Field<'a> {
-        self.members().filter(|(found, value)| *found == name && !value.is_null()).last().map(|(_, value)| value)
+        self.all_named(name).filter(|value| !value.is_null()).last()
     }
 
-    /// The first member of that name. Members before it are passed over by their names' lengths, those behind it are not looked at.
+    /// The first member of that name. Those behind it are not looked at.
     pub fn first(self, name: &str) -> Field<'a> {
-        let mut rest = self.inner(b'{');
-        while let [found, nodes @ ..] = rest {
-            rest = nodes;
-            let value = self.take(&mut rest)?;
-            // Without its quotes.
-            let (at, end) = (found.start as usize + 1, found.end as usize - 1);
-            if end - at == name.len() && self.record.as_bytes().get(at..end) == Some(name.as_bytes()) {
-                return Some(value).filter(|value| !value.is_null());
-            }
-        }
-        None
+        self.all_named(name).next().filter(|value| !value.is_null())
+    }
+
+    /// The members of that name.
+    #[inline(always)]
+    fn all_named(self, name: &str) -> impl Iterator<Item = Value<'a>> {
+        let bytes = self.record.as_bytes();
+        self.each_member().filter(move |(node, _)| bytes.get(inside(node)) == Some(name.as_bytes())).map(|(_, value)| value)
     }
 }
 
@@ -324,6 +332,12 @@ macro_rules! view {
     };
 }
 pub(crate) use view;
+
+/// Where the text of a string lies, without its quotes.
+#[inline(always)]
+fn inside(string: &Node) -> Range<usize> {
+    string.start as usize + 1..string.end as usize - 1
+}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use super::quotes::Quotes;
 use super::scan::{Declined, Scanner};
 
-/// The most values of one record. The index takes 12 bytes a value, and a text of short ones would make it many times its size.
+/// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;
 /// Records of logs have fewer values than one in so many bytes.
 const BYTES_A_NODE: usize = 16;
@@ -18,6 +18,18 @@ pub(in crate::kit) struct Node {
     pub start: u32,
     pub end: u32,
     pub size: u32,
+    pub escapes: Escapes,
+}
+
+/// What is known of a string's escapes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::kit) enum Escapes {
+    #[default]
+    None,
+    /// There may be some. None is `\/` or `\u`, which the tape spells otherwise.
+    Canonical,
+    /// There may be any.
+    Any,
 }
 
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
@@ -65,7 +77,8 @@ impl Index {
         self.quotes.note(text)?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
         loop {
-            let walk = Walk { scanner: Scanner::new(text, &self.quotes), nodes: &mut self.nodes, count: 0 };
+            let escapes = if self.quotes.has_odd_escapes() { Escapes::Any } else { Escapes::Canonical };
+            let walk = Walk { scanner: Scanner::new(text, &self.quotes), escapes, nodes: &mut self.nodes, count: 0 };
             match walk.whole() {
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
                 walked => return walked,
@@ -84,6 +97,8 @@ impl Index {
 /// The way over a text, from value to value.
 struct Walk<'t> {
     scanner: Scanner<'t>,
+    /// Those of the text, where there are any.
+    escapes: Escapes,
     nodes: &'t mut [Node],
     /// Nodes noted so far.
     count: usize,
@@ -104,9 +119,10 @@ impl Walk<'_> {
     /// Notes the one value of the text, and gives the number of its nodes.
     #[inline(always)]
     fn whole(mut self) -> Result<usize, Stop> {
-        let (byte, start) = self.scanner.next(0)?;
+        let start = self.scanner.behind_spaces(0);
+        let byte = self.scanner.byte(start)?;
         let end = if closing(byte).is_some() { self.container(start)? } else { self.scalar(byte, start)? };
-        if self.scanner.next(end).is_ok() { Err(Stop::Declined) } else { Ok(self.count) }
+        if self.scanner.byte(self.scanner.behind_spaces(end)).is_ok() { Err(Stop::Declined) } else { Ok(self.count) }
     }
 
     /// Notes the container at `at` and all that is in it, and gives the place behind it. Never recurses: the node of an open
@@ -115,28 +131,35 @@ impl Walk<'_> {
     fn container(&mut self, mut at: usize) -> Result<usize, Stop> {
         let mut open = NOTHING;
         loop {
-            let (byte, start) = self.scanner.next(at)?;
-            if let Some(close) = closing(byte) {
-                open = self.open(start, close, open)?;
-                at = start + 1;
-                if self.scanner.next(at)?.0 != close {
+            // At a value.
+            let byte = self.scanner.byte(at)?;
+            if byte == b'"' {
+                at = self.string(at)?;
+            } else if let Some(close) = closing(byte) {
+                open = self.open(at, close, open)?;
+                at = self.scanner.behind_spaces(at + 1);
+                if self.scanner.byte(at)? != close {
                     at = self.name_in(open, at)?;
                     continue;
                 }
+            } else if byte > b' ' {
+                at = self.bare(byte, at)?;
             } else {
-                at = self.scalar(byte, start)?;
+                at = self.scanner.behind_some_spaces(at)?;
+                continue;
             }
             // Behind a value is another one, or the end of what is around it.
             loop {
-                let (byte, place) = self.scanner.next(at)?;
-                at = place + 1;
+                let byte = self.scanner.byte(at)?;
                 if byte == b',' {
-                    at = self.name_in(open, at)?;
+                    at = self.name_in(open, at + 1)?;
                     break;
                 }
                 if byte != open.close {
-                    return Err(Stop::Declined);
+                    at = self.scanner.behind_some_spaces(at)?;
+                    continue;
                 }
+                at += 1;
                 match self.close(open, at)? {
                     Some(outer) => open = outer,
                     None => return Ok(at),
@@ -149,7 +172,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn open(&mut self, start: usize, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(start, outer.node as usize)?;
+        self.push(start, outer.node as usize, Escapes::None)?;
         Ok(Open { node, close })
     }
 
@@ -160,7 +183,7 @@ impl Walk<'_> {
         let outer = std::mem::replace(&mut container.end, end as u32);
         container.size = self.count as u32 - open.node;
         let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        let (byte, _) = self.scanner.next(around.start as usize)?;
+        let byte = self.scanner.byte(around.start as usize)?;
         Ok(closing(byte).map(|close| Open { node: outer, close }))
     }
 
@@ -170,24 +193,37 @@ impl Walk<'_> {
         if open.close != b'}' {
             return Ok(at);
         }
-        let start = self.scanner.behind(b'"', at)? - 1;
-        let end = self.scanner.behind_string(start)?;
-        self.push(start, end)?;
-        Ok(self.scanner.behind(b':', end)?)
+        let start = self.scanner.find(b'"', at)?;
+        let (end, _) = self.scanner.behind_string(start)?;
+        self.push(start, end, Escapes::None)?;
+        Ok(self.scanner.find(b':', end)? + 1)
     }
 
     /// Notes a value that is no container, and gives the place behind it. `byte` is its first.
-    #[inline(always)]
     fn scalar(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
-        let end = if byte == b'"' { self.scanner.behind_string(start)? } else { self.scanner.behind_bare(byte, start)? };
-        self.push(start, end)?;
+        if byte == b'"' { self.string(start) } else { self.bare(byte, start) }
+    }
+
+    /// Notes a string, and gives the place behind it.
+    #[inline(always)]
+    fn string(&mut self, start: usize) -> Result<usize, Stop> {
+        let (end, may_hold_escapes) = self.scanner.behind_string(start)?;
+        self.push(start, end, if may_hold_escapes { self.escapes } else { Escapes::None })?;
+        Ok(end)
+    }
+
+    /// Notes a number or a word, and gives the place behind it. `byte` is its first.
+    #[inline(always)]
+    fn bare(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
+        let end = self.scanner.behind_bare(byte, start)?;
+        self.push(start, end, Escapes::None)?;
         Ok(end)
     }
 
     /// Notes a value. The text's places fit 32 bits.
     #[inline(always)]
-    fn push(&mut self, start: usize, end: usize) -> Result<(), Stop> {
-        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { start: start as u32, end: end as u32, size: 1 };
+    fn push(&mut self, start: usize, end: usize, escapes: Escapes) -> Result<(), Stop> {
+        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { start: start as u32, end: end as u32, size: 1, escapes };
         self.count += 1;
         Ok(())
     }

@@ -5,4 +5,4 @@ mod quotes;
 mod scan;
 
 pub use index::Index;
-pub(in crate::kit) use index::Node;
+pub(in crate::kit) use index::{Escapes, Node};

@@ -7,10 +7,19 @@ use super::scan::Declined;
 /// Bytes looked at together: as many as a word has bits.
 const BLOCK: usize = 64;
 
-/// The unescaped quotes of a text, a bit a byte: each string has two.
+/// The unescaped quotes of a text: each string has two.
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
-    blocks: Vec<u64>,
+    blocks: Vec<Block>,
+    has_odd_escapes: bool,
+}
+
+/// What 64 bytes hold, a bit a byte.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block {
+    /// Quotes that are not escaped.
+    quotes: u64,
+    backslashes: u64,
 }
 
 impl Quotes {
@@ -21,10 +30,12 @@ impl Quotes {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         let mut last = [b' '; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
-        let mut pass = Pass { text: bytes, at: 0, begins_escaped: false, is_unsound: false, lowest: u8x16::splat(b' ') };
+        let mut pass =
+            Pass { text: bytes, at: 0, begins_escaped: false, is_unsound: false, has_odd_escapes: false, lowest: u8x16::splat(b' ') };
         self.blocks.clear();
-        self.blocks.extend(blocks.iter().map(|block| pass.quotes(block)));
-        self.blocks.push(pass.quotes(&last));
+        self.blocks.extend(blocks.iter().map(|block| pass.block(block)));
+        self.blocks.push(pass.block(&last));
+        self.has_odd_escapes = pass.has_odd_escapes;
         let has_controls = controls([pass.lowest; 4]) != 0;
         if pass.is_unsound || (has_controls && self.hold_controls(blocks, &last)) { Err(Declined) } else { Ok(()) }
     }
@@ -32,29 +43,37 @@ impl Quotes {
     /// True when a string holds a control character. Most records have none at all.
     fn hold_controls(&self, blocks: &[[u8; BLOCK]], last: &[u8; BLOCK]) -> bool {
         let mut in_string = false;
-        blocks.iter().chain([last]).zip(&self.blocks).any(|(block, quotes)| {
-            let inside = parity(*quotes) ^ if in_string { u64::MAX } else { 0 };
+        blocks.iter().chain([last]).zip(&self.blocks).any(|(block, found)| {
+            let inside = parity(found.quotes) ^ if in_string { u64::MAX } else { 0 };
             in_string = inside >> (BLOCK - 1) == 1;
             inside & controls(parts(block)) != 0
         })
     }
 
-    /// The quotes, a bit a byte, 64 bytes a word.
-    pub(super) fn bits(&self) -> &[u64] {
+    /// What each 64 bytes hold.
+    pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
+    }
+
+    /// True when the text escapes what the tape spells otherwise.
+    pub(super) fn has_odd_escapes(&self) -> bool {
+        self.has_odd_escapes
     }
 }
 
-/// The place of the first quote at `from` or behind it, of those that `bits` says.
+/// The place of the first quote at `from` or behind it, and whether there may be a backslash before it.
 #[inline(always)]
-pub(super) fn next_quote(bits: &[u64], from: usize) -> Result<usize, Declined> {
-    let mut block = from / BLOCK;
-    let mut quotes = bits.get(block).ok_or(Declined)? & (u64::MAX << (from % BLOCK));
+pub(super) fn next_quote(blocks: &[Block], from: usize) -> Result<(usize, bool), Declined> {
+    let mut number = from / BLOCK;
+    let Block { quotes, mut backslashes } = *blocks.get(number).ok_or(Declined)?;
+    let mut quotes = quotes & (u64::MAX << (from % BLOCK));
     while quotes == 0 {
-        block += 1;
-        quotes = *bits.get(block).ok_or(Declined)?;
+        number += 1;
+        let block = blocks.get(number).ok_or(Declined)?;
+        quotes = block.quotes;
+        backslashes |= block.backslashes;
     }
-    Ok(block * BLOCK + quotes.trailing_zeros() as usize)
+    Ok((number * BLOCK + quotes.trailing_zeros() as usize, backslashes != 0))
 }
 
 /// The pass over a text, block by block.
@@ -66,14 +85,16 @@ struct Pass<'t> {
     begins_escaped: bool,
     /// A backslash stands before what is no escape.
     is_unsound: bool,
+    /// There is a `\\u` or a `\\/`.
+    has_odd_escapes: bool,
     /// The lowest bytes so far.
     lowest: u8x16,
 }
 
 impl Pass<'_> {
-    /// The quotes of the next block that are not escaped.
+    /// What the next block holds.
     #[inline(always)]
-    fn quotes(&mut self, block: &[u8; BLOCK]) -> u64 {
+    fn block(&mut self, block: &[u8; BLOCK]) -> Block {
         let parts = parts(block);
         self.lowest = parts.iter().fold(self.lowest, |lowest, part| lowest.min(*part));
         let (mut quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
@@ -81,9 +102,10 @@ impl Pass<'_> {
             quotes = self.unescaped(quotes, backslashes);
         }
         self.at += BLOCK;
-        quotes
+        Block { quotes, backslashes }
     }
 
+    /// The quotes of the block that are not escaped.
     fn unescaped(&mut self, mut quotes: u64, mut backslashes: u64) -> u64 {
         if self.begins_escaped {
             self.check(self.at);
@@ -108,11 +130,17 @@ impl Pass<'_> {
     /// Checks what follows a backslash.
     #[inline(always)]
     fn check(&mut self, at: usize) {
-        self.is_unsound |= match self.text.get(at) {
-            Some(b'u') => !self.is_unicode(at),
-            Some(byte) => !is_escape(*byte),
-            None => true,
-        };
+        match self.text.get(at) {
+            Some(b'u') => {
+                self.has_odd_escapes = true;
+                self.is_unsound |= !self.is_unicode(at);
+            }
+            Some(byte) => {
+                self.has_odd_escapes |= *byte == b'/';
+                self.is_unsound |= !is_escape(*byte);
+            }
+            None => self.is_unsound = true,
+        }
     }
 
     #[cold]
@@ -182,7 +210,10 @@ mod tests {
         let mut quotes = Quotes::default();
         quotes.note(text).ok()?;
         let mut from = 0;
-        Some(std::iter::from_fn(|| next_quote(quotes.bits(), from).ok().inspect(|place| from = place + 1)).collect())
+        Some(
+            std::iter::from_fn(|| next_quote(quotes.blocks(), from).ok().map(|(place, _)| place).inspect(|place| from = place + 1))
+                .collect(),
+        )
     }
 
     #[test]

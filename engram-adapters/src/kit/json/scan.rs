@@ -3,56 +3,63 @@
 //! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
-use super::quotes::{Quotes, next_quote};
+use super::quotes::{Block, Quotes, next_quote};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Declined;
 
 /// JSON text and its quotes. Takes places and gives places, so that a place stays in a register.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Scanner<'t> {
     text: &'t [u8],
-    quotes: &'t [u64],
+    quotes: &'t [Block],
 }
 
 impl<'t> Scanner<'t> {
     /// A scanner of `text`, whose quotes are noted.
     pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
-        Scanner { text: text.as_bytes(), quotes: quotes.bits() }
+        Scanner { text: text.as_bytes(), quotes: quotes.blocks() }
     }
 
     /// The byte at `at`.
     #[inline(always)]
-    pub(super) fn byte(self, at: usize) -> Result<u8, Declined> {
+    pub(super) fn byte(&self, at: usize) -> Result<u8, Declined> {
         self.text.get(at).copied().ok_or(Declined)
     }
 
-    /// The first byte from `at` on that is no white space, and its place.
+    /// The first place from `at` on that is no white space.
     #[inline(always)]
-    pub(super) fn next(self, at: usize) -> Result<(u8, usize), Declined> {
-        match self.text.get(at) {
-            Some(byte) if *byte > b' ' => Ok((*byte, at)),
-            _ => behind_spaces(self.text, at),
+    pub(super) fn behind_spaces(&self, at: usize) -> usize {
+        if self.text.get(at).is_some_and(|byte| *byte > b' ') { at } else { behind_spaces(self.text, at) }
+    }
+
+    /// As `behind_spaces`, where there must be some.
+    pub(super) fn behind_some_spaces(&self, at: usize) -> Result<usize, Declined> {
+        let behind = behind_spaces(self.text, at);
+        if behind > at { Ok(behind) } else { Err(Declined) }
+    }
+
+    /// The place of `expected`, white space before it aside.
+    #[inline(always)]
+    pub(super) fn find(&self, expected: u8, at: usize) -> Result<usize, Declined> {
+        if self.text.get(at) == Some(&expected) {
+            return Ok(at);
         }
+        let at = behind_spaces(self.text, at);
+        if self.text.get(at) == Some(&expected) { Ok(at) } else { Err(Declined) }
     }
 
-    /// The place behind this byte, white space before it aside.
+    /// The place behind a string that begins at `at`, and whether it may hold escapes.
     #[inline(always)]
-    pub(super) fn behind(self, expected: u8, at: usize) -> Result<usize, Declined> {
-        let (byte, at) = self.next(at)?;
-        if byte == expected { Ok(at + 1) } else { Err(Declined) }
-    }
-
-    /// The place behind a string whose opening quote is at `at`.
-    #[inline(always)]
-    pub(super) fn behind_string(self, at: usize) -> Result<usize, Declined> {
-        Ok(next_quote(self.quotes, at + 1)? + 1)
+    pub(super) fn behind_string(&self, at: usize) -> Result<(usize, bool), Declined> {
+        let (end, may_hold_escapes) = next_quote(self.quotes, at + 1)?;
+        Ok((end + 1, may_hold_escapes))
     }
 
     /// The place behind a number or a word at `at`. `byte` is its first.
     #[inline(always)]
-    pub(super) fn behind_bare(self, byte: u8, at: usize) -> Result<usize, Declined> {
+    pub(super) fn behind_bare(&self, byte: u8, at: usize) -> Result<usize, Declined> {
         match byte {
             b't' => behind_word(self.text, at, b"true"),
             b'f' => behind_word(self.text, at, b"false"),
@@ -63,10 +70,10 @@ impl<'t> Scanner<'t> {
 }
 
 #[cold]
-fn behind_spaces(text: &[u8], at: usize) -> Result<(u8, usize), Declined> {
-    let rest = text.get(at..).ok_or(Declined)?;
-    let (spaces, byte) = rest.iter().enumerate().find(|(_, byte)| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).ok_or(Declined)?;
-    Ok((*byte, at + spaces))
+#[inline(never)]
+fn behind_spaces(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count()
 }
 
 fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
