@@ -30,14 +30,13 @@ impl Quotes {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         let mut last = [b' '; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
-        let mut pass =
-            Pass { text: bytes, at: 0, begins_escaped: false, is_unsound: false, has_odd_escapes: false, lowest: u8x16::splat(b' ') };
+        let mut pass = Pass { text: bytes, at: 0, begins_escaped: false, escapes: 0, lowest: u8x16::splat(b' ') };
         self.blocks.clear();
         self.blocks.extend(blocks.iter().map(|block| pass.block(block)));
         self.blocks.push(pass.block(&last));
-        self.has_odd_escapes = pass.has_odd_escapes;
+        self.has_odd_escapes = pass.escapes & ODD != 0;
         let has_controls = controls([pass.lowest; 4]) != 0;
-        if pass.is_unsound || (has_controls && self.hold_controls(blocks, &last)) { Err(Declined) } else { Ok(()) }
+        if pass.escapes & UNSOUND != 0 || (has_controls && self.hold_controls(blocks, &last)) { Err(Declined) } else { Ok(()) }
     }
 
     /// True when a string holds a control character. Most records have none at all.
@@ -83,10 +82,8 @@ struct Pass<'t> {
     at: usize,
     /// A backslash at the end of the block before escapes the first byte of this one.
     begins_escaped: bool,
-    /// A backslash stands before what is no escape.
-    is_unsound: bool,
-    /// There is a `\\u` or a `\\/`.
-    has_odd_escapes: bool,
+    /// The kinds of escapes so far.
+    escapes: u8,
     /// The lowest bytes so far.
     lowest: u8x16,
 }
@@ -99,70 +96,72 @@ impl Pass<'_> {
         self.lowest = parts.iter().fold(self.lowest, |lowest, part| lowest.min(*part));
         let (mut quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
         if backslashes != 0 || self.begins_escaped {
-            quotes = self.unescaped(quotes, backslashes);
+            quotes &= !self.escaped(block, backslashes);
         }
         self.at += BLOCK;
         Block { quotes, backslashes }
     }
 
-    /// The quotes of the block that are not escaped.
-    fn unescaped(&mut self, mut quotes: u64, mut backslashes: u64) -> u64 {
-        if self.begins_escaped {
-            self.check(self.at);
-            quotes &= !1;
-            backslashes &= !1;
+    /// The bytes of the block that are escaped.
+    fn escaped(&mut self, block: &[u8; BLOCK], mut backslashes: u64) -> u64 {
+        let (mut escaped, mut kinds) = (0, 0);
+        let mut at = if self.begins_escaped { 0 } else { behind_first(backslashes) };
+        while at < BLOCK {
+            kinds |= ESCAPES[usize::from(block[at])];
+            escaped |= 1 << at;
+            // Neither the backslash before it nor this byte itself, if it is one, escapes another.
+            backslashes &= u64::MAX << at << 1;
+            at = behind_first(backslashes);
         }
-        self.begins_escaped = backslashes >> (BLOCK - 1) == 1;
-        while backslashes != 0 {
-            let at = backslashes.trailing_zeros() as usize + 1;
-            if at == BLOCK {
-                return quotes;
-            }
-            self.check(self.at + at);
-            let both = 0b11 << (at - 1);
-            quotes &= !both;
-            backslashes &= !both;
+        self.begins_escaped = at == BLOCK;
+        if kinds & UNICODE != 0 {
+            kinds |= self.check_unicode(escaped);
         }
-        self.begins_escaped = false;
-        quotes
+        self.escapes |= kinds;
+        escaped
     }
 
-    /// Checks what follows a backslash.
-    #[inline(always)]
-    fn check(&mut self, at: usize) {
-        match self.text.get(at) {
-            Some(b'u') => {
-                self.has_odd_escapes = true;
-                self.is_unsound |= !self.is_unicode(at);
-            }
-            Some(byte) => {
-                self.has_odd_escapes |= *byte == b'/';
-                self.is_unsound |= !is_escape(*byte);
-            }
-            None => self.is_unsound = true,
-        }
-    }
-
+    /// `UNSOUND` if one of these escapes is a `\u` without its digits.
     #[cold]
-    fn is_unicode(&self, at: usize) -> bool {
-        self.text.get(at + 1..at + 5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    fn check_unicode(&self, mut escaped: u64) -> u8 {
+        let mut kinds = 0;
+        while escaped != 0 {
+            let at = self.at + escaped.trailing_zeros() as usize;
+            let has_digits = self.text.get(at + 1..at + 5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+            if self.text.get(at) == Some(&b'u') && !has_digits {
+                kinds = UNSOUND;
+            }
+            escaped &= escaped - 1;
+        }
+        kinds
     }
 }
 
-/// True for what stands for a character behind a backslash.
+/// The place behind the first bit; behind the block by one where there is none.
 #[inline(always)]
-fn is_escape(byte: u8) -> bool {
-    const ESCAPES: [bool; 256] = {
-        let mut escapes = [false; 256];
-        let mut rest: &[u8] = b"\"\\/bfnrt";
-        while let [byte, others @ ..] = rest {
-            escapes[*byte as usize] = true;
-            rest = others;
-        }
-        escapes
-    };
-    ESCAPES[usize::from(byte)]
+fn behind_first(bits: u64) -> usize {
+    bits.trailing_zeros() as usize + 1
 }
+
+/// No escape.
+const UNSOUND: u8 = 0b001;
+/// The tape may spell it otherwise.
+const ODD: u8 = 0b010;
+/// A `\u`.
+const UNICODE: u8 = 0b100;
+
+/// The kind of escape that a byte behind a backslash makes.
+const ESCAPES: [u8; 256] = {
+    let mut kinds = [UNSOUND; 256];
+    let mut canonical: &[u8] = b"\"\\bfnrt";
+    while let [byte, others @ ..] = canonical {
+        kinds[*byte as usize] = 0;
+        canonical = others;
+    }
+    kinds[b'/' as usize] = ODD;
+    kinds[b'u' as usize] = ODD | UNICODE;
+    kinds
+};
 
 #[inline(always)]
 fn parts(block: &[u8; BLOCK]) -> [u8x16; 4] {
