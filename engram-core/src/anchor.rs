@@ -145,35 +145,20 @@ fn rightmost_smallest(grams: &[u64]) -> usize {
 }
 
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
-fn bounded(picked: Vec<u64>) -> Vec<u64> {
+fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
     if picked.len() < 2 {
         return picked;
     }
-    // Few hashes are picked twice, so that among a few more than `MAX` there nearly always are `MAX` different ones.
-    let mut enough = MAX + MAX / 4;
-    loop {
-        let limit = nth_smallest(&picked, enough);
-        let mut once = each_once(picked.iter().copied().filter(|hash| limit.is_none_or(|limit| *hash <= limit)));
-        if once.len() >= MAX || limit.is_none() {
-            if let Some(largest) = nth_smallest(&once, MAX) {
-                once.retain(|hash| *hash <= largest);
-            }
-            return once;
-        }
-        enough *= 16;
-    }
-}
-
-/// The `n`th smallest hash, where there are more.
-fn nth_smallest(hashes: &[u64], n: usize) -> Option<u64> {
-    (hashes.len() > n).then(|| *hashes.to_vec().select_nth_unstable(n - 1).1)
-}
-
-fn each_once(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut known = KeyMap::default();
-    known.reserve(MAX);
+    // Text that repeats itself gives few hashes many times: the map grows with the hashes, not with the picks.
+    known.reserve(picked.len().min(MAX));
     // The smallest hashes begin with zeros, and the map tells its keys apart by their beginnings.
-    hashes.filter(|hash| known.insert(hash.rotate_left(32), ()).is_none()).collect()
+    picked.retain(|hash| known.insert(hash.rotate_left(32), ()).is_none());
+    if picked.len() > MAX {
+        let largest = *picked.clone().select_nth_unstable(MAX - 1).1;
+        picked.retain(|hash| *hash <= largest);
+    }
+    picked
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(super) struct Returned<'a> {
     pub status: Status,
     /// The text that the model saw.
     pub content: Option<Text<'a>>,
-    pub structured: Option<Structured<'a>>,
+    pub structured: Option<&'a Structured<'a>>,
     pub call: Option<Call>,
 }
 
@@ -75,7 +75,8 @@ impl Converter {
         if !new && structured.is_none() {
             return Ok(false);
         }
-        let status = status(line, block, content, structured.as_ref());
+        let structured = structured.as_ref();
+        let status = status(line, block, content, structured);
         let returned = Returned { call_id, status, content, structured, call: self.calls.close(&id) };
         if new {
             self.say_result(line, block, index, &returned, out)?;
@@ -96,7 +97,8 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let tool = returned.call.as_ref().map(|call| Text::Plain(call.tool.as_str()));
-        let structured = returned.structured.unwrap_or_default();
+        let none = Structured::default();
+        let structured = returned.structured.unwrap_or(&none);
         let attachments: Vec<Attachment<'_>> = block.content.iter().flat_map(|content| content.elements()).filter_map(image).collect();
         let mut result =
             ToolResult { tool, call_id: returned.call_id, status: Some(returned.status), attachments, ..ToolResult::default() };
@@ -112,7 +114,7 @@ impl Converter {
         } else {
             result.stdout = returned.content;
         }
-        result.artifact = self.artifact(&structured);
+        result.artifact = self.artifact(structured);
         result.truncated = result.artifact.is_some() || is_true(structured.truncated);
         result.duration_ms = structured.total_duration_ms.or(structured.duration_ms).and_then(Value::unsigned);
         let pointer = Pointer::Item(CONTENT, index);

@@ -14,10 +14,13 @@ use engram_core::text::Text;
 use super::convert::Record;
 use super::schema::Usage;
 use crate::kit::correlate::Said;
-use crate::kit::value::{Field, Index, Value, number, parse, text};
+use crate::kit::value::{Field, number, text};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
 const MAX_OPEN: usize = 64;
+
+/// Tokens as the source spells them: input, output, read from a cache, written to one.
+type Counts<T> = [Option<T>; 4];
 
 /// A count that may not be the final one.
 struct Open {
@@ -29,7 +32,7 @@ struct Open {
     agent: Option<String>,
     replay: bool,
     model: Option<String>,
-    usage: String,
+    counts: Counts<String>,
 }
 
 /// Counts said and held back.
@@ -65,9 +68,8 @@ impl Usages {
         out.source(open.session.as_deref(), open.agent.as_deref());
         out.restamp(open.line, Stamp { t: open.time.as_deref(), id: open.id.as_deref().map(Text::Token), replay: open.replay });
         self.said.first(open.message);
-        let mut index = Index::default();
-        let usage = parse(&open.usage, &mut index)?;
-        emit(open.model.as_deref().map(Text::Token), usage, None, out)
+        let counts = open.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
+        emit(open.model.as_deref().map(Text::Token), counts, None, out)
     }
 
     /// Takes the count that the line states.
@@ -77,13 +79,15 @@ impl Usages {
         if self.said.contains(id) {
             return Ok(());
         }
+        let usage = Usage::of(usage);
+        let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write].map(number);
         let earlier = self.open.iter().position(|open| open.message == id);
         if text(message.stop_reason).is_some() || line.cost_usd.is_some() {
             if let Some(at) = earlier {
                 self.open.remove(at);
             }
             self.said.first(id);
-            return emit(text(message.model), usage, number(line.cost_usd), out);
+            return emit(text(message.model), counts, number(line.cost_usd), out);
         }
         let owned = |raw: Field<'_>| text(raw).and(raw).map(|raw| raw.raw().to_owned());
         let open = Open {
@@ -95,27 +99,21 @@ impl Usages {
             agent: record.agent.as_deref().map(str::to_owned),
             replay: record.replay,
             model: owned(message.model),
-            usage: usage.raw().to_owned(),
+            counts: counts.map(|count| count.map(|count| count.as_str().to_owned())),
         };
         if let Some(at) = earlier {
             self.open.remove(at);
         } else if self.open.len() == MAX_OPEN {
-            return emit(text(message.model), usage, None, out);
+            return emit(text(message.model), counts, None, out);
         }
         self.open.push(open);
         Ok(())
     }
 }
 
-fn emit(model: Option<Text<'_>>, usage: Value<'_>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
-    let usage = Usage::of(usage);
-    let tokens = Tokens {
-        input: number(usage.input),
-        output: number(usage.output),
-        cache_read: number(usage.cache_read),
-        cache_write: number(usage.cache_write),
-        ..Tokens::default()
-    };
+fn emit(model: Option<Text<'_>>, counts: Counts<Number<'_>>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
+    let [input, output, cache_read, cache_write] = counts;
+    let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::default() };
     out.emit(Meta::Usage(UsageEvent { model, tokens, cost_usd }), Pointer::At("/message/usage"))?;
     Ok(())
 }
