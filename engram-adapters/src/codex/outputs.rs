@@ -2,14 +2,13 @@
 //!
 //! The framing (`Exit code: 3`, `Chunk ID: ...`) is read on the JSON token as it stands, so that long outputs are not decoded.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::kit::value::{Index, Value, integer, parse};
+use crate::kit::value::{Index, integer, parse, word};
 
 use super::schema::{Metadata, Wrapped};
 
@@ -39,14 +38,9 @@ impl<'a> Wrapped<'a> {
         Wrapped::read(parse(text, index).ok()?, "").ok()
     }
 
-    /// The output proper, as its JSON token.
-    pub fn said(&self) -> &'a str {
-        self.output.map_or("", Value::raw)
-    }
-
     /// How the call ended.
     pub fn ending(&self) -> Ending {
-        let mut ending = Ending::of_body(unquote(self.said()));
+        let mut ending = Ending::of_body(word(self.output));
         if let Some(metadata) = self.metadata.map(Metadata::of) {
             ending.exit = integer(metadata.exit_code);
             ending.duration_ms = metadata.duration_seconds.and_then(|seconds| millis(seconds.raw()));
@@ -239,11 +233,6 @@ pub(super) fn is_cut_rendering(body: &str, told: &str) -> bool {
     let Some((cut, tail)) = rest.split_once('…') else { return false };
     let is_mark = cut.strip_suffix(" tokens truncated").or(cut.strip_suffix(" chars truncated")).is_some_and(|n| n.parse::<u64>().is_ok());
     is_mark && told.len() >= head.len() + tail.len() && told.starts_with(head) && told.ends_with(tail)
-}
-
-/// The decoded text of an output token that may be wrapped.
-pub(super) fn decode(token: &str) -> Cow<'_, str> {
-    Text::Token(token).decode().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::kit::value::{Field, Value, text, word};
 use super::convert::Converter;
 use super::held::Held;
 use super::history::said_key;
-use super::outputs::{Ending, body, decode, may_be_wrapped, unquote};
+use super::outputs::{Ending, body, may_be_wrapped, unquote};
 use super::rules;
 use super::schema::{Output, Part, Wrapped, elements};
 
@@ -28,21 +28,20 @@ impl Converter {
             return self.output_parts(item, output, &key, held.as_ref(), out);
         }
         let mut index = std::mem::take(&mut self.inner);
-        let decoded = may_be_wrapped(output.raw()).then(|| decode(output.raw()));
+        let decoded = output.text().filter(|text| may_be_wrapped(text.spelled())).and_then(|text| text.decode().ok());
         let wrapped = decoded.as_deref().and_then(|text| Wrapped::inside(text, &mut index));
-        let (said, ending) = match &wrapped {
-            Some(wrapped) => (wrapped.said(), wrapped.ending()),
-            None => (output.raw(), Ending::of_token(output.raw())),
-        };
+        let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
+        let said = wrapped.and_then(|wrapped| wrapped.output).unwrap_or(output);
+        let token = said.raw();
         // An item can come later only where there are items at all, and where none came before.
         let may_be_repeated = self.history.has_ends && held.is_none();
-        let repeatable = may_be_repeated.then(|| said_key(body(unquote(said))));
-        let is_said = held.as_ref().is_none_or(|held| held.is_in(said));
-        let whole = held.as_ref().filter(|held| !is_said && held.is_cut_in(said));
+        let repeatable = may_be_repeated.then(|| said_key(body(unquote(token))));
+        let is_said = held.as_ref().is_none_or(|held| held.is_in(token));
+        let whole = held.as_ref().filter(|held| !is_said && held.is_cut_in(token));
         match whole {
             Some(whole) => self.result_without_output(&key, whole, out)?,
             None => {
-                let result = ToolResult { stdout: Text::of_str(said), ..ending.facts() };
+                let result = ToolResult { stdout: said.text(), ..ending.facts() };
                 self.emit_output(item, &key, result, held.as_ref(), is_said, out)?;
             }
         }

@@ -1,6 +1,7 @@
 //! Tool parts: the call, and how it ended.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, Attachment, Status, ToolCall, ToolResult};
@@ -29,6 +30,16 @@ pub(super) struct Call<'a> {
     started: Option<i64>,
     ended: Option<i64>,
     attachments: Field<'a>,
+    /// The output, decoded where it is looked into.
+    output: OnceCell<Cow<'a, str>>,
+}
+
+impl Call<'_> {
+    /// What a completed call returned.
+    pub fn output(&self) -> Option<&str> {
+        let End::Completed(Some(said)) = self.end else { return None };
+        Some(self.output.get_or_init(|| said.decode_lossy()))
+    }
 }
 
 /// How far a call got.
@@ -104,6 +115,7 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
         started: integer(time.start),
         ended: integer(time.end),
         attachments: state.attachments,
+        output: OnceCell::new(),
     })
 }
 
@@ -133,6 +145,7 @@ fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'
         started: integer(time.start),
         ended: integer(time.end),
         attachments: None,
+        output: OnceCell::new(),
     })
 }
 
@@ -173,17 +186,17 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
         End::Completed(said) => {
             result.stdout = said;
             result.exit = integer(metadata.exit);
-            result.status = completed_status(call, said, result.exit);
+            result.status = completed_status(call, result.exit);
             // The file lies elsewhere, and not at all beside an export: it is named, not read.
             result.artifact = filled_text(metadata.output_path).map(|path| Artifact { path, hash: None, bytes: None });
-            result.truncated = is_true(metadata.truncated) && is_cut(call, said);
+            result.truncated = is_true(metadata.truncated) && is_cut(call);
         }
     }
     result
 }
 
 /// A command tells its failure by its exit code, and by having none that it was stopped.
-fn completed_status(call: &Call<'_>, said: Option<Text<'_>>, exit: Option<i64>) -> Option<Status> {
+fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
     // A command that was stopped has a code that is `null`. One that the user ran (`!`) has none, and does not say how it ended.
     let states_exit = || call.stated.is_some_and(|stated| stated.members().any(|(name, _)| name == "exit"));
     match exit {
@@ -191,7 +204,7 @@ fn completed_status(call: &Call<'_>, said: Option<Text<'_>>, exit: Option<i64>) 
         Some(_) => Some(Status::Error),
         None if call.tool != "bash" => Some(Status::Ok),
         None if !states_exit() => None,
-        None if said.is_some_and(|said| said.decode_lossy().contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
+        None if call.output().is_some_and(|said| said.contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
         None => Some(Status::Error),
     }
 }
@@ -200,12 +213,8 @@ fn completed_status(call: &Call<'_>, said: Option<Text<'_>>, exit: Option<i64>) 
 const CUT_READS: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
 
 /// `read` also says `truncated` when the call itself asked for some lines only.
-fn is_cut(call: &Call<'_>, said: Option<Text<'_>>) -> bool {
-    if call.tool != "read" {
-        return true;
-    }
-    let said = said.map(|said| said.decode_lossy()).unwrap_or_default();
-    CUT_READS.iter().any(|cut| said.contains(cut))
+fn is_cut(call: &Call<'_>) -> bool {
+    call.tool != "read" || call.output().is_some_and(|said| CUT_READS.iter().any(|cut| said.contains(cut)))
 }
 
 fn duration(call: &Call<'_>) -> Option<u64> {

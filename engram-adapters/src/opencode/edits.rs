@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use super::calls::Call;
 use super::convert::Converter;
 use super::diffs::{Diff, Proof};
-use super::schema::{FileArgs, FileDiff, PatchedFile, flag};
+use super::schema::{FileArgs, FileDiff, Metadata, PatchedFile, flag};
 use crate::kit::patch::{FileChange, Snippet, begin_patch};
 use crate::kit::spans::{ChangedSpan, Rewrite, pinned};
 use crate::kit::value::{Field, filled_text, is_true, text, word};
@@ -30,9 +30,9 @@ impl Converter {
         let Some(input) = call.input.map(FileArgs::of) else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
-            "edit" => edits.edit(call, &input, out),
-            "write" => edits.write(call, &input, out),
-            "apply_patch" => edits.apply_patch(call, &input, out),
+            "edit" => edits.edit(&call.metadata, &input, out),
+            "write" => edits.write(&call.metadata, &input, out),
+            "apply_patch" => edits.apply_patch(&call.metadata, &input, out),
             "patch" => edits.patch_text(&input, out),
             _ => Ok(()),
         }
@@ -46,27 +46,27 @@ impl<'e> Edits<'e> {
     }
 
     /// `write` says whether the file was there, but not what it held. A formatter may change the file afterwards.
-    fn write(self, call: &Call<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
+    fn write(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(input.file_path) else { return Ok(()) };
-        let is_new = flag(call.metadata.exists) == Some(false);
+        let is_new = flag(metadata.exists) == Some(false);
         let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
         self.emit(snippet(op, file, None, text(input.content).and_then(lines_of)), out)
     }
 
-    fn edit(self, call: &Call<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
+    fn edit(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(file) = filled_text(input.file_path) else { return Ok(()) };
         let (old, new) = (text(input.old_string).and_then(lines_of), text(input.new_string).and_then(lines_of));
         // An empty old text asks for a new file. The result shows an empty file before, whatever there was.
         if old.as_deref() == Some("") {
             return self.emit(snippet(EditOp::Create, file, None, new), out);
         }
-        let filediff = call.metadata.filediff.map_or_else(FileDiff::default, FileDiff::of);
+        let filediff = metadata.filediff.map_or_else(FileDiff::default, FileDiff::of);
         let all = is_true(input.replace_all);
         if let Some((before, after)) = whole_files(filediff.before, filediff.after) {
             let replaced = old.as_deref().zip(new.as_deref());
             return self.between(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
         }
-        let diff = text(filediff.patch.or(call.metadata.diff)).and_then(lines_of);
+        let diff = text(filediff.patch.or(metadata.diff)).and_then(lines_of);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
             return self.emit(snippet(EditOp::Update, file, old, new), out);
         };
@@ -110,8 +110,8 @@ impl<'e> Edits<'e> {
         Ok(())
     }
 
-    fn apply_patch(self, call: &Call<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(files) = call.metadata.files else { return self.patch_text(input, out) };
+    fn apply_patch(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(files) = metadata.files else { return self.patch_text(input, out) };
         let patch_text = text(input.patch_text).and_then(lines_of);
         let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
         for patched in files.elements().map(PatchedFile::of) {

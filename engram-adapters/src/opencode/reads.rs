@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
 use engram_core::render::Pointer;
+use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::calls::{Call, End};
+use super::calls::Call;
 use super::convert::Converter;
 use super::revisions::Dialect;
 use super::schema::FileArgs;
@@ -26,14 +27,14 @@ static DIRECTORY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</path>\n
 impl Converter {
     /// States what a read returned. Images and directories have no lines.
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let (End::Completed(Some(said)), "read", Some(input)) = (call.end, &*call.tool, call.input) else { return Ok(()) };
+        let ("read", Some(input)) = (&*call.tool, call.input) else { return Ok(()) };
         let Some(file) = filled_text(FileArgs::of(input).file_path) else { return Ok(()) };
-        let said = said.decode_lossy();
+        let Some(said) = call.output() else { return Ok(()) };
         if DIRECTORY.find(said.as_bytes()).is_some() {
             return Ok(());
         }
         let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-        if let Some(lines) = Lines::of(&said, self.dialect) {
+        if let Some(lines) = Lines::of(said, self.dialect) {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
             if lines.whole {
@@ -99,9 +100,10 @@ impl Lines {
 /// The number and text of the line that `output` begins with, and what follows it. A `\r` belongs to the line end.
 fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o str)> {
     let digits = output.bytes().take_while(u8::is_ascii_digit).count();
-    let (text, after) = output[digits..].strip_prefix(separator)?.split_once('\n')?;
-    let number = output[..digits].parse().ok()?;
-    Some((number, text.strip_suffix('\r').unwrap_or(text), after))
+    let rest = output[digits..].strip_prefix(separator)?;
+    let end = memchr(b'\n', rest.as_bytes())?;
+    let (number, text) = (output[..digits].parse().ok()?, &rest[..end]);
+    Some((number, text.strip_suffix('\r').unwrap_or(text), &rest[end + 1..]))
 }
 
 /// The number of lines that the words after the lines state.
