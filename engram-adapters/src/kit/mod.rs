@@ -7,6 +7,7 @@ pub mod media;
 pub mod names;
 pub mod patch;
 pub mod search;
+pub mod shape;
 pub mod spans;
 pub mod time;
 pub mod tool_table;

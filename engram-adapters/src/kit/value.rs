@@ -9,6 +9,7 @@ use engram_core::text::Text;
 pub use super::json::Index;
 use super::json::{Node, ODD};
 use super::names::Names;
+pub use super::shape::Shape;
 
 /// A JSON value as a slice of its source, without white space around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,74 +197,6 @@ pub fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(Value::is_true)
 }
 
-/// What kind of value a field must have, where it has one. A bit each, as in [`SHAPES`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// Any value.
-    Any = 0b11111,
-    /// A string.
-    Text = 0b00001,
-    /// `true` or `false`.
-    Flag = 0b00010,
-    /// A number.
-    Number = 0b00100,
-    /// An object.
-    Object = 0b01000,
-    /// An array.
-    List = 0b10000,
-}
-
-/// The shapes that a value which begins with a byte has. `null` is absence, and fits every one.
-const SHAPES: [u8; 256] = {
-    let mut shapes = [0; 256];
-    shapes[b'"' as usize] = Shape::Text as u8;
-    shapes[b't' as usize] = Shape::Flag as u8;
-    shapes[b'f' as usize] = Shape::Flag as u8;
-    shapes[b'-' as usize] = Shape::Number as u8;
-    let mut digit = b'0';
-    while digit <= b'9' {
-        shapes[digit as usize] = Shape::Number as u8;
-        digit += 1;
-    }
-    shapes[b'{' as usize] = Shape::Object as u8;
-    shapes[b'[' as usize] = Shape::List as u8;
-    shapes[b'n' as usize] = Shape::Any as u8;
-    shapes
-};
-
-impl Shape {
-    /// True when the value is of this shape.
-    #[inline(always)]
-    pub fn fits(self, value: Value<'_>) -> bool {
-        self.begins(value.first_byte())
-    }
-
-    /// True when a value of this shape may begin so.
-    #[inline(always)]
-    pub fn begins(self, first: u8) -> bool {
-        SHAPES[usize::from(first)] & self as u8 != 0
-    }
-
-    /// Why a field does not take this value: it is of another shape, or the second of its name.
-    #[cold]
-    pub(crate) fn misfit(self, value: Value<'_>, pointer: &str, name: &str) -> Fault {
-        let expected = if self.fits(value) { "one value of this name" } else { self.expected() };
-        Fault::malformed(format!("{pointer}/{name}"), expected, value.raw())
-    }
-
-    /// What it is, for an error.
-    pub fn expected(self) -> &'static str {
-        match self {
-            Shape::Any => "a value",
-            Shape::Text => "text",
-            Shape::Flag => "true or false",
-            Shape::Number => "a number",
-            Shape::Object => "an object",
-            Shape::List => "a list",
-        }
-    }
-}
-
 /// Declares a borrowed view of an object: each field with the name and the [`Shape`] that it has in the source.
 macro_rules! view {
     ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
@@ -349,6 +282,7 @@ fn inside(string: &Node) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use engram_core::text::push_text;
     use proptest::prelude::*;
 
     use super::*;
@@ -410,7 +344,28 @@ mod tests {
         })
     }
 
+    /// String tokens with every kind of escape.
+    fn token() -> impl Strategy<Value = String> {
+        let pieces = [r"\n", r"\/", r"\u0041", r"\ud83d\ude00", r"\udc00", r"\\", r#"\""#, "a", "é", "twenty plain bytes.."];
+        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
+    }
+
     proptest! {
+        #[test]
+        fn what_is_known_of_escapes_changes_no_text(tokens in proptest::collection::vec(token(), 0..8)) {
+            let source = format!("[{}]", tokens.join(","));
+            let mut index = Index::default();
+            let texts: Vec<Text> = parse(&source, &mut index).unwrap().elements().filter_map(Value::text).collect();
+            prop_assert_eq!(texts.len(), tokens.len());
+            for (text, token) in texts.into_iter().zip(&tokens) {
+                prop_assert_eq!(text.decode(), Text::Token(token).decode());
+                let (mut known, mut searched) = (String::new(), String::new());
+                push_text(&mut known, text);
+                push_text(&mut searched, Text::Token(token));
+                prop_assert_eq!(known, searched);
+            }
+        }
+
         #[test]
         fn every_part_is_found_whole(values in proptest::collection::vec(json(), 0..6)) {
             let source = serde_json::to_string_pretty(&values).unwrap();

@@ -1,0 +1,73 @@
+//! The shapes of JSON values: what a view demands of its fields.
+
+use engram_core::emit::Fault;
+
+use super::value::Value;
+
+/// What kind of value a field must have, where it has one. A bit each: a value may have several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Any value.
+    Any = 0b11111,
+    /// A string.
+    Text = 0b00001,
+    /// `true` or `false`.
+    Flag = 0b00010,
+    /// A number.
+    Number = 0b00100,
+    /// An object.
+    Object = 0b01000,
+    /// An array.
+    List = 0b10000,
+}
+
+/// The shapes that a value which begins with a byte has. `null` is absence, and fits every one.
+const SHAPES: [u8; 256] = {
+    let mut shapes = [0; 256];
+    shapes[b'"' as usize] = Shape::Text as u8;
+    shapes[b't' as usize] = Shape::Flag as u8;
+    shapes[b'f' as usize] = Shape::Flag as u8;
+    shapes[b'-' as usize] = Shape::Number as u8;
+    let mut digit = b'0';
+    while digit <= b'9' {
+        shapes[digit as usize] = Shape::Number as u8;
+        digit += 1;
+    }
+    shapes[b'{' as usize] = Shape::Object as u8;
+    shapes[b'[' as usize] = Shape::List as u8;
+    shapes[b'n' as usize] = Shape::Any as u8;
+    shapes
+};
+
+impl Shape {
+    /// True when the value is of this shape.
+    #[inline(always)]
+    pub fn fits(self, value: Value<'_>) -> bool {
+        self.begins(value.first_byte())
+    }
+
+    /// True when a value of this shape may begin so.
+    #[inline(always)]
+    pub fn begins(self, first: u8) -> bool {
+        SHAPES[usize::from(first)] & self as u8 != 0
+    }
+
+    /// Why a field does not take this value: it is of another shape, or the second of its name.
+    #[cold]
+    pub(crate) fn misfit(self, value: Value<'_>, pointer: &str, name: &str) -> Fault {
+        let expected = if self.fits(value) { "one value of this name" } else { self.expected() };
+        Fault::malformed(format!("{pointer}/{name}"), expected, value.raw())
+    }
+
+    /// What it is, for an error.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Shape::Any => "a value",
+            Shape::Text => "text",
+            Shape::Flag => "true or false",
+            Shape::Number => "a number",
+            Shape::Object => "an object",
+            Shape::List => "a list",
+        }
+    }
+}
