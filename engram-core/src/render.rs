@@ -407,8 +407,6 @@ fn push_pointer(out: &mut String, pointer: Pointer<'_>) {
         out.push('/');
         push_number(out, index);
     }
-    if !rest.is_empty() {
-        push_plain(out, rest);
-    }
+    push_plain(out, rest);
     out.push('"');
 }

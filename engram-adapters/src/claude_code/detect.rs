@@ -1,5 +1,6 @@
 //! Is it ours, and what does its head say? Named marks of content, never a file name.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use engram_core::adapter::{Evidence, Framing, Identity};
@@ -7,7 +8,7 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::kit::time::rfc3339;
+use crate::kit::time::tape_time;
 use crate::kit::value::{find_line, text, view, word};
 
 /// A fact of a line that shows whose it is.
@@ -107,7 +108,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         fill(&mut identity.session_id, text(line.session_id));
         fill(&mut identity.agent_id, text(line.agent_id));
         if identity.start.is_none() {
-            identity.start = text(line.timestamp).and_then(|time| rfc3339(&time.decode_lossy()).map(|time| time.into_owned()));
+            identity.start = tape_time(line.timestamp).map(Cow::into_owned);
         }
         (identity.version.is_some() && identity.session_id.is_some() && identity.start.is_some()).then_some(())
     });

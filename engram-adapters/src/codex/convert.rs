@@ -12,7 +12,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
-use crate::kit::time::rfc3339;
+use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, parse, text, word};
 
 use super::history::History;
@@ -96,7 +96,7 @@ impl Converter {
 
     /// One line of the envelope form.
     fn envelope(&mut self, kind: &str, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let t = line.timestamp.and_then(|t| rfc3339(word(Some(t))));
+        let t = tape_time(line.timestamp);
         if kind == "session_meta" {
             self.history.copied.meta(payload.first("id"), payload.first("subagent_history_start_ordinal"));
         }
@@ -125,7 +125,7 @@ impl Converter {
 
     /// One line of the bare form.
     fn bare(&mut self, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let t = bare.timestamp.and_then(|t| rfc3339(word(Some(t))));
+        let t = tape_time(bare.timestamp);
         out.stamp(Stamp { t: t.as_deref(), id: text(bare.id), replay: false });
         if bare.kind.is_none() && bare.id.is_some() && t.is_some() {
             return self.header(bare.instructions, bare.git, out);

@@ -6,7 +6,7 @@ use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem;
 
-use crate::kit::time::rfc3339;
+use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, filled_text, find_line, parse, text, word};
 
 use super::convert::next_record;
@@ -150,6 +150,5 @@ fn owned(field: Field<'_>) -> Option<String> {
 }
 
 fn time(field: Field<'_>) -> Option<String> {
-    let decoded = text(field)?.decode_lossy();
-    rfc3339(&decoded).map(Cow::into_owned)
+    tape_time(field).map(Cow::into_owned)
 }

@@ -67,7 +67,7 @@ pub(super) const MARKS: &[&str] = &[
 ];
 
 /// Lines that are looked at. A capture states what it is within its first few.
-const LINES: usize = 32;
+const LINES: usize = 64;
 
 /// The longest line that is looked at: none of those that tell the formats apart is nearly as long.
 const LINE_BYTES: usize = 1 << 20;

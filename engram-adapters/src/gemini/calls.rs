@@ -5,13 +5,14 @@ use engram_core::event::ToolCall;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, tape_time};
+use super::convert::Converter;
 use super::edits::{Change, changes};
 use super::heard::Reading;
 use super::parts::spelling;
 use super::schema::{Call, FunctionCall};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
+use crate::kit::time::tape_time;
 use crate::kit::value::{Value, text};
 
 impl Converter {

@@ -1,6 +1,5 @@
 //! The converter of one artifact: what it remembers, and which module a record goes to.
 
-use std::borrow::Cow;
 use std::hash::Hash;
 
 use engram_core::adapter::{Context, Opening, Session};
@@ -16,7 +15,7 @@ use super::heard::{Heard, Reading, Rewritten, Turns};
 use super::parts::{SESSION_CONTEXT, under};
 use super::schema::{Record, parts};
 use crate::kit::correlate::{Said, key};
-use crate::kit::time::rfc3339;
+use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
 /// What is remembered from record to record.
@@ -242,12 +241,6 @@ fn begins_history(message: &Record<'_>) -> bool {
         "user" => parts(Some(content)).next().is_some_and(|part| word(part.text).starts_with(SESSION_CONTEXT)),
         _ => false,
     }
-}
-
-/// A source time in the tape's form.
-pub(super) fn tape_time(time: Field<'_>) -> Option<Cow<'_, str>> {
-    // A time needs no escapes, though it may have some.
-    rfc3339(word(time)).or_else(|| rfc3339(&text(time)?.decode().ok()?).map(|time| Cow::Owned(time.into_owned())))
 }
 
 impl Converter {

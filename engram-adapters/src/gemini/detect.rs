@@ -5,9 +5,9 @@ use engram_core::head::Head;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use super::convert::tape_time;
 use super::revisions;
 use super::schema::{Record, Turn, Typed};
+use crate::kit::time::tape_time;
 use crate::kit::value::{Index, Value, parse, text, word};
 
 /// The first line of a JSON Lines log.

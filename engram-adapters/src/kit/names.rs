@@ -7,6 +7,9 @@ const FIELDS: usize = 64;
 /// Places in the table of a view's names.
 const PLACES: usize = 512;
 
+/// Ways to spread names that are tried before it is said that there is none.
+const TRIES: usize = 256;
+
 /// The names of a view's fields.
 #[derive(Debug)]
 pub struct Names {
@@ -39,11 +42,13 @@ impl Names {
             ends[number] = Ends { first: first_word(name), last: first_word(last), len: name.len() };
             number += 1;
         }
-        let mut spread = 0x9e37_79b9_7f4a_7c15_u64;
+        let (mut spread, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
         loop {
             if let Some(places) = spread_out(names, spread) {
                 return Names { names, ends, places, spread };
             }
+            tries += 1;
+            assert!(tries < TRIES, "two names of a view have the same length, beginning and end");
             spread = spread.wrapping_mul(0x5851_f42d_4c95_7f2d);
         }
     }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
+use super::value::{Field, text, word};
+
 /// A source time string in the tape's form, or none when it is no time.
 pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
     if is_canonical(source) {
@@ -13,6 +15,11 @@ pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
     let time: Timestamp = source.parse().ok()?;
     let digits = source.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
     Some(Cow::Owned(format!("{time:.digits$}", digits = digits.min(9))))
+}
+
+/// The time of a field in the tape's form. A time needs no escapes, though it may have some.
+pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
+    rfc3339(word(field)).or_else(|| rfc3339(&text(field)?.decode().ok()?).map(|time| Cow::Owned(time.into_owned())))
 }
 
 /// Milliseconds since the epoch in the tape's form.
@@ -71,6 +78,7 @@ fn is_canonical(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::value::{Index, parse};
 
     #[test]
     fn canonical_times_stand_as_they_are() {
@@ -84,6 +92,16 @@ mod tests {
         assert_eq!(rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(), Some("2026-11-21T10:02:05.20Z"));
         assert_eq!(from_millis(1_795_256_784_268).as_deref(), Some("2026-11-21T10:26:24.268Z"));
         assert_eq!(from_seconds(1_795_256_784).as_deref(), Some("2026-11-21T10:26:24Z"));
+    }
+
+    #[test]
+    fn the_time_of_a_field_may_have_escapes() {
+        let mut index = Index::default();
+        let value = parse(r#"["2026-11-21T10:02:05Z", "2026\u002d11-21T12:02:05+02:00", "noon", 7]"#, &mut index).unwrap();
+        let times: Vec<_> = value.elements().map(|time| tape_time(Some(time))).collect();
+        let expected = Some("2026-11-21T10:02:05Z");
+        assert_eq!(times.iter().map(Option::as_deref).collect::<Vec<_>>(), [expected, expected, None, None]);
+        assert_eq!(tape_time(None), None);
     }
 
     #[test]

@@ -22,9 +22,6 @@ const STREAM_ERROR: &str = "run.sessionID=ses_+error.name";
 /// Every mark.
 pub(super) const MARKS: &[&str] = &[EXPORT, STREAM_PART, STREAM_ERROR];
 
-/// The most lines that are looked at: every line of a stream says its session.
-const LOOKED_AT: usize = 64;
-
 /// A line of a stream says its session within so many bytes.
 const BEGINNING_BYTES: usize = 256;
 
@@ -65,7 +62,7 @@ fn after<'t>(source: &'t str, token: &str) -> Option<&'t str> {
 /// The lines of the head that may be of a stream: each says its session before its part. Lines of others are not parsed.
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> + use<'h> {
     static SESSION_ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"sessionID\""));
-    head.lines().take(LOOKED_AT).filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some())
+    head.lines().filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some())
 }
 
 /// The mark that a line of a stream has.
