@@ -1,5 +1,6 @@
 //! The converter of one artifact: what it remembers, and which module a record goes to.
 
+use std::fmt::Write as _;
 use std::hash::Hash;
 
 use engram_core::adapter::{Context, Opening, Session};
@@ -33,6 +34,12 @@ pub(super) struct Converter {
     introduced: bool,
     events: u64,
     repeats: u64,
+}
+
+/// An artifact that is read record by record.
+pub(super) struct Artifact {
+    converter: Converter,
+    /// Where the values of the current line lie.
     index: Index,
 }
 
@@ -44,7 +51,7 @@ struct Relogging {
 
 impl Converter {
     /// A converter that has seen nothing yet.
-    pub fn open(opening: &Opening<'_>) -> Self {
+    fn open(opening: &Opening<'_>) -> Self {
         Converter {
             form: detect::form(opening.head),
             context: opening.context.clone(),
@@ -58,7 +65,6 @@ impl Converter {
             introduced: false,
             events: 0,
             repeats: 0,
-            index: Index::default(),
         }
     }
 
@@ -77,6 +83,7 @@ impl Converter {
     }
 
     /// What of a turn was written before under its id. A history that is written again holds less of a turn than the turn itself.
+    #[inline(never)]
     pub fn rewritten(&mut self, turn: &Record<'_>, in_history: bool) -> Rewritten {
         let (Form::Lines, Some(id)) = (self.form, turn.id) else { return Rewritten::default() };
         let id = key(id.raw());
@@ -107,12 +114,14 @@ impl Converter {
     }
 
     /// States when the message was written, and its id.
+    #[inline(never)]
     pub fn enter(&self, time: Field<'_>, id: Field<'_>, out: &mut Emitter) {
         let time = tape_time(time);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: false });
     }
 
     /// Converts what stands before the messages: the first line, or the document without its messages.
+    #[cold]
     pub fn header(&mut self, header: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.enter(header.start_time, None, out);
         self.in_subagent = word(header.role) == "subagent";
@@ -128,6 +137,7 @@ impl Converter {
     }
 
     /// Says what a header, or a change of it, states of the session.
+    #[cold]
     fn session_facts<'f>(&mut self, mut facts: SessionFacts<'f>, header: &Record<'f>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
         let directories: Vec<Text<'_>> = header.directories.into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
         // The harness lists the directory that it works in first, then those that the user added.
@@ -160,7 +170,13 @@ impl Converter {
     }
 
     /// Converts a `$set` line.
+    #[inline(never)]
     fn change(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        const CLOCK: Outcome = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
+        let mut members = changes.members();
+        if let (Some(("lastUpdated", _)), None) = (members.next(), members.next()) {
+            return Ok(CLOCK);
+        }
         let known = ["messages", "sessionId", "summary", "directories", "lastUpdated"];
         if let Some((key, _)) = changes.members().find(|(key, _)| !known.contains(key)) {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
@@ -180,19 +196,21 @@ impl Converter {
             self.restate(messages, out)?;
             return Ok(self.outcome("messages", before, rule::RESTATED));
         }
-        let (record, rule) = match changes.session_id {
-            Some(_) => ("sessionId", rule::SAME_SESSION),
-            None => ("lastUpdated", rule::CLOCK),
-        };
-        Ok(if self.events > before.0 { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule } })
+        Ok(match changes.session_id {
+            _ if self.events > before.0 => Outcome::Mapped,
+            Some(_) => Outcome::Bookkeeping { record: "sessionId", rule: rule::SAME_SESSION },
+            None => CLOCK,
+        })
     }
 
     /// Reads a history that the harness writes again. It destroys nothing; what it holds beyond what was said is new.
     fn restate(&mut self, messages: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.relogging = None;
         let mut reading = Reading::default();
+        let mut base = String::new();
         for (n, message) in messages.elements().enumerate() {
-            let base = format!("/$set/messages/{n}");
+            base.clear();
+            write!(base, "/$set/messages/{n}").map_err(|_| Fault::unrecognized("$set"))?;
             let message = Record::read(message, &base)?;
             self.enter(message.timestamp, message.id, out);
             self.say(&message, &base, Some(&mut reading), out)?;
@@ -201,6 +219,7 @@ impl Converter {
     }
 
     /// Converts a message of the conversation.
+    #[inline(never)]
     pub fn message(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.enter(message.timestamp, message.id, out);
         let before = (self.events, self.repeats);
@@ -246,16 +265,22 @@ fn begins_history(message: &Record<'_>) -> bool {
 impl Converter {
     fn line(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if let Some(changes) = line.set {
-            return self.change(changes, out);
+            self.change(changes, out)
+        } else if line.kind.is_some() && line.rewind_to.is_none() {
+            self.message(line, "", out)
+        } else {
+            self.rarer(line, out)
         }
+    }
+
+    /// Converts a line that is neither a message nor a change.
+    #[cold]
+    fn rarer(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if let Some(to) = line.rewind_to {
             let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
             self.enter(line.timestamp, None, out);
             self.emit(rewind, Pointer::At("/$rewindTo"), out)?;
             return Ok(Outcome::Mapped);
-        }
-        if line.kind.is_some() {
-            return self.message(line, "", out);
         }
         if line.session_id.is_some() {
             self.header(line, out)?;
@@ -265,25 +290,27 @@ impl Converter {
     }
 }
 
-impl Session for Converter {
+impl Artifact {
+    /// An artifact of which nothing has been read.
+    pub fn open(opening: &Opening<'_>) -> Self {
+        Artifact { converter: Converter::open(opening), index: Index::default() }
+    }
+}
+
+impl Session for Artifact {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| {
-            let mut record = Record::default();
-            record.fill(line, "")?;
-            self.line(&record, out)
-        });
-        self.index = index;
-        outcome
+        let line = parse(source, &mut self.index)?;
+        let mut record = Record::default();
+        record.fill(line, "")?;
+        self.converter.line(&record, out)
     }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let mut index = Index::default();
-        let document = parse(source, &mut index)?;
-        match self.form {
-            Form::Lines | Form::Document => self.session_document(document, out),
-            Form::TypedLog => self.typed_log(document, out),
-            Form::Saved => self.saved_conversation(document, out),
+        let document = parse(source, &mut self.index)?;
+        match self.converter.form {
+            Form::Lines | Form::Document => self.converter.session_document(document, out),
+            Form::TypedLog => self.converter.typed_log(document, out),
+            Form::Saved => self.converter.saved_conversation(document, out),
         }
     }
 }

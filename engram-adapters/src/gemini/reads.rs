@@ -43,6 +43,7 @@ impl Converter {
         }
     }
 
+    #[inline(never)]
     fn read_file(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let args = call.args.map(FileArgs::of).unwrap_or_default();
         let (Some(file), Some(shown)) = (text(args.file_path).or_else(|| text(args.absolute_path)), text(call.display)) else {
@@ -68,6 +69,7 @@ impl Converter {
     }
 
     /// Each file is a text of its own beside the result: `--- /path ---`, a blank line, the file, a blank line (up to 0.12.0).
+    #[inline(never)]
     fn read_many_files(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         for part in parts(call.result) {
             let Some(Ok(shown)) = text(part.text).map(|text| text.decode()) else { continue };
