@@ -37,6 +37,7 @@ impl<'a> Edit<'a> {
 
 impl Converter {
     /// What a successful call read or changed. True when there was something.
+    #[inline(never)]
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(result) = returned.structured else { return self.read_arguments(returned, index, out) };
         if let Some(file) = result.file.filter(|file| file.is_object()) {

@@ -75,6 +75,7 @@ impl Usages {
     }
 
     /// Takes the count that the line states.
+    #[inline(never)]
     pub fn state(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (line, message) = (&record.line, &record.message);
         let (Some(usage), Some(id)) = (message.usage, record.message_key) else { return Ok(()) };

@@ -1,6 +1,5 @@
 //! The converter of one artifact: what it remembers, and which module a record goes to.
 
-use std::fmt::Write as _;
 use std::hash::Hash;
 
 use engram_core::adapter::{Context, Opening, Session};
@@ -18,6 +17,9 @@ use super::schema::{Record, parts};
 use crate::kit::correlate::{Said, key};
 use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
+
+/// A change of nothing but the time of the last one.
+const CLOCK: Outcome = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
 
 /// What is remembered from record to record.
 pub(super) struct Converter {
@@ -169,34 +171,38 @@ impl Converter {
         true
     }
 
-    /// Converts a `$set` line.
-    #[inline(never)]
+    /// Converts a `$set` line. Most only set the clock.
     fn change(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        const CLOCK: Outcome = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
         let mut members = changes.members();
-        if let (Some(("lastUpdated", _)), None) = (members.next(), members.next()) {
-            return Ok(CLOCK);
+        match (members.next(), members.next()) {
+            (Some(("lastUpdated", _)), None) => Ok(CLOCK),
+            _ => self.change_more(changes, out),
         }
+    }
+
+    #[inline(never)]
+    fn change_more(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let known = ["messages", "sessionId", "summary", "directories", "lastUpdated"];
         if let Some((key, _)) = changes.members().find(|(key, _)| !known.contains(key)) {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
         }
         let time = || changes.member("lastUpdated");
-        let changes = Record::read(changes, "/$set")?;
+        let mut header = Record::default();
+        header.fill(changes, "/$set")?;
         let before = (self.events, self.repeats);
-        if changes.summary.is_some() || changes.directories.is_some() {
+        if header.summary.is_some() || header.directories.is_some() {
             self.enter(time(), None, out);
-            self.session_facts(SessionFacts::default(), &changes, "/$set", out)?;
+            self.session_facts(SessionFacts::default(), &header, "/$set", out)?;
         }
-        if self.change_session(changes.session_id, out) {
+        if self.change_session(header.session_id, out) {
             self.enter(time(), None, out);
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
-        if let Some(messages) = changes.messages.filter(|messages| messages.raw() != "[]") {
+        if let Some(messages) = header.messages.filter(|messages| messages.raw() != "[]") {
             self.restate(messages, out)?;
             return Ok(self.outcome("messages", before, rule::RESTATED));
         }
-        Ok(match changes.session_id {
+        Ok(match header.session_id {
             _ if self.events > before.0 => Outcome::Mapped,
             Some(_) => Outcome::Bookkeeping { record: "sessionId", rule: rule::SAME_SESSION },
             None => CLOCK,
@@ -207,13 +213,12 @@ impl Converter {
     fn restate(&mut self, messages: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.relogging = None;
         let mut reading = Reading::default();
-        let mut base = String::new();
         for (n, message) in messages.elements().enumerate() {
-            base.clear();
-            write!(base, "/$set/messages/{n}").map_err(|_| Fault::unrecognized("$set"))?;
-            let message = Record::read(message, &base)?;
-            self.enter(message.timestamp, message.id, out);
-            self.say(&message, &base, Some(&mut reading), out)?;
+            let base = ["/$set/messages/", &n.to_string()].concat();
+            let mut record = Record::default();
+            record.fill(message, &base)?;
+            self.enter(record.timestamp, record.id, out);
+            self.say(&record, &base, Some(&mut reading), out)?;
         }
         Ok(())
     }
