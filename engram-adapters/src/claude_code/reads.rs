@@ -15,6 +15,7 @@ use crate::kit::value::{Index, Value, parse, text};
 const SHOWN_LINE: usize = 2000;
 
 /// A read whose result says what was read, in its own fields.
+#[inline(never)]
 pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::of(file);
     let mut index = Index::default();

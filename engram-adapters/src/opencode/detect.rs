@@ -25,6 +25,9 @@ pub(super) const MARKS: &[&str] = &[EXPORT, STREAM_PART, STREAM_ERROR];
 /// A line of a stream says its session within so many bytes.
 const BEGINNING_BYTES: usize = 256;
 
+/// The most lines that are looked at of those that say a session so. What stands in front of them does not count.
+const LOOKED_AT: usize = 64;
+
 /// How ids of sessions begin.
 const SESSION: &str = "ses_";
 
@@ -59,10 +62,13 @@ fn after<'t>(source: &'t str, token: &str) -> Option<&'t str> {
     source.trim_ascii_start().strip_prefix(token)
 }
 
-/// The lines of the head that may be of a stream: each says its session before its part. Lines of others are not parsed.
+/// The lines of the head that may be of a stream: each says its session before its part. Lines of others are not parsed, and
+/// most heads of others do not hold the name at all.
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> + use<'h> {
     static SESSION_ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"sessionID\""));
-    head.lines().filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some())
+    let says_session = |line: &&str| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some();
+    let lines = SESSION_ID.find(head.bytes()).map(|_| head.lines());
+    lines.into_iter().flatten().filter(says_session).take(LOOKED_AT)
 }
 
 /// The mark that a line of a stream has.
