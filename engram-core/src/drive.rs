@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::value::RawValue;
-use simdutf8::compat::from_utf8;
+use simdutf8::compat::{Utf8Error, from_utf8};
 
 use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
@@ -162,7 +162,7 @@ impl Run<'_> {
         while let Some(line) = input.next_line()? {
             number += 1;
             match line {
-                Line::Text { bytes, terminated } => self.line(session, bytes, number, terminated)?,
+                Line::Text { bytes, text, terminated } => self.line(session, bytes, text, number, terminated)?,
                 Line::Oversize { bytes, hash, allowed } => {
                     self.out.begin_at(Place { line: number, part: 0 });
                     if self.out.policy() == Policy::Strict {
@@ -180,9 +180,16 @@ impl Run<'_> {
     }
 
     /// Converts one physical line. Nearly always it is one record, and is parsed once.
-    fn line(&mut self, session: &mut dyn Session, bytes: &[u8], number: u64, terminated: bool) -> Result<(), AdapterError> {
+    fn line(
+        &mut self,
+        session: &mut dyn Session,
+        bytes: &[u8],
+        text: Result<&str, Utf8Error>,
+        number: u64,
+        terminated: bool,
+    ) -> Result<(), AdapterError> {
         self.out.begin_at(Place { line: number, part: 0 });
-        match from_utf8(bytes) {
+        match text {
             Ok(text) => self.text_line(session, text, number, terminated),
             Err(error) if !terminated && error.error_len().is_none() => {
                 // The artifact ends inside a character: what is before it may still be whole.

@@ -58,7 +58,7 @@ pub struct Emitter {
     counts: [u64; 8],
     ledger: Ledger,
     /// `"source":{...}` as it stands in the current events.
-    source: String,
+    source: Buffer,
     source_key: (Option<String>, Option<String>),
     last_t: Option<String>,
     own_t: bool,
@@ -89,7 +89,7 @@ impl Emitter {
             seq: 0,
             counts: [0; 8],
             ledger: Ledger::default(),
-            source: String::new(),
+            source: Buffer::default(),
             source_key: (None, None),
             last_t: identity.start.clone(),
             own_t: false,
@@ -122,13 +122,12 @@ impl Emitter {
     }
 
     fn render_source(&mut self) {
-        let mut rendered = Buffer::default();
-        let mut source = Object::open(&mut rendered);
+        self.source.truncate(0);
+        let mut source = Object::open(&mut self.source);
         source.word(key!("harness"), self.descriptor.harness_family);
         source.name(key!("session_id"), self.source_key.0.as_deref().map(Text::Plain));
         source.name(key!("agent_id"), self.source_key.1.as_deref().map(Text::Plain));
         source.close();
-        rendered.to_str().clone_into(&mut self.source);
     }
 
     /// Begins a record. The driver does this for lines; a session does it for the records of a document.
@@ -368,7 +367,7 @@ impl Emitter {
         out.piece(T, 0);
         out.push_str(self.last_t.as_deref().unwrap_or(NO_TIME));
         out.piece(&KINDS[kind as usize], 0);
-        out.push_str(&self.source);
+        out.append(&self.source);
     }
 
     /// The envelope behind the event's own fields.
