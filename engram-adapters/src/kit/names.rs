@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::shape::Shape;
+
 /// The most fields of a view.
 const FIELDS: usize = 64;
 /// Places in the table of a view's names.
@@ -14,38 +16,40 @@ const TRIES: usize = 256;
 #[derive(Debug)]
 pub struct Names {
     names: &'static [&'static str],
-    ends: [Ends; FIELDS],
+    fields: [Field; FIELDS],
     /// The number of the name that belongs to each place. Where none does, it is some other name's: a name is compared anyway.
     places: [u8; PLACES],
     /// What gives each name a place of its own.
     spread: u64,
 }
 
-/// The first and the last eight bytes of a name, and its length: all of a name of up to 16 bytes.
+/// The first and the last eight bytes of a name, and its length: all of a name of up to 16 bytes. And the shape of what it names.
 #[derive(Debug, Clone, Copy)]
-struct Ends {
+struct Field {
     first: u64,
     last: u64,
-    len: usize,
+    len: u32,
+    shape: Shape,
 }
 
 impl Names {
     /// Tries one way to spread the names after the other, until no two share a place. Names that are alike in length, first eight
     /// bytes and last byte always do: then the compiler says that this does not end.
-    pub const fn of(names: &'static [&'static str]) -> Names {
+    pub const fn of(names: &'static [&'static str], shapes: &[Shape]) -> Names {
         assert!(!names.is_empty() && names.len() <= FIELDS, "a view has no fields, or too many");
-        let mut ends = [Ends { first: 0, last: 0, len: 0 }; FIELDS];
+        let mut fields = [Field { first: 0, last: 0, len: 0, shape: Shape::Any }; FIELDS];
         let mut number = 0;
         while number < names.len() {
             let name = names[number].as_bytes();
             let (_, last) = name.split_at(name.len().saturating_sub(8));
-            ends[number] = Ends { first: first_word(name), last: first_word(last), len: name.len() };
+            let shape = shapes[number];
+            fields[number] = Field { first: first_word(name), last: first_word(last), len: name.len() as u32, shape };
             number += 1;
         }
         let (mut spread, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
         loop {
             if let Some(places) = spread_out(names, spread) {
-                return Names { names, ends, places, spread };
+                return Names { names, fields, places, spread };
             }
             tries += 1;
             assert!(tries < TRIES, "two names of a view have the same length, beginning and end");
@@ -58,9 +62,9 @@ impl Names {
         self.names.get(number).copied().unwrap_or_default()
     }
 
-    /// The number of the name that lies at `place` in `bytes`.
+    /// The number of the name that lies at `place` in `bytes`, and the shape of what it names.
     #[inline(always)]
-    pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<usize> {
+    pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<(usize, Shape)> {
         let Range { start, end } = place;
         let len = end - start;
         let first = match word_at(bytes, start) {
@@ -69,11 +73,11 @@ impl Names {
         };
         let last_byte = *bytes.get(end.wrapping_sub(1))?;
         let number = usize::from(self.places[own_place(first, last_byte, len, self.spread)]);
-        let ends = self.ends.get(number)?;
-        if ends.first != first || ends.len != len || (len > 8 && word_at(bytes, end - 8) != Some(ends.last)) {
+        let field = self.fields.get(number)?;
+        if field.first != first || field.len as usize != len || (len > 8 && word_at(bytes, end - 8) != Some(field.last)) {
             return None;
         }
-        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some(number)
+        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some((number, field.shape))
     }
 }
 
@@ -128,11 +132,11 @@ mod tests {
     fn names_are_numbered() {
         const NAMES: [&str; 8] =
             ["a", "type", "uuid", "outputPath", "outputSize", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
-        static TABLE: Names = Names::of(&NAMES);
+        static TABLE: Names = Names::of(&NAMES, &[Shape::Any; NAMES.len()]);
         // At the end of the text, and with something behind it.
         let find = |name: &str| {
             let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];
-            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()));
+            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()).map(|(number, _)| number));
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|number| *number == found[0]), "{name}");
             found[0]

@@ -1,7 +1,5 @@
 //! Values of a record, found by an index of their ends: parsed once, borrowed, never built.
 
-use std::ops::Range;
-
 use engram_core::emit::Fault;
 use engram_core::event::Number;
 use engram_core::text::Text;
@@ -65,7 +63,7 @@ impl<'a> Value<'a> {
             return None;
         }
         let token = self.raw();
-        Some(match self.nodes.first()?.escapes {
+        Some(match self.nodes.first()?.escapes() {
             0 => Text::Unescaped(token),
             odd if odd & ODD != 0 => Text::Token(token),
             _ => Text::Canonical(token),
@@ -108,31 +106,66 @@ impl<'a> Value<'a> {
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        self.each_member().filter_map(move |(name, value)| Some((self.record.get(inside(name))?, value)))
+        self.each_member().filter_map(move |(name, value)| Some((self.record.get(name.name_in(self.record.as_bytes()))?, value)))
     }
 
-    /// Hands on the members that `names` names, each with the number of its name, until told to stop. Others are passed over
-    /// without being looked at.
+    /// Hands on the fields of a view, each with the number of its name. Other members are passed over without being looked at.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] where this is no object, or one of the fields has another shape or stands there twice.
     #[inline(always)]
-    pub fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Value<'a>) -> Option<()>) {
-        for (name, value) in self.each_member() {
-            if let Some(number) = names.find(self.record.as_bytes(), inside(name))
-                && hand_on(number, value).is_none()
+    pub(crate) fn each_field(self, names: &Names, pointer: &str, mut hand_on: impl FnMut(usize, Value<'a>)) -> Result<(), Fault> {
+        if !self.is_object() {
+            return Err(Fault::malformed(pointer, "an object", self.raw()));
+        }
+        // A bit each: a view has no more fields.
+        let mut seen = 0_u64;
+        let mut wrong = None;
+        self.each_named(names, |number, shape, first, value| {
+            if !shape.begins(first) || seen >> number & 1 == 1 {
+                wrong = Some((number, shape, value));
+                return None;
+            }
+            if first != b'n' {
+                seen |= 1 << number;
+                hand_on(number, value);
+            }
+            Some(())
+        });
+        match wrong {
+            None => Ok(()),
+            Some((number, shape, value)) => Err(shape.misfit(value, pointer, names.name(number))),
+        }
+    }
+
+    /// As `each_field`, where a field of another shape counts as absent, and of several of one name the last is handed on last.
+    #[inline(always)]
+    pub(crate) fn each_fitting_field(self, names: &Names, mut hand_on: impl FnMut(usize, Field<'a>)) {
+        self.each_named(names, |number, shape, first, value| {
+            hand_on(number, (shape.begins(first) && first != b'n').then_some(value));
+            Some(())
+        });
+    }
+
+    /// Hands on the members that `names` names until told to stop: number, shape, the value's first byte, and the value.
+    #[inline(always)]
+    fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Shape, u8, Value<'a>) -> Option<()>) {
+        let text = self.record.as_bytes();
+        for (node, value) in self.each_member() {
+            if let Some((number, shape)) = names.find(text, node.name_in(text))
+                && let Some(first) = text.get(node.start as usize)
+                && hand_on(number, shape, *first, value).is_none()
             {
                 return;
             }
         }
     }
 
-    /// The nodes of names, and values, if this is an object.
+    /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
     fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
         let mut rest = self.inner(b'{');
-        std::iter::from_fn(move || {
-            let (name, values) = rest.split_first()?;
-            rest = values;
-            Some((name, self.take(&mut rest)?))
-        })
+        std::iter::from_fn(move || Some((rest.first()?, self.take(&mut rest)?)))
     }
 
     /// The nodes of what is in this value, if it begins with `kind`.
@@ -144,7 +177,7 @@ impl<'a> Value<'a> {
     /// Takes the first value of those whose nodes are left.
     #[inline(always)]
     fn take(self, rest: &mut &'a [Node]) -> Option<Value<'a>> {
-        let (nodes, others) = rest.split_at_checked(rest.first()?.size as usize)?;
+        let (nodes, others) = rest.split_at_checked(rest.first()?.size())?;
         *rest = others;
         Some(Value { record: self.record, nodes })
     }
@@ -163,7 +196,7 @@ impl<'a> Value<'a> {
     #[inline(always)]
     fn all_named(self, name: &str) -> impl Iterator<Item = Value<'a>> {
         let bytes = self.record.as_bytes();
-        self.each_member().filter(move |(node, _)| bytes.get(inside(node)) == Some(name.as_bytes())).map(|(_, value)| value)
+        self.each_member().filter(move |(node, _)| bytes.get(node.name_in(bytes)) == Some(name.as_bytes())).map(|(_, value)| value)
     }
 }
 
@@ -208,32 +241,27 @@ macro_rules! view {
 
         #[allow(dead_code, reason = "some views are read strictly, some leniently")]
         impl<'a> $view<'a> {
-            /// The place of the field of that number, and its shape.
+            /// Sets the field of that number.
             #[inline(always)]
-            fn slot(&mut self, number: usize) -> Option<(&mut $crate::kit::value::Field<'a>, $crate::kit::value::Shape)> {
+            fn set(&mut self, number: usize, field: $crate::kit::value::Field<'a>) {
                 #[allow(non_camel_case_types, reason = "numbers the fields under their own names")]
                 enum Number { $($field,)* }
                 match number {
-                    $(number if number == Number::$field as usize => Some((&mut self.$field, $crate::kit::value::Shape::$shape)),)*
-                    _ => None,
+                    $(number if number == Number::$field as usize => self.$field = field,)*
+                    _ => {}
                 }
             }
 
             fn names() -> &'static $crate::kit::names::Names {
-                static NAMES: $crate::kit::names::Names = $crate::kit::names::Names::of(&[$($name,)*]);
+                use $crate::kit::{names::Names, value::Shape};
+                static NAMES: Names = Names::of(&[$($name,)*], &[$(Shape::$shape,)*]);
                 &NAMES
             }
 
             /// The fields of `value` that have their shape; none where it is no object.
             pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
                 let mut view = Self::default();
-                value.each_named(Self::names(), |number, value| {
-                    if let Some((field, shape)) = view.slot(number) {
-                        let first = value.first_byte();
-                        *field = (shape.begins(first) && first != b'n').then_some(value);
-                    }
-                    Some(())
-                });
+                value.each_fitting_field(Self::names(), |number, field| view.set(number, field));
                 view
             }
 
@@ -250,35 +278,12 @@ macro_rules! view {
 
             /// As `read`, into an empty view where it stands: the large ones are not moved.
             pub fn fill(&mut self, value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
-                if !value.is_object() {
-                    return Err(engram_core::emit::Fault::malformed(pointer, "an object", value.raw()));
-                }
-                let mut wrong = None;
-                value.each_named(Self::names(), |number, value| {
-                    let (field, shape) = self.slot(number)?;
-                    let first = value.first_byte();
-                    if !shape.begins(first) || field.is_some() {
-                        wrong = Some((number, shape, value));
-                        return None;
-                    }
-                    *field = (first != b'n').then_some(value);
-                    Some(())
-                });
-                match wrong {
-                    None => Ok(()),
-                    Some((number, shape, value)) => Err(shape.misfit(value, pointer, Self::names().name(number))),
-                }
+                value.each_field(Self::names(), pointer, |number, value| self.set(number, Some(value)))
             }
         }
     };
 }
 pub(crate) use view;
-
-/// Where the text of a string lies, without its quotes.
-#[inline(always)]
-fn inside(string: &Node) -> Range<usize> {
-    string.start as usize + 1..string.end as usize - 1
-}
 
 #[cfg(test)]
 mod tests {

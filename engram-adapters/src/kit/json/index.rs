@@ -1,10 +1,12 @@
 //! The one checking pass over a record: where each of its values begins and ends, so that none is looked for twice.
 
+use std::ops::Range;
+
 use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::quotes::{Escapes, Quotes};
+use super::quotes::{ESCAPES_AT, Escapes, Quotes};
 use super::scan::{Declined, Scanner};
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
@@ -12,14 +14,43 @@ const MAX_VALUES: usize = 4 << 20;
 /// Records of logs have fewer values than one in so many bytes.
 const BYTES_A_NODE: usize = 16;
 
-/// One value: where it begins and ends, and how many nodes it and all that is in it take. A member of an object is a name and a value.
+/// One value: where it lies, and how many values it and all that is in it are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::kit) struct Node {
+    /// Where its name begins, if it is a member of an object.
+    pub name: u32,
     pub start: u32,
     pub end: u32,
-    pub size: u32,
-    /// The escapes that a string may hold: those of all 64 bytes that it has a part of.
-    pub escapes: Escapes,
+    /// How many nodes it and all that is in it take, and above that the escapes that a string may hold: those of all 64 bytes that it
+    /// has a part of.
+    packed: u32,
+}
+
+impl Node {
+    /// How many nodes it and all that is in it take.
+    #[inline(always)]
+    pub fn size(self) -> usize {
+        (self.packed & ((1 << ESCAPES_AT) - 1)) as usize
+    }
+
+    /// The kinds of escapes that a string may hold.
+    pub fn escapes(self) -> u8 {
+        (self.packed >> ESCAPES_AT) as u8
+    }
+
+    /// Where its name lies in `text`, without its quotes. Between the name and the value are a colon, and white space at most.
+    #[inline(always)]
+    pub fn name_in(self, text: &[u8]) -> Range<usize> {
+        let end = (self.start as usize).wrapping_sub(2);
+        let end = if text.get(end) == Some(&b'"') { end } else { self.end_of_name(text) };
+        self.name as usize + 1..end
+    }
+
+    #[cold]
+    fn end_of_name(self, text: &[u8]) -> usize {
+        let before = text.get(..self.start as usize).unwrap_or_default();
+        before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()
+    }
 }
 
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
@@ -99,6 +130,15 @@ struct Open {
     close: u8,
 }
 
+/// A value in a container.
+struct Next {
+    /// Where its name begins, if it has one.
+    name: u32,
+    /// Where it begins, white space before it aside; behind it if it is noted.
+    at: u32,
+    is_noted: bool,
+}
+
 /// What is around the whole.
 const NOTHING: Open = Open { node: u32::MAX, close: 0 };
 
@@ -108,38 +148,37 @@ impl Walk<'_> {
     fn whole(mut self) -> Result<usize, Stop> {
         let start = self.scanner.behind_spaces(0);
         let byte = self.scanner.byte(start)?;
-        let end = if closing(byte).is_some() { self.container(start)? } else { self.scalar(byte, start)? };
-        if self.scanner.byte(self.scanner.behind_spaces(end)).is_ok() { Err(Stop::Declined) } else { Ok(self.count) }
+        let end = if closing(byte).is_some() { self.container(start)? } else { self.scalar(byte, start, start)? };
+        if self.scanner.ends_behind(end) { Ok(self.count) } else { Err(Stop::Declined) }
     }
 
-    /// Notes the container at `at` and all that is in it, and gives the place behind it. Never recurses: the node of an open
+    /// Notes the container at `start` and all that is in it, and gives the place behind it. Never recurses: the node of an open
     /// container tells what is around it.
     #[inline(always)]
-    fn container(&mut self, mut at: usize) -> Result<usize, Stop> {
+    fn container(&mut self, start: u32) -> Result<u32, Stop> {
         let mut open = NOTHING;
+        let mut at = start;
         loop {
-            // At a value.
-            let byte = self.scanner.byte(at)?;
-            if byte == b'"' {
-                at = self.string(at)?;
-            } else if let Some(close) = closing(byte) {
-                open = self.open(at, close, open)?;
-                at = self.scanner.behind_spaces(at + 1);
-                if self.scanner.byte(at)? != close {
-                    at = self.name_in(open, at)?;
-                    continue;
+            let next = self.next_in(open, at)?;
+            at = next.at;
+            if !next.is_noted {
+                at = self.scanner.behind_spaces(at);
+                let byte = self.scanner.byte(at)?;
+                if let Some(close) = closing(byte) {
+                    open = self.open(next.name, at, close, open)?;
+                    at = self.scanner.behind_spaces(at + 1);
+                    if self.scanner.byte(at)? != close {
+                        continue;
+                    }
+                } else {
+                    at = self.scalar(byte, next.name, at)?;
                 }
-            } else if byte > b' ' {
-                at = self.bare(byte, at)?;
-            } else {
-                at = self.scanner.behind_some_spaces(at)?;
-                continue;
             }
             // Behind a value is another one, or the end of what is around it.
             loop {
                 let byte = self.scanner.byte(at)?;
                 if byte == b',' {
-                    at = self.name_in(open, at + 1)?;
+                    at += 1;
                     break;
                 }
                 if byte != open.close {
@@ -157,60 +196,69 @@ impl Walk<'_> {
 
     /// Notes the start of a container. Until it ends, its node says what is around it.
     #[inline(always)]
-    fn open(&mut self, start: usize, close: u8, outer: Open) -> Result<Open, Stop> {
+    fn open(&mut self, name: u32, start: u32, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(start, outer.node as usize, 0)?;
+        self.push(name, start, outer.node, 0)?;
         Ok(Open { node, close })
     }
 
     /// Notes the end of a container, and gives what is around it.
     #[inline(always)]
-    fn close(&mut self, open: Open, end: usize) -> Result<Option<Open>, Stop> {
+    fn close(&mut self, open: Open, end: u32) -> Result<Option<Open>, Stop> {
         let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::Declined)?;
-        let outer = std::mem::replace(&mut container.end, end as u32);
-        container.size = self.count as u32 - open.node;
+        let outer = std::mem::replace(&mut container.end, end);
+        container.packed = self.count as u32 - open.node;
         let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        let byte = self.scanner.byte(around.start as usize)?;
+        let byte = self.scanner.byte(around.start)?;
         Ok(closing(byte).map(|close| Open { node: outer, close }))
     }
 
-    /// Takes the name of the next member, if it is an object that is open, and gives the place behind its colon.
+    /// What is next in a container.
     #[inline(always)]
-    fn name_in(&mut self, open: Open, at: usize) -> Result<usize, Stop> {
-        if open.close != b'}' {
-            return Ok(at);
+    fn next_in(&mut self, open: Open, at: u32) -> Result<Next, Stop> {
+        if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, is_noted: false }) }
+    }
+
+    /// The next member of an object. Most are strings without white space between them: those are noted in one go.
+    #[inline(always)]
+    fn member(&mut self, at: u32) -> Result<Next, Stop> {
+        let mut name = self.scanner.find(b'"', at)?;
+        loop {
+            let (end, _) = self.scanner.behind_string()?;
+            if !self.scanner.has(end, b":\"") {
+                return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, is_noted: false });
+            }
+            let at = self.string(name, end + 1)?;
+            if !self.scanner.has(at, b",\"") {
+                return Ok(Next { name, at, is_noted: true });
+            }
+            name = at + 1;
         }
-        let start = self.scanner.find(b'"', at)?;
-        let (end, _) = self.scanner.behind_string(start)?;
-        self.push(start, end, 0)?;
-        Ok(self.scanner.find(b':', end)? + 1)
     }
 
     /// Notes a value that is no container, and gives the place behind it. `byte` is its first.
-    fn scalar(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
-        if byte == b'"' { self.string(start) } else { self.bare(byte, start) }
+    #[inline(always)]
+    fn scalar(&mut self, byte: u8, name: u32, start: u32) -> Result<u32, Stop> {
+        if byte == b'"' {
+            return self.string(name, start);
+        }
+        let end = self.scanner.behind_bare(byte, start)?;
+        self.push(name, start, end, 0)?;
+        Ok(end)
     }
 
     /// Notes a string, and gives the place behind it.
     #[inline(always)]
-    fn string(&mut self, start: usize) -> Result<usize, Stop> {
-        let (end, escapes) = self.scanner.behind_string(start)?;
-        self.push(start, end, escapes)?;
-        Ok(end)
-    }
-
-    /// Notes a number or a word, and gives the place behind it. `byte` is its first.
-    #[inline(always)]
-    fn bare(&mut self, byte: u8, start: usize) -> Result<usize, Stop> {
-        let end = self.scanner.behind_bare(byte, start)?;
-        self.push(start, end, 0)?;
+    fn string(&mut self, name: u32, start: u32) -> Result<u32, Stop> {
+        let (end, escapes) = self.scanner.behind_string()?;
+        self.push(name, start, end, escapes)?;
         Ok(end)
     }
 
     /// Notes a value. The text's places fit 32 bits.
     #[inline(always)]
-    fn push(&mut self, start: usize, end: usize, escapes: Escapes) -> Result<(), Stop> {
-        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { start: start as u32, end: end as u32, size: 1, escapes };
+    fn push(&mut self, name: u32, start: u32, end: u32, escapes: Escapes) -> Result<(), Stop> {
+        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { name, start, end, packed: escapes | 1 };
         self.count += 1;
         Ok(())
     }

@@ -38,6 +38,7 @@ impl Quotes {
     }
 
     /// True when a string holds a control character. Most records have none at all.
+    #[cold]
     fn hold_controls(&self, blocks: &[[u8; BLOCK]], last: &[u8; BLOCK]) -> bool {
         let mut in_string = false;
         blocks.iter().chain([last]).zip(&self.blocks).any(|(block, found)| {
@@ -47,25 +48,55 @@ impl Quotes {
         })
     }
 
-    /// What each 64 bytes hold.
-    pub(super) fn blocks(&self) -> &[Block] {
-        &self.blocks
+    /// The strings of the text.
+    pub(super) fn strings(&self) -> Strings<'_> {
+        let mut rest = self.blocks.iter();
+        let block = rest.next().copied().unwrap_or(Block { quotes: 0, escapes: 0 });
+        Strings { block, start: 0, rest }
     }
 }
 
-/// The place of the first quote at `from` or behind it, and the escapes that may stand before it.
-#[inline(always)]
-pub(super) fn next_quote(blocks: &[Block], from: usize) -> Result<(usize, Escapes), Declined> {
-    let mut number = from / BLOCK;
-    let Block { quotes, mut escapes } = *blocks.get(number).ok_or(Declined)?;
-    let mut quotes = quotes & (u64::MAX << (from % BLOCK));
-    while quotes == 0 {
-        number += 1;
-        let block = blocks.get(number).ok_or(Declined)?;
-        quotes = block.quotes;
-        escapes |= block.escapes;
+/// The way over a text's strings, from the first to the last.
+#[derive(Debug)]
+pub(super) struct Strings<'t> {
+    /// The block at hand, without the quotes that were passed.
+    block: Block,
+    /// Where it begins.
+    start: u32,
+    /// The blocks behind it.
+    rest: std::slice::Iter<'t, Block>,
+}
+
+impl Strings<'_> {
+    /// The place of the quote that ends the next string, and the escapes that the string may hold.
+    #[inline(always)]
+    pub(super) fn next_end(&mut self) -> Result<(u32, Escapes), Declined> {
+        while self.block.quotes == 0 {
+            self.advance()?;
+        }
+        self.pass_quote();
+        let mut escapes = self.block.escapes;
+        while self.block.quotes == 0 {
+            self.advance()?;
+            escapes |= self.block.escapes;
+        }
+        let end = self.start + self.block.quotes.trailing_zeros();
+        self.pass_quote();
+        Ok((end, escapes))
     }
-    Ok((number * BLOCK + quotes.trailing_zeros() as usize, escapes))
+
+    #[inline(always)]
+    fn pass_quote(&mut self) {
+        self.block.quotes &= self.block.quotes.wrapping_sub(1);
+    }
+
+    /// Goes to the next block.
+    #[inline(always)]
+    fn advance(&mut self) -> Result<(), Declined> {
+        self.block = *self.rest.next().ok_or(Declined)?;
+        self.start += BLOCK as u32;
+        Ok(())
+    }
 }
 
 /// The pass over a text, block by block.
@@ -100,7 +131,7 @@ impl Pass<'_> {
 
     /// The bytes of the block that are escaped, and what they make.
     fn escaped(&mut self, block: &[u8; BLOCK], mut backslashes: u64) -> (u64, Escapes) {
-        let (mut escaped, mut escapes) = (0, 0);
+        let (mut escaped, mut escapes) = (0, 0_u8);
         let mut at = if self.begins_escaped { 0 } else { behind_first(backslashes) };
         while at < BLOCK {
             escapes |= ESCAPES[usize::from(block[at])];
@@ -111,7 +142,7 @@ impl Pass<'_> {
         }
         self.begins_escaped = at == BLOCK;
         self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(escaped));
-        (escaped, escapes)
+        (escaped, u32::from(escapes) << ESCAPES_AT)
     }
 
     /// True when each `\u` of these escapes has its digits.
@@ -130,19 +161,21 @@ fn behind_first(bits: u64) -> usize {
     bits.trailing_zeros() as usize + 1
 }
 
-/// Kinds of escapes, a bit each.
-pub(in crate::kit) type Escapes = u8;
+/// Kinds of escapes, a bit each in the highest byte: the others are a node's.
+pub(super) type Escapes = u32;
+/// Where they begin.
+pub(super) const ESCAPES_AT: u32 = 24;
 /// The tape spells it so.
-const CANONICAL: Escapes = 0b0001;
+const CANONICAL: u8 = 0b0001;
 /// The tape may spell it otherwise.
-pub(in crate::kit) const ODD: Escapes = 0b0010;
+pub(in crate::kit) const ODD: u8 = 0b0010;
 /// A `\u`, which is one of those.
-const UNICODE: Escapes = 0b0100;
+const UNICODE: u8 = 0b0100;
 /// None at all.
-const UNSOUND: Escapes = 0b1000;
+const UNSOUND: u8 = 0b1000;
 
 /// What a byte behind a backslash makes.
-const ESCAPES: [Escapes; 256] = {
+const ESCAPES: [u8; 256] = {
     let mut escapes = [UNSOUND; 256];
     let mut canonical: &[u8] = b"\"\\bfnrt";
     while let [byte, others @ ..] = canonical {
@@ -196,21 +229,19 @@ mod tests {
 
     use super::*;
 
-    fn noted(text: &str) -> Option<Vec<usize>> {
+    /// The ends of the strings of `text`.
+    fn noted(text: &str) -> Option<Vec<u32>> {
         let mut quotes = Quotes::default();
         quotes.note(text).ok()?;
-        let mut from = 0;
-        Some(
-            std::iter::from_fn(|| next_quote(quotes.blocks(), from).ok().map(|(place, _)| place).inspect(|place| from = place + 1))
-                .collect(),
-        )
+        let mut strings = quotes.strings();
+        Some(std::iter::from_fn(|| strings.next_end().ok().map(|(end, _)| end)).collect())
     }
 
     #[test]
     fn escapes_reach_over_the_end_of_a_block() {
         for lead in 50..80 {
             let text = format!("{}\"\\\"\\\\\"", " ".repeat(lead));
-            assert_eq!(noted(&text), Some(vec![lead, lead + 5]), "{lead}");
+            assert_eq!(noted(&text), Some(vec![lead as u32 + 5]), "{lead}");
         }
     }
 
@@ -220,13 +251,13 @@ mod tests {
             assert_eq!(noted(text), None, "{text:?}");
             assert_eq!(noted(&format!("{}{text}", " ".repeat(63))), None, "{text:?}");
         }
-        assert_eq!(noted("\t\"a\"\r\n"), Some(vec![1, 3]));
+        assert_eq!(noted("\t\"a\"\r\n"), Some(vec![3]));
     }
 
     #[test]
     fn an_open_string_has_no_end() {
         for text in ["\"", "\"\\", "\"\\\""] {
-            assert!(noted(text).is_none_or(|places| places == [0]), "{text:?}");
+            assert!(noted(text).is_none_or(|places| places.is_empty()), "{text:?}");
         }
     }
 
@@ -237,7 +268,7 @@ mod tests {
             let mut expected = Vec::new();
             let mut at = 0;
             for token in &tokens {
-                expected.extend([at, at + token.len() - 1]);
+                expected.push((at + token.len() - 1) as u32);
                 at += token.len() + 1;
             }
             prop_assert_eq!(noted(&tokens.join(",")), Some(expected));

@@ -3,7 +3,7 @@
 //! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
-use super::quotes::{Block, Escapes, Quotes, next_quote};
+use super::quotes::{Escapes, Quotes, Strings};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,89 +13,124 @@ pub(super) struct Declined;
 #[derive(Debug)]
 pub(super) struct Scanner<'t> {
     text: &'t [u8],
-    quotes: &'t [Block],
+    strings: Strings<'t>,
 }
 
 impl<'t> Scanner<'t> {
     /// A scanner of `text`, whose quotes are noted.
     pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
-        Scanner { text: text.as_bytes(), quotes: quotes.blocks() }
+        Scanner { text: text.as_bytes(), strings: quotes.strings() }
     }
 
     /// The byte at `at`.
     #[inline(always)]
-    pub(super) fn byte(&self, at: usize) -> Result<u8, Declined> {
-        self.text.get(at).copied().ok_or(Declined)
+    pub(super) fn byte(&self, at: u32) -> Result<u8, Declined> {
+        self.text.get(at as usize).copied().ok_or(Declined)
+    }
+
+    /// True when these two bytes stand at `at`.
+    #[inline(always)]
+    pub(super) fn has(&self, at: u32, pair: &[u8; 2]) -> bool {
+        let at = at as usize;
+        self.text.get(at..at + 2) == Some(pair)
     }
 
     /// The first place from `at` on that is no white space.
     #[inline(always)]
-    pub(super) fn behind_spaces(&self, at: usize) -> usize {
-        if self.text.get(at).is_some_and(|byte| *byte > b' ') { at } else { behind_spaces(self.text, at) }
+    pub(super) fn behind_spaces(&self, at: u32) -> u32 {
+        if self.byte(at).is_ok_and(|byte| byte > b' ') { at } else { behind_spaces(self.text, at) }
     }
 
     /// As `behind_spaces`, where there must be some.
-    pub(super) fn behind_some_spaces(&self, at: usize) -> Result<usize, Declined> {
+    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, Declined> {
         let behind = behind_spaces(self.text, at);
         if behind > at { Ok(behind) } else { Err(Declined) }
     }
 
+    /// True when nothing but white space is behind `at`.
+    pub(super) fn ends_behind(&self, at: u32) -> bool {
+        at as usize == self.text.len() || behind_spaces(self.text, at) as usize == self.text.len()
+    }
+
     /// The place of `expected`, white space before it aside.
     #[inline(always)]
-    pub(super) fn find(&self, expected: u8, at: usize) -> Result<usize, Declined> {
-        if self.text.get(at) == Some(&expected) {
+    pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, Declined> {
+        if self.byte(at)? == expected {
             return Ok(at);
         }
         let at = behind_spaces(self.text, at);
-        if self.text.get(at) == Some(&expected) { Ok(at) } else { Err(Declined) }
+        if self.byte(at)? == expected { Ok(at) } else { Err(Declined) }
     }
 
-    /// The place behind a string that begins at `at`, and the escapes that it may hold.
+    /// The place behind the string whose first quote comes next, and the escapes that it may hold.
     #[inline(always)]
-    pub(super) fn behind_string(&self, at: usize) -> Result<(usize, Escapes), Declined> {
-        let (end, escapes) = next_quote(self.quotes, at + 1)?;
+    pub(super) fn behind_string(&mut self) -> Result<(u32, Escapes), Declined> {
+        let (end, escapes) = self.strings.next_end()?;
         Ok((end + 1, escapes))
     }
 
     /// The place behind a number or a word at `at`. `byte` is its first.
     #[inline(always)]
-    pub(super) fn behind_bare(&self, byte: u8, at: usize) -> Result<usize, Declined> {
-        match byte {
-            b't' => behind_word(self.text, at, b"true"),
-            b'f' => behind_word(self.text, at, b"false"),
-            b'n' => behind_word(self.text, at, b"null"),
-            _ => behind_number(self.text, at),
-        }
+    pub(super) fn behind_bare(&self, byte: u8, at: u32) -> Result<u32, Declined> {
+        behind_bare(self.text, byte, at as usize).map(|end| end as u32)
     }
 }
 
 #[cold]
 #[inline(never)]
-fn behind_spaces(text: &[u8], at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count()
+fn behind_spaces(text: &[u8], at: u32) -> u32 {
+    let rest = text.get(at as usize..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count() as u32
 }
 
+/// Takes the text alone, so that the scanner stays in registers.
+#[inline(never)]
+fn behind_bare(text: &[u8], byte: u8, at: usize) -> Result<usize, Declined> {
+    match byte {
+        b't' => behind_word(text, at, b"true"),
+        b'f' => behind_word(text, at, b"false"),
+        b'n' => behind_word(text, at, b"null"),
+        _ => behind_number(text, at),
+    }
+}
+
+#[inline(always)]
 fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
-    if text[at..].starts_with(word) { Ok(at + word.len()) } else { Err(Declined) }
+    if text.get(at..).is_some_and(|rest| rest.starts_with(word)) { Ok(at + word.len()) } else { Err(Declined) }
 }
 
 fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
-    let digits = |mut at: usize| {
-        let start = at;
-        while text.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        if at > start { Ok(at) } else { Err(Declined) }
-    };
-    let mut at = at + usize::from(text.get(at) == Some(&b'-'));
-    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    let start = at + usize::from(text.get(at) == Some(&b'-'));
+    let mut at = behind_digits(text, start)?;
+    if at > start + 1 && text.get(start) == Some(&b'0') {
+        return Err(Declined);
+    }
     if text.get(at) == Some(&b'.') {
-        at = digits(at + 1)?;
+        at = behind_digits(text, at + 1)?;
     }
     if matches!(text.get(at), Some(b'e' | b'E')) {
         at += 1 + usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
-        at = digits(at)?;
+        at = behind_digits(text, at)?;
     }
     Ok(at)
+}
+
+/// The place behind some digits, of which there must be one. Looks at eight bytes at a time.
+#[inline(always)]
+fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
+    let mut at = start;
+    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
+        let values = u64::from_le_bytes(*bytes) ^ 0x3030_3030_3030_3030;
+        let others = (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080;
+        if others != 0 {
+            at += others.trailing_zeros() as usize / 8;
+            return if at > start { Ok(at) } else { Err(Declined) };
+        }
+        at += 8;
+    }
+    while text.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    if at > start { Ok(at) } else { Err(Declined) }
 }
