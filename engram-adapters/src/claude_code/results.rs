@@ -28,6 +28,7 @@ pub(super) struct Call {
 
 impl Call {
     /// The facts of a call that its result may need.
+    #[inline(never)]
     pub fn of(tool: &str, kind: ToolKind, input: Field<'_>, keep_arguments: bool) -> Self {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
@@ -166,10 +167,14 @@ impl Converter {
 
     /// The side file that holds the whole output.
     fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
-        let path = filled_text(structured.persisted_output_path)?;
+        filled_text(structured.persisted_output_path).map(|path| self.artifact_at(path, structured))
+    }
+
+    #[cold]
+    fn artifact_at<'a>(&self, path: Text<'a>, structured: &Structured<'a>) -> Artifact<'a> {
         let held = self.context.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
         let bytes = structured.persisted_output_size.and_then(Value::unsigned);
-        Some(Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) })
+        Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) }
     }
 }
 
@@ -189,6 +194,7 @@ fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structu
 }
 
 /// `Exit code N`, with which failed commands begin (2.0.45 and later).
+#[inline(never)]
 fn exit_code(content: Text<'_>) -> Option<i64> {
     let digits = content.token()?.strip_prefix("\"Exit code ")?;
     let end = digits.find(|c: char| !c.is_ascii_digit())?;
@@ -196,6 +202,7 @@ fn exit_code(content: Text<'_>) -> Option<i64> {
 }
 
 /// True when `content` is the one stream that the command wrote to, but for white space at its ends.
+#[inline(never)]
 fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
     match (content, stdout, stderr) {
         (None, _, _) => true,
@@ -215,6 +222,7 @@ fn differ_at_once(one: Text<'_>, other: Text<'_>) -> bool {
 }
 
 /// True when `content` holds the text that the log keeps beside it, but for the word `Error`.
+#[inline(never)]
 fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
     let Some(content) = content else { return said.is_empty() };
     let (said, content) = (said.decode_lossy(), content.decode_lossy());
