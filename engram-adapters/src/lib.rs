@@ -1,10 +1,10 @@
 //! Adapters from the logs of coding agents to Engram tapes: the registry, detection and ingestion.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use engram_core::adapter::{Context, Evidence, StreamAdapter};
-use engram_core::drive::{Input, Options, Summary, convert_chosen};
+use engram_core::drive::{Input, Options, Source, Summary, convert_chosen};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 
@@ -75,7 +75,7 @@ fn only<'a, T>(head: &Head<'_>, candidates: impl Iterator<Item = (T, &'a dyn Str
 ///
 /// # Errors
 /// As [`detect`] and [`convert_chosen`]. The sink may hold part of a tape then: the caller throws it away.
-pub fn ingest<R: Read>(input: Input<R>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
+pub fn ingest<S: Source>(input: Input<S>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
     convert_chosen(input, options, sink, |head| {
         let (entry, evidence) = detect(head)?;
         Ok((entry.adapter, evidence.framing))
@@ -86,9 +86,9 @@ pub fn ingest<R: Read>(input: Input<R>, options: &Options, sink: &mut dyn Write)
 ///
 /// # Errors
 /// As [`ingest`].
-pub fn ingest_with<R: Read>(
+pub fn ingest_with<S: Source>(
     more: &[&dyn StreamAdapter],
-    input: Input<R>,
+    input: Input<S>,
     options: &Options,
     sink: &mut dyn Write,
 ) -> Result<Summary, AdapterError> {

@@ -9,7 +9,7 @@ use engram_adapters::open::store::{LeftAside, StoredSession};
 use engram_adapters::open::{self, Candidate, Content};
 use engram_adapters::{Entry, by_id, detect};
 use engram_core::adapter::{Context, Evidence, Framing, Identity};
-use engram_core::drive::{Input, Options, Summary, convert_chosen};
+use engram_core::drive::{Input, Options, Reader, Summary, convert_chosen};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 use engram_core::limits::Limits;
@@ -187,7 +187,7 @@ impl Way {
         let (entry, evidence) = match source.known {
             Some((entry, _)) => (entry, entry.adapter.probe(&head)),
             None => match self.choose(&head, artifact.is_named()) {
-                Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(&input).unwrap_or(error)),
+                Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(input.cut_off()).unwrap_or(error)),
                 chosen => chosen?,
             },
         };
@@ -242,8 +242,8 @@ pub struct Source {
 }
 
 /// What is cut off in its head shows nothing, but that is not because it is no log.
-fn cut_off<R: Read>(input: &Input<R>) -> Option<AdapterError> {
-    input.cut_off().map(|reason| AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason))
+fn cut_off(reason: Option<&str>) -> Option<AdapterError> {
+    reason.map(|reason| AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason))
 }
 
 /// An artifact whose harness is known.
@@ -255,7 +255,7 @@ pub struct Opened {
     pub evidence: Option<Evidence>,
     /// What the head says.
     pub identity: Identity,
-    input: Input<Content<Box<dyn Read + Send>>>,
+    input: Input<Reader<Content<Box<dyn Read + Send>>>>,
     context: Context,
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn whole_items(text: &str) -> Option<String> {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                let Some(close) = string_end(bytes, at) else { break };
+                let Some((close, _)) = string_end(bytes, at) else { break };
                 at = close;
                 continue;
             }

@@ -1,6 +1,6 @@
 //! The driver: divides an artifact into records, hands each to the session, applies the policy, bounds everything.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use serde_json::value::RawValue;
 use simdutf8::compat::from_utf8;
@@ -17,6 +17,7 @@ use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::render::Place;
+pub use crate::source::{Memory, Reader, Source};
 use crate::standing::{refusal, stand};
 use crate::version::Support;
 
@@ -69,9 +70,9 @@ const FLUSH_BYTES: usize = 128 << 10;
 ///
 /// # Errors
 /// [`AdapterError`] with code, adapter, harness, version and line where known.
-pub fn convert<R: Read>(
+pub fn convert<S: Source>(
     adapter: &dyn StreamAdapter,
-    input: Input<R>,
+    input: Input<S>,
     options: &Options,
     sink: &mut dyn Write,
 ) -> Result<Summary, AdapterError> {
@@ -85,8 +86,8 @@ pub fn convert<R: Read>(
 ///
 /// # Errors
 /// As [`convert`], and those of `choose`.
-pub fn convert_chosen<'a, R: Read>(
-    mut input: Input<R>,
+pub fn convert_chosen<'a, S: Source>(
+    mut input: Input<S>,
     options: &Options,
     sink: &mut dyn Write,
     choose: impl FnOnce(&Head<'_>) -> Result<(&'a dyn StreamAdapter, Framing), AdapterError>,
@@ -138,7 +139,7 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
-    fn whole<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>, framing: Framing) -> Result<(), AdapterError> {
+    fn whole<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>, framing: Framing) -> Result<(), AdapterError> {
         self.out.start().map_err(|fault| self.error(fault))?;
         match framing {
             Framing::Lines => self.lines(session, input)?,
@@ -156,7 +157,7 @@ impl Run<'_> {
         self.flush()
     }
 
-    fn lines<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>) -> Result<(), AdapterError> {
+    fn lines<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
@@ -271,7 +272,7 @@ impl Run<'_> {
         self.out.malformed_bytes(bytes).map_err(|fault| self.error(fault))
     }
 
-    fn document<R: Read>(&mut self, session: &mut dyn Session, input: &mut Input<R>) -> Result<(), AdapterError> {
+    fn document<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
         let bytes = input.rest()?;
         let text = from_utf8(bytes).map_err(|error| {
             AdapterError::new(ErrorCode::MalformedRecord)
@@ -294,7 +295,7 @@ impl Run<'_> {
     }
 
     fn flush(&mut self) -> Result<(), AdapterError> {
-        self.sink.write_all(self.out.buffered().as_bytes())?;
+        self.sink.write_all(self.out.buffered())?;
         self.out.clear_buffer();
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use crate::adapter::Identity;
 use crate::anchor;
+use crate::buffer::{Buffer, Piece, Push as _};
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::{Event, Kind};
@@ -22,6 +23,20 @@ pub const TAPE_SCHEMA: &str = "engram.tape/1";
 /// The time that stands where an artifact has none.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
 
+/// How an event begins: its number, its time, its kind.
+const SEQ: &Piece = &Piece::of(&["{\"seq\":"]);
+const T: &Piece = &Piece::of(&[",\"t\":\""]);
+/// In the order of [`Kind::ALL`].
+static KINDS: [Piece; Kind::ALL.len()] = {
+    let mut pieces = [Piece::of(&[]); Kind::ALL.len()];
+    let mut number = 0;
+    while number < pieces.len() {
+        pieces[number] = Piece::of(&["\",\"k\":\"", Kind::ALL[number].as_str(), "\",\"source\":"]);
+        number += 1;
+    }
+    pieces
+};
+
 /// What a record says of itself, for the envelope of its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stamp<'a> {
@@ -38,7 +53,7 @@ pub struct Emitter {
     descriptor: &'static AdapterDescriptor,
     policy: Policy,
     limits: Limits,
-    out: String,
+    out: Buffer,
     seq: u64,
     counts: [u64; 8],
     ledger: Ledger,
@@ -70,7 +85,7 @@ impl Emitter {
             descriptor,
             policy,
             limits,
-            out: String::with_capacity(256 << 10),
+            out: Buffer::with_capacity(64 << 10),
             seq: 0,
             counts: [0; 8],
             ledger: Ledger::default(),
@@ -107,12 +122,13 @@ impl Emitter {
     }
 
     fn render_source(&mut self) {
-        self.source.clear();
-        let mut source = Object::open(&mut self.source);
+        let mut rendered = Buffer::default();
+        let mut source = Object::open(&mut rendered);
         source.word(key!("harness"), self.descriptor.harness_family);
         source.name(key!("session_id"), self.source_key.0.as_deref().map(Text::Plain));
         source.name(key!("agent_id"), self.source_key.1.as_deref().map(Text::Plain));
         source.close();
+        rendered.to_str().clone_into(&mut self.source);
     }
 
     /// Begins a record. The driver does this for lines; a session does it for the records of a document.
@@ -171,8 +187,11 @@ impl Emitter {
     /// # Errors
     /// [`Fault::Limit`] when `args` nest too deep; nothing is written then.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<u64, Fault> {
-        let event = event.into();
-        let parent = self.next_parent.take().or_else(|| match &event {
+        self.emit_event(&event.into(), pointer)
+    }
+
+    fn emit_event(&mut self, event: &Event<'_>, pointer: Pointer<'_>) -> Result<u64, Fault> {
+        let parent = self.next_parent.take().or_else(|| match event {
             Event::ToolResult(result) => result.call_id.and_then(|id| self.call(id)),
             Event::CodeRead(read) => read.call_id.and_then(|id| self.call(id)),
             Event::CodeEdit(edit) => edit.call_id.and_then(|id| self.call(id)),
@@ -180,8 +199,8 @@ impl Emitter {
             _ => None,
         });
         let max_depth = self.limits.nesting;
-        let seq = self.write(event.kind(), pointer, parent, |object| push_fields(object, &event, max_depth))?;
-        if let Event::ToolCall(call) = &event
+        let seq = self.write(event.kind(), pointer, parent, |object| push_fields(object, event, max_depth))?;
+        if let Event::ToolCall(call) = event
             && let Some(id) = call.call_id.filter(|id| !id.is_empty())
         {
             self.calls.entry(call_key(id)).or_insert(seq);
@@ -330,15 +349,31 @@ impl Emitter {
         fields: impl FnOnce(&mut Object<'_>) -> Result<(), LimitExceeded>,
     ) -> Result<u64, Fault> {
         let before = self.out.len();
-        let mut object = Object::open(&mut self.out);
-        object.number(key!("seq"), Some(self.seq));
-        object.word(key!("t"), self.last_t.as_deref().unwrap_or(NO_TIME));
-        object.word(key!("k"), kind.as_str());
-        object.key(key!("source")).push_str(&self.source);
-        if let Err(limit) = fields(&mut object) {
+        self.push_head(kind);
+        if let Err(limit) = fields(&mut Object::resume(&mut self.out)) {
             self.out.truncate(before);
             return Err(limit.into());
         }
+        self.push_tail(pointer, parent);
+        self.counts[kind as usize] += 1;
+        self.seq += 1;
+        Ok(self.seq - 1)
+    }
+
+    /// The envelope before the event's own fields.
+    fn push_head(&mut self, kind: Kind) {
+        let out = &mut self.out;
+        out.piece(SEQ, 0);
+        push_number(out, self.seq);
+        out.piece(T, 0);
+        out.push_str(self.last_t.as_deref().unwrap_or(NO_TIME));
+        out.piece(&KINDS[kind as usize], 0);
+        out.push_str(&self.source);
+    }
+
+    /// The envelope behind the event's own fields.
+    fn push_tail(&mut self, pointer: Pointer<'_>, parent: Option<u64>) {
+        let mut object = Object::resume(&mut self.out);
         object.number(key!("parent"), parent);
         if self.last_t.is_none() {
             object.word(key!("t_basis"), "absent");
@@ -348,10 +383,7 @@ impl Emitter {
         push_origin(&mut object, self.place, pointer, &self.id);
         object.flag(key!("replay"), self.replay, false);
         object.close();
-        self.out.push('\n');
-        self.counts[kind as usize] += 1;
-        self.seq += 1;
-        Ok(self.seq - 1)
+        self.out.byte(b'\n');
     }
 
     pub(crate) fn start(&mut self) -> Result<(), Fault> {
@@ -400,12 +432,12 @@ impl Emitter {
         self.out.reserve(bytes);
     }
 
-    pub(crate) fn buffered(&self) -> &str {
-        &self.out
+    pub(crate) fn buffered(&self) -> &[u8] {
+        self.out.as_bytes()
     }
 
     pub(crate) fn clear_buffer(&mut self) {
-        self.out.clear();
+        self.out.truncate(0);
     }
 
     pub(crate) fn counts(&self) -> [u64; 8] {

@@ -1,6 +1,6 @@
 //! Where the next byte is that matters to JSON strings, looked for eight bytes at a time: most are near.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// Bytes after which a search that calls is cheaper than one that stands in place.
 const NEAR: usize = 64;
@@ -44,6 +44,21 @@ pub(crate) fn backslash(bytes: &[u8], from: usize) -> Option<usize> {
     memchr(b'\\', &bytes[near..]).map(|at| near + at)
 }
 
+/// The place of the first quote or backslash at `from` or behind it.
+#[inline]
+pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    for (number, word) in rest.as_chunks::<8>().0.iter().take(NEAR / 8).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let hits = equals(word, b'"') | equals(word, b'\\');
+        if hits != 0 {
+            return Some(from + number * 8 + first(hits));
+        }
+    }
+    let near = from + (rest.len() & !7).min(NEAR);
+    memchr2(b'"', b'\\', &bytes[near..]).map(|at| near + at)
+}
+
 /// The place of the first byte at `from` or behind it that stands in no JSON string as it is.
 #[inline]
 pub(crate) fn escaped(bytes: &[u8], from: usize) -> Option<usize> {
@@ -72,12 +87,14 @@ mod tests {
             let bytes = bytes.as_bytes();
             let search = |hit: fn(u8) -> bool| (from..bytes.len()).find(|at| hit(bytes[*at]));
             prop_assert_eq!(backslash(bytes, from), search(|byte| byte == b'\\'));
+            prop_assert_eq!(quote_or_backslash(bytes, from), search(|byte| byte == b'"' || byte == b'\\'));
             prop_assert_eq!(escaped(bytes, from), search(|byte| byte < 0x20 || byte == b'"' || byte == b'\\'));
         }
 
         #[test]
         fn any_bytes_are_searched(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             prop_assert_eq!(backslash(&bytes, 0), bytes.iter().position(|byte| *byte == b'\\'));
+            prop_assert_eq!(quote_or_backslash(&bytes, 0), bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')));
             prop_assert_eq!(escaped(&bytes, 0), bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')));
         }
     }

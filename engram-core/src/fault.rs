@@ -29,12 +29,16 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A field of the wrong shape.
+    /// A field of the wrong shape. Rare: kept out of the way of what is not.
+    #[cold]
+    #[inline(never)]
     pub fn malformed(pointer: impl Into<String>, expected: &'static str, found: &str) -> Fault {
         Fault::Malformed { pointer: pointer.into(), expected, found: excerpt(found) }
     }
 
     /// A record of unknown type.
+    #[cold]
+    #[inline(never)]
     pub fn unrecognized(name: &str) -> Fault {
         Fault::Unrecognized { name: excerpt(name) }
     }

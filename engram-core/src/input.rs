@@ -8,18 +8,15 @@ use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
 use crate::head::{HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 use crate::limits::Limits;
-
-/// Bytes asked of the reader at a time: few enough to stay in a core's cache from reading to writing.
-const READ_BYTES: usize = 128 << 10;
+use crate::source::{Memory, READ_BYTES, Reader, Source};
 
 /// An artifact being read.
-pub struct Input<R> {
-    reader: R,
+pub struct Input<S> {
+    source: S,
     limits: Limits,
-    /// What has been read and not dropped. Lines before `start` have been handed on.
-    buffer: Vec<u8>,
+    /// Lines before this place in the source's bytes have been handed on.
     start: usize,
-    /// The buffer has been searched for a line end up to here.
+    /// The bytes have been searched for a line end up to here.
     searched: usize,
     /// Line ends among the first bytes, counted while the head is read.
     head_lines: usize,
@@ -50,20 +47,23 @@ pub(crate) enum Line<'b> {
     },
 }
 
-impl<R: Read> Input<R> {
-    /// An artifact that has not been read yet.
+impl<R: Read> Input<Reader<R>> {
+    /// An artifact that is read from `reader`.
     pub fn new(reader: R, limits: Limits) -> Self {
-        Input {
-            reader,
-            limits,
-            buffer: Vec::new(),
-            start: 0,
-            searched: 0,
-            head_lines: 0,
-            ended: false,
-            cut_off: None,
-            hasher: StreamHasher::default(),
-        }
+        Input::from_source(Reader::new(reader), limits)
+    }
+}
+
+impl<'m> Input<Memory<'m>> {
+    /// An artifact that is in memory.
+    pub fn in_memory(bytes: &'m [u8], limits: Limits) -> Self {
+        Input::from_source(Memory::new(bytes), limits)
+    }
+}
+
+impl<S: Source> Input<S> {
+    fn from_source(source: S, limits: Limits) -> Self {
+        Input { source, limits, start: 0, searched: 0, head_lines: 0, ended: false, cut_off: None, hasher: StreamHasher::default() }
     }
 
     /// The head. May be asked for again until the first line is taken.
@@ -72,16 +72,16 @@ impl<R: Read> Input<R> {
     /// `io` when the reader fails.
     pub fn head(&mut self) -> Result<Head<'_>, AdapterError> {
         while !self.ended && !self.head_suffices() {
-            let from = self.buffer.len();
+            let from = self.source.bytes().len();
             self.fill()?;
-            self.head_lines += memchr_iter(b'\n', &self.buffer[from..]).count();
+            self.head_lines += memchr_iter(b'\n', &self.source.bytes()[from..]).count();
         }
         let cut = self.head_len();
-        Ok(Head::new(&self.buffer[..cut], self.ended && cut == self.buffer.len()))
+        Ok(Head::new(&self.source.bytes()[..cut], self.ended && cut == self.source.bytes().len()))
     }
 
     fn head_suffices(&self) -> bool {
-        let read = self.buffer.len();
+        let read = self.source.bytes().len();
         let enough = read >= HEAD_BYTES && self.head_lines >= HEAD_LINES;
         let full = read >= HEAD_MAX_BYTES && self.head_lines > 0;
         enough || full || read >= self.head_bound()
@@ -89,7 +89,7 @@ impl<R: Read> Input<R> {
 
     /// How much of the buffer is the head: a function of the content alone, however it was chunked.
     fn head_len(&self) -> usize {
-        let bytes = &self.buffer[..];
+        let bytes = &self.source.bytes()[..];
         let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
         let wanted = lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
@@ -112,50 +112,43 @@ impl<R: Read> Input<R> {
         self.cut_off.as_deref()
     }
 
-    /// Reads on. Room is made by moving what is left to the front: always where that is little, so that the same memory is
-    /// used again and again.
+    /// Reads on, in place of what has been handed on.
     fn fill(&mut self) -> Result<(), AdapterError> {
-        let is_little = self.held() < READ_BYTES / 2;
-        if self.start > 0 && (is_little || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
-            self.buffer.drain(..self.start);
-            self.searched -= self.start;
-            self.start = 0;
-        }
-        if self.buffer.capacity() == 0 {
-            // Enough for most heads; the system gives only as much of it as is used.
-            self.buffer.reserve_exact(HEAD_BYTES + 2 * READ_BYTES);
-        }
+        let forgotten = self.source.forget(self.start);
+        self.start -= forgotten;
+        self.searched -= forgotten;
         self.read(READ_BYTES as u64)
     }
 
     /// Reads this many bytes, fewer only at the end, and hashes them.
     fn read(&mut self, bytes: u64) -> Result<(), AdapterError> {
-        let from = self.buffer.len();
-        let read = (&mut self.reader).take(bytes).read_to_end(&mut self.buffer);
-        self.hasher.update(&self.buffer[from..]);
-        self.ended = ((self.buffer.len() - from) as u64) < bytes;
+        let from = self.source.bytes().len();
+        let read = self.source.read(bytes);
+        let new = &self.source.bytes()[from..];
+        self.hasher.update(new);
+        self.ended = (new.len() as u64) < bytes;
         match read {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.cut_off = Some(error.to_string()),
-            read => drop(read?),
+            read => read?,
         }
         Ok(())
     }
 
     /// Bytes that have been read and not handed on.
     fn held(&self) -> usize {
-        self.buffer.len() - self.start
+        self.source.bytes().len() - self.start
     }
 
     /// The next line, or none at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, AdapterError> {
         loop {
-            if let Some(at) = memchr(b'\n', &self.buffer[self.searched..]) {
+            if let Some(at) = memchr(b'\n', &self.source.bytes()[self.searched..]) {
                 let (from, to) = (self.start, self.searched + at);
                 self.start = to + 1;
                 self.searched = self.start;
                 return Ok(Some(self.text_line(from, to, true)));
             }
-            let end = self.buffer.len();
+            let end = self.source.bytes().len();
             self.searched = end;
             if self.ended {
                 let from = std::mem::replace(&mut self.start, end);
@@ -169,7 +162,7 @@ impl<R: Read> Input<R> {
     }
 
     fn text_line(&self, from: usize, to: usize, terminated: bool) -> Line<'_> {
-        let bytes = &self.buffer[from..to];
+        let bytes = &self.source.bytes()[from..to];
         let allowed = self.limits.record_bytes;
         if bytes.len() as u64 > allowed {
             return Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed };
@@ -181,16 +174,16 @@ impl<R: Read> Input<R> {
 
     /// The offset in the artifact of a place in the buffer.
     fn hasher_offset(&self, at: usize) -> u64 {
-        self.hasher.len() - (self.buffer.len() - at) as u64
+        self.hasher.len() - (self.source.bytes().len() - at) as u64
     }
 
     /// Passes over a line that is longer than the limit, holding none of it.
     fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
         let mut hasher = StreamHasher::default();
         loop {
-            let found = memchr(b'\n', &self.buffer[self.start..]);
-            let to = found.map_or(self.buffer.len(), |at| self.start + at);
-            hasher.update(&self.buffer[self.start..to]);
+            let found = memchr(b'\n', &self.source.bytes()[self.start..]);
+            let to = found.map_or(self.source.bytes().len(), |at| self.start + at);
+            hasher.update(&self.source.bytes()[self.start..to]);
             self.start = to + usize::from(found.is_some());
             self.searched = self.start;
             if found.is_some() || self.ended {
@@ -209,7 +202,7 @@ impl<R: Read> Input<R> {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
-        let bytes = &self.buffer[self.start..];
+        let bytes = &self.source.bytes()[self.start..];
         Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
     }
 }
@@ -242,7 +235,7 @@ mod tests {
         assert!(!head.is_whole());
         assert!(matches!(input.next_line().unwrap(), Some(Line::Oversize { bytes, .. }) if bytes == LINE as u64));
         assert!(input.next_line().unwrap().is_none());
-        assert!(input.buffer.capacity() < 6 << 20, "{} bytes are held", input.buffer.capacity());
+        assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are held", input.source.buffer.capacity());
         assert_eq!(input.consumed().1, LINE as u64);
     }
 
@@ -259,20 +252,34 @@ mod tests {
         }
     }
 
+    /// The head, whether it is all, and the length of every line.
+    fn seen<S: Source>(mut input: Input<S>) -> (String, bool, Vec<u64>) {
+        let head = input.head().unwrap();
+        let (head, is_whole) = (head.text().to_owned(), head.is_whole());
+        let mut lines = Vec::new();
+        while let Some(line) = input.next_line().unwrap() {
+            lines.push(match line {
+                Line::Text { bytes, .. } => bytes.len() as u64,
+                Line::Oversize { bytes, .. } => bytes,
+            });
+        }
+        (head, is_whole, lines)
+    }
+
     #[test]
-    fn the_head_is_the_same_however_the_input_arrives() {
+    fn head_and_lines_are_the_same_however_the_input_arrives() {
         let short: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
         let few: Vec<u8> = (0..12).flat_map(|n| [vec![b'x'; 300_000], format!("{n}\n").into_bytes()].concat()).collect();
         for content in [short, few, vec![b'x'; 3 << 20]] {
             for record_bytes in [1000, 2 << 20, 256 << 20] {
                 let limits = Limits { record_bytes, ..Limits::default() };
-                let head = |step: usize| {
-                    let mut input = Input::new(Chunks { bytes: &content, step }, limits);
-                    let head = input.head().unwrap();
-                    (head.text().to_owned(), head.is_whole())
-                };
-                let whole = head(usize::MAX);
-                assert!([4001, 100_000].map(head) == [whole.clone(), whole], "{} bytes, limit {record_bytes}", content.len());
+                let read = |step: usize| seen(Input::new(Chunks { bytes: &content, step }, limits));
+                let whole = seen(Input::in_memory(&content, limits));
+                assert!(
+                    [4001, 100_000, usize::MAX].map(read) == [(); 3].map(|()| whole.clone()),
+                    "{} bytes, limit {record_bytes}",
+                    content.len()
+                );
             }
         }
     }

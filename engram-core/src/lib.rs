@@ -7,6 +7,7 @@
 pub mod adapter;
 pub mod anchor;
 pub mod audit;
+mod buffer;
 pub mod check;
 pub mod coverage;
 mod cut;
@@ -27,6 +28,7 @@ pub mod policy;
 pub mod render;
 pub mod schema;
 pub mod shape;
+mod source;
 mod standing;
 pub mod tape;
 pub mod text;

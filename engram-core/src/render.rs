@@ -1,148 +1,149 @@
 //! Event to bytes: the only code that knows how an event is spelled in a tape.
 
+use crate::buffer::{Buffer, Piece, Push};
 use crate::event::*;
 use crate::hash::Hash;
 use crate::limits::LimitExceeded;
 use crate::text::{Text, push_json, push_plain, push_text};
 
-/// The name of a member as it stands behind another one: `,"name":`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Key(pub &'static str);
-
-/// The [`Key`] of a name, put together by the compiler so that it is copied in one piece. The name needs no escapes.
+/// The name of a member as it stands behind another one: `,"name":`. The name needs no escapes.
 macro_rules! key {
-    ($name:literal) => {
-        $crate::render::Key(concat!(",\"", $name, "\":"))
-    };
+    ($name:literal) => {{
+        const KEY: &$crate::buffer::Piece = &$crate::buffer::Piece::of(&[",\"", $name, "\":"]);
+        KEY
+    }};
 }
 pub(crate) use key;
 
 /// Writes the members of one JSON object in the order of the calls.
+///
+/// An event has some twenty of them, and which is decided anew for each event: code this often called must stay small, so the
+/// ways to write a value are calls.
 pub(crate) struct Object<'o> {
-    out: &'o mut String,
+    out: &'o mut Buffer,
     empty: bool,
 }
 
 impl<'o> Object<'o> {
-    pub fn open(out: &'o mut String) -> Object<'o> {
-        out.push('{');
+    pub fn open(out: &'o mut Buffer) -> Object<'o> {
+        out.byte(b'{');
         Object { out, empty: true }
     }
 
+    /// An object that has members already.
+    pub fn resume(out: &'o mut Buffer) -> Object<'o> {
+        Object { out, empty: false }
+    }
+
     pub fn close(self) {
-        self.out.push('}');
+        self.out.byte(b'}');
     }
 
     /// Writes the key and gives the place for the value.
     #[inline(always)]
-    pub fn key(&mut self, key: Key) -> &mut String {
-        // Two calls, so that each copies a piece whose length the compiler knows.
-        if std::mem::take(&mut self.empty) {
-            self.out.push_str(&key.0[1..]);
-        } else {
-            self.out.push_str(key.0);
-        }
+    pub fn key(&mut self, key: &Piece) -> &mut Buffer {
+        // The first one without its comma.
+        self.out.piece(key, usize::from(std::mem::take(&mut self.empty)));
         self.out
     }
 
     /// As [`Object::key`], for a name that only the run knows. It needs no escapes.
-    pub fn named(&mut self, name: &str) -> &mut String {
+    pub fn named(&mut self, name: &str) -> &mut Buffer {
         self.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
         self.out.push_str(name);
         self.out.push_str("\":");
         self.out
     }
 
-    #[inline(always)]
-    pub fn text(&mut self, key: Key, text: Option<Text<'_>>) {
+    #[inline(never)]
+    pub fn text(&mut self, key: &Piece, text: Option<Text<'_>>) {
         if let Some(text) = text {
             push_text(self.key(key), text);
         }
     }
 
     /// As [`Object::text`], for names and ids: an empty one says nothing and is left out.
-    #[inline(always)]
-    pub fn name(&mut self, key: Key, text: Option<Text<'_>>) {
-        self.text(key, text.filter(|text| !text.is_empty()));
+    #[inline(never)]
+    pub fn name(&mut self, key: &Piece, text: Option<Text<'_>>) {
+        if text.is_some_and(|text| !text.is_empty()) {
+            self.text(key, text);
+        }
     }
 
     /// Writes a word of the spec or a time: text that needs no escapes.
-    #[inline(always)]
-    pub fn word(&mut self, key: Key, word: &str) {
+    #[inline(never)]
+    pub fn word(&mut self, key: &Piece, word: &str) {
         push_word(self.key(key), word);
     }
 
-    #[inline(always)]
-    pub fn word_if(&mut self, key: Key, word: Option<&str>) {
+    pub fn word_if(&mut self, key: &Piece, word: Option<&str>) {
         if let Some(word) = word {
             self.word(key, word);
         }
     }
 
-    #[inline(always)]
-    pub fn number(&mut self, key: Key, number: Option<impl itoa::Integer>) {
+    #[inline(never)]
+    pub fn number(&mut self, key: &Piece, number: Option<u64>) {
         if let Some(number) = number {
             push_number(self.key(key), number);
         }
     }
 
     /// Writes a number as the source spells it.
-    #[inline(always)]
-    pub fn spelled(&mut self, key: Key, number: Option<Number<'_>>) {
+    pub fn spelled(&mut self, key: &Piece, number: Option<Number<'_>>) {
         if let Some(number) = number {
             self.key(key).push_str(number.as_str());
         }
     }
 
-    #[inline(always)]
-    pub fn hash(&mut self, key: Key, hash: Option<Hash>) {
+    #[inline(never)]
+    pub fn hash(&mut self, key: &Piece, hash: Option<Hash>) {
         if let Some(hash) = hash {
             let out = self.key(key);
             out.push_str("\"blake3:");
             push_hex(out, *hash.bytes());
-            out.push('"');
+            out.byte(b'"');
         }
     }
 
     /// Writes `"key":true` or `"key":false`, if `value` is not what absence means.
-    #[inline(always)]
-    pub fn flag(&mut self, key: Key, value: bool, absent: bool) {
+    pub fn flag(&mut self, key: &Piece, value: bool, absent: bool) {
         if value != absent {
             self.key(key).push_str(if value { "true" } else { "false" });
         }
     }
 
-    #[inline(always)]
-    pub fn range(&mut self, key: Key, range: Option<Range>) {
+    #[inline(never)]
+    pub fn range(&mut self, key: &Piece, range: Option<Range>) {
         if let Some(Range { first, last }) = range {
             let out = self.key(key);
-            out.push('[');
+            out.byte(b'[');
             push_number(out, first);
-            out.push(',');
+            out.byte(b',');
             push_number(out, last);
-            out.push(']');
+            out.byte(b']');
         }
     }
 
-    pub fn anchors(&mut self, key: Key, anchors: &[u64]) {
+    pub fn anchors(&mut self, key: &Piece, anchors: &[u64]) {
         if anchors.is_empty() {
             return;
         }
         let out = self.key(key);
         for (n, anchor) in anchors.iter().enumerate() {
-            out.push_str(if n == 0 { "[\"" } else { ",\"" });
+            out.byte(if n == 0 { b'[' } else { b',' });
+            out.byte(b'"');
             push_hex(out, anchor.to_be_bytes());
-            out.push('"');
+            out.byte(b'"');
         }
-        out.push(']');
+        out.byte(b']');
     }
 
-    #[inline(always)]
-    pub fn json(&mut self, key: Key, raw: Option<&str>, max_depth: usize) -> Result<(), LimitExceeded> {
+    pub fn json(&mut self, key: &Piece, raw: Option<&str>, max_depth: usize) -> Result<(), LimitExceeded> {
         raw.map_or(Ok(()), |raw| push_json(self.key(key), raw, max_depth))
     }
 
-    pub fn object(&mut self, key: Key, fill: impl FnOnce(&mut Object<'_>)) {
+    pub fn object(&mut self, key: &Piece, fill: impl FnOnce(&mut Object<'_>)) {
         let mut inner = Object::open(self.key(key));
         fill(&mut inner);
         inner.close();
@@ -154,7 +155,7 @@ impl<'o> Object<'o> {
         }
         let out = self.key(key!("attachments"));
         for (n, attachment) in attachments.iter().enumerate() {
-            out.push(if n == 0 { '[' } else { ',' });
+            out.byte(if n == 0 { b'[' } else { b',' });
             let mut object = Object::open(out);
             object.name(key!("media_type"), attachment.media_type);
             object.hash(key!("hash"), attachment.hash);
@@ -162,24 +163,22 @@ impl<'o> Object<'o> {
             object.name(key!("name"), attachment.name);
             object.close();
         }
-        out.push(']');
+        out.byte(b']');
     }
 }
 
-#[inline]
-pub(crate) fn push_word(out: &mut String, word: &str) {
-    out.push('"');
+pub(crate) fn push_word(out: &mut Buffer, word: &str) {
+    out.byte(b'"');
     out.push_str(word);
-    out.push('"');
+    out.byte(b'"');
 }
 
-#[inline]
-pub(crate) fn push_number(out: &mut String, number: impl itoa::Integer) {
+pub(crate) fn push_number(out: &mut Buffer, number: impl itoa::Integer) {
     out.push_str(itoa::Buffer::new().format(number));
 }
 
 /// Writes two hex digits a byte.
-fn push_hex<const N: usize>(out: &mut String, bytes: [u8; N]) {
+fn push_hex<const N: usize>(out: &mut Buffer, bytes: [u8; N]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     const PAIRS: [[u8; 2]; 256] = {
         let mut pairs = [[0; 2]; 256];
@@ -242,7 +241,9 @@ fn push_result(object: &mut Object<'_>, result: &ToolResult<'_>) {
     object.name(key!("tool"), result.tool);
     object.name(key!("call_id"), result.call_id);
     object.word_if(key!("status"), result.status.map(Status::as_str));
-    object.number(key!("exit"), result.exit);
+    if let Some(exit) = result.exit {
+        push_number(object.key(key!("exit")), exit);
+    }
     object.text(key!("stdout"), result.stdout);
     object.text(key!("stderr"), result.stderr);
     object.flag(key!("truncated"), result.truncated, false);
@@ -382,31 +383,37 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
     if place.line == 0 && !has_pointer && !has_id {
         return;
     }
-    object.object(key!("origin"), |origin| {
-        origin.number(key!("line"), (place.line > 0).then_some(place.line));
-        origin.number(key!("part"), (place.part > 0).then_some(place.part));
-        if has_pointer {
-            push_pointer(origin.key(key!("pointer")), pointer);
-        }
-        if has_id {
-            origin.key(key!("id")).push_str(id);
-        }
-    });
+    let mut origin = Object::open(object.key(key!("origin")));
+    if place.line > 0 {
+        push_number(origin.key(key!("line")), place.line);
+    }
+    if place.part > 0 {
+        push_number(origin.key(key!("part")), place.part);
+    }
+    if has_pointer {
+        push_pointer(origin.key(key!("pointer")), pointer);
+    }
+    if has_id {
+        origin.key(key!("id")).push_str(id);
+    }
+    origin.close();
 }
 
-fn push_pointer(out: &mut String, pointer: Pointer<'_>) {
+fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
     let (path, index, rest) = match pointer {
         Pointer::Root => ("", None, ""),
         Pointer::At(path) => (path, None, ""),
         Pointer::Item(path, index) => (path, Some(index), ""),
         Pointer::Field(path, index, rest) => (path, Some(index), rest),
     };
-    out.push('"');
+    out.byte(b'"');
     push_plain(out, path);
     if let Some(index) = index {
-        out.push('/');
+        out.byte(b'/');
         push_number(out, index);
     }
-    push_plain(out, rest);
-    out.push('"');
+    if !rest.is_empty() {
+        push_plain(out, rest);
+    }
+    out.byte(b'"');
 }

@@ -1,5 +1,6 @@
 //! What holds for an artifact, or a part of one: its version, how well it is known, and what is claimed for it.
 
+use crate::buffer::Push as _;
 use crate::coverage::Coverage;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};

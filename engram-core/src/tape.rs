@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::buffer::Buffer;
 use crate::event::Kind;
 use crate::render::{Object, key};
 use crate::text::{Text, push_json};
@@ -115,7 +116,8 @@ impl<'t> TapeEvent<'t> {
 
     /// Writes the event in canonical form, with its `\n`. An event read from a valid tape gives the bytes it was read from.
     pub fn write(&self, out: &mut String) {
-        let mut object = Object::open(out);
+        let mut line = Buffer::default();
+        let mut object = Object::open(&mut line);
         object.number(key!("seq"), Some(self.seq));
         object.word(key!("t"), self.t);
         object.word(key!("k"), self.kind.as_str());
@@ -140,6 +142,7 @@ impl<'t> TapeEvent<'t> {
         }
         object.flag(key!("replay"), self.replay, false);
         object.close();
+        out.push_str(line.to_str());
         out.push('\n');
     }
 }

@@ -1,9 +1,9 @@
 //! Borrowed text: a slice of the source's JSON as it stands, or plain text, and its canonical form.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
-use crate::escapes::{backslash, escaped};
+use crate::buffer::Push;
+use crate::escapes::{backslash, escaped, quote_or_backslash};
 use crate::limits::LimitExceeded;
 
 /// Text on its way to a tape.
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
 }
 
 /// Appends `text` as a canonical JSON string, quotes included (spec section 1).
-pub fn push_text(out: &mut String, text: Text<'_>) {
+pub fn push_text(out: &mut impl Push, text: Text<'_>) {
     match text {
         Text::Token(token) => push_token(out, token),
         Text::Canonical(token) | Text::Unescaped(token) => out.push_str(token),
@@ -100,7 +100,7 @@ pub fn push_text(out: &mut String, text: Text<'_>) {
 }
 
 /// Appends the canonical escape of every character of `plain`, without quotes.
-pub(crate) fn push_plain(out: &mut String, plain: &str) {
+pub(crate) fn push_plain(out: &mut impl Push, plain: &str) {
     let mut start = 0;
     while let Some(at) = escaped(plain.as_bytes(), start) {
         out.push_str(&plain[start..at]);
@@ -111,7 +111,7 @@ pub(crate) fn push_plain(out: &mut String, plain: &str) {
 }
 
 /// Appends one character in canonical form.
-fn push_char(out: &mut String, c: char) {
+fn push_char(out: &mut impl Push, c: char) {
     match c {
         '"' => out.push_str("\\\""),
         '\\' => out.push_str("\\\\"),
@@ -120,19 +120,25 @@ fn push_char(out: &mut String, c: char) {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
-        c if c < ' ' => {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        }
+        c if c < ' ' => push_unicode(out, c as u16),
         c => out.push(c),
     }
 }
 
+/// Appends `\u` and four hex digits.
+fn push_unicode(out: &mut impl Push, code: u16) {
+    out.push_str("\\u");
+    for shift in [12, 8, 4, 0] {
+        out.push(char::from(b"0123456789abcdef"[usize::from(code >> shift & 0xf)]));
+    }
+}
+
 /// Appends a source token in canonical form: whole runs are copied, only escapes that are not canonical are rewritten.
-fn push_token(out: &mut String, token: &str) {
+fn push_token(out: &mut impl Push, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
     while let Some(escape) = backslash(bytes, at) {
-        if matches!(bytes[escape + 1], b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') {
+        if is_canonical_escape(&bytes[escape + 1..]) {
             at = escape + 2;
             continue;
         }
@@ -151,12 +157,10 @@ enum Unit {
     Lone(u16),
 }
 
-fn push_unit(out: &mut String, unit: Unit) {
+fn push_unit(out: &mut impl Push, unit: Unit) {
     match unit {
         Unit::Char(c) => push_char(out, c),
-        Unit::Lone(code) => {
-            let _ = write!(out, "\\u{code:04x}");
-        }
+        Unit::Lone(code) => push_unicode(out, code),
     }
 }
 
@@ -237,19 +241,20 @@ fn decode_into(inner: &str, out: &mut String, mut lone: impl FnMut(&mut String, 
 /// `raw` must have passed a JSON parser.
 ///
 /// # Errors
-/// [`LimitExceeded`] when the value nests deeper than `max_depth`; `out` is then as it was before.
-pub fn push_json(out: &mut String, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
-    let before = out.len();
+/// [`LimitExceeded`] when the value nests deeper than `max_depth`; `out` then holds a part of it.
+pub fn push_json(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
     let bytes = raw.as_bytes();
     let (mut at, mut start, mut depth) = (0, 0, 0usize);
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
-                out.push_str(&raw[start..at]);
-                let end = string_end(bytes, at).unwrap_or(bytes.len());
-                push_token(out, &raw[at..end]);
+                let (end, is_canonical) = string_end(bytes, at).unwrap_or((bytes.len(), false));
+                if !is_canonical {
+                    out.push_str(&raw[start..at]);
+                    push_token(out, &raw[at..end]);
+                    start = end;
+                }
                 at = end;
-                start = end;
                 continue;
             }
             b' ' | b'\n' | b'\r' | b'\t' => {
@@ -259,7 +264,6 @@ pub fn push_json(out: &mut String, raw: &str, max_depth: usize) -> Result<(), Li
             b'{' | b'[' => {
                 depth += 1;
                 if depth > max_depth {
-                    out.truncate(before);
                     return Err(LimitExceeded { limit: "nesting", allowed: max_depth as u64 });
                 }
             }
@@ -272,15 +276,28 @@ pub fn push_json(out: &mut String, raw: &str, max_depth: usize) -> Result<(), Li
     Ok(())
 }
 
-/// The index after the closing quote of the string token that begins at `at`; none where the bytes end before it.
-pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut from = at + 1;
+/// The index after the closing quote of the string token that begins at `at`, and whether all its escapes are canonical; none
+/// where the bytes end before it.
+pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
+    let (mut from, mut is_canonical) = (at + 1, true);
     loop {
-        let found = from + memchr::memchr2(b'"', b'\\', bytes.get(from..)?)?;
+        let found = quote_or_backslash(bytes, from)?;
         if bytes[found] == b'"' {
-            return Some(found + 1);
+            return Some((found + 1, is_canonical));
         }
+        is_canonical &= bytes.get(found + 1..).is_some_and(is_canonical_escape);
         from = found + 2;
+    }
+}
+
+/// True where `behind` the backslash stands an escape that no other spelling is preferred to.
+fn is_canonical_escape(behind: &[u8]) -> bool {
+    match behind {
+        [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
+        // Control characters that have no letter: colours of a terminal begin with one.
+        [b'u', b'0', b'0', b'0', b'0'..=b'7' | b'b' | b'e' | b'f', ..] => true,
+        [b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => true,
+        _ => false,
     }
 }
 
@@ -298,7 +315,9 @@ mod tests {
 
     #[test]
     fn canonical_tokens_stand_as_they_are() {
-        for token in [r#""""#, r#""a\n\t\"\\ ü 😀""#, "\"\u{2028}\"", r#""\u0000\u001f""#, r#""\ud800""#, r#""\udc00x""#] {
+        for token in
+            [r#""""#, r#""a\n\t\"\\ ü 😀""#, "\"\u{2028}\"", r#""\u0000\u001f\u000b\u0007\u001b[0m""#, r#""\ud800""#, r#""\udc00x""#]
+        {
             assert_eq!(canonical(token), token);
         }
     }
@@ -307,6 +326,7 @@ mod tests {
     fn other_escapes_are_rewritten() {
         assert_eq!(canonical(r#""\/\u00E9\u0041""#), "\"/éA\"");
         assert_eq!(canonical(r#""\u000A\u001F\u0022""#), r#""\n\u001f\"""#);
+        assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
     }
@@ -319,11 +339,11 @@ mod tests {
     }
 
     #[test]
-    fn deep_json_is_a_limit_and_leaves_no_trace() {
-        let mut out = String::from("x");
+    fn deep_json_is_a_limit() {
+        let mut out = String::new();
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(push_json(&mut out, &deep, 100).is_err());
-        assert_eq!(out, "x");
+        assert!(push_json(&mut out, &deep, 200_000).is_ok());
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Chain, Cursor, ErrorKind, Read, Take};
 use std::path::Path;
 
-use engram_core::drive::Input;
+use engram_core::drive::{Input, Reader};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
@@ -21,7 +21,7 @@ use zstd_stream::ZstdStream;
 ///
 /// # Errors
 /// `io`, with the path.
-pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Content<Snapshot>>, AdapterError> {
+pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snapshot>>>, AdapterError> {
     let content = file(path).and_then(content).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
     Ok(Input::new(content, limits))
 }

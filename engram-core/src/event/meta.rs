@@ -81,7 +81,7 @@ impl<'a> Number<'a> {
 
     /// As [`Number::of`], for a raw slice that a JSON parser has accepted.
     pub fn of_str(text: &'a str) -> Option<Number<'a>> {
-        text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then_some(Number(text))
+        matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9')).then_some(Number(text))
     }
 
     /// The number as the source spells it.
