@@ -28,24 +28,28 @@ pub fn from_millis(millis: i64) -> Option<String> {
     let time = Offset::UTC.to_datetime(timestamp);
     // Years of other lengths are rare, and not worth digits of their own.
     let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(format!("{timestamp:.3}")) };
+    let millisecond = time.millisecond().unsigned_abs();
+    let [month, day, hour, minute, second] =
+        [time.month(), time.day(), time.hour(), time.minute(), time.second()].map(|field| u16::from(field.unsigned_abs()));
+    let fields = [year / 100, year % 100, month, day, hour, minute, second, millisecond % 100];
     let mut text = *b"0000-00-00T00:00:00.000Z";
-    push_digits(&mut text[..4], year);
-    let fields = [(5, time.month()), (8, time.day()), (11, time.hour()), (14, time.minute()), (17, time.second())];
-    for (at, field) in fields {
-        push_digits(&mut text[at..at + 2], field.unsigned_abs().into());
+    for (at, field) in [0, 2, 5, 8, 11, 14, 17, 21].into_iter().zip(fields) {
+        text[at..at + 2].copy_from_slice(PAIRS.get(usize::from(field))?);
     }
-    push_digits(&mut text[20..23], time.millisecond().unsigned_abs());
+    text[20] += (millisecond / 100) as u8;
     std::str::from_utf8(&text).ok().map(str::to_owned)
 }
 
-/// Writes the number's last digits into all of `place`.
-#[inline(always)]
-fn push_digits(place: &mut [u8], mut number: u16) {
-    for digit in place.iter_mut().rev() {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
+/// The digits of the numbers of two digits.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [*b"00"; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
     }
-}
+    pairs
+};
 
 /// Seconds since the epoch in the tape's form.
 pub fn from_seconds(seconds: i64) -> Option<String> {
