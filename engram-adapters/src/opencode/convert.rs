@@ -26,6 +26,8 @@ pub(super) struct Converter {
     /// System prompts that have been given.
     pub prompts: Said,
     pub standing: Standing,
+    /// The session of the last line of a stream, as the line spells it.
+    pub session: String,
     index: Index,
 }
 
@@ -56,6 +58,7 @@ impl Converter {
             compaction_trigger: None,
             prompts: Said::default(),
             standing: Standing::default(),
+            session: String::new(),
             index: Index::default(),
         }
     }
