@@ -34,11 +34,6 @@ impl<'h> Head<'h> {
         self.whole
     }
 
-    /// The head as it stands.
-    pub fn bytes(&self) -> &'h [u8] {
-        self.bytes
-    }
-
     /// The text of the head, up to the first byte that is not UTF-8.
     pub fn text(&self) -> &'h str {
         self.text

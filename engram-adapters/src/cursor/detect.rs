@@ -106,13 +106,15 @@ view! {
     }
 }
 
-/// What a line that shows a mark begins with, one or another, within so many bytes.
+/// One of these stands at the beginning of every line that shows a mark, but for those of streams.
 static LEADING: LazyLock<[Finder<'_>; 4]> =
     LazyLock::new(|| ["\"role\"", "\"turn_ended\"", "\"conversation_id\"", "\"store\""].map(Finder::new));
-const BEGINNING_BYTES: usize = 64;
 
-/// What the lines of a stream hold instead, at any place.
+/// A line of a stream holds this, anywhere.
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
+
+/// The leading names stand within so many bytes.
+const BEGINNING_BYTES: usize = 256;
 
 /// The lines that are looked at.
 fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {

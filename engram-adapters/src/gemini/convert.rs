@@ -13,7 +13,7 @@ use super::descriptor::rule;
 use super::detect::{self, Form};
 use super::heard::{Heard, Reading, Rewritten, Turns};
 use super::parts::{SESSION_CONTEXT, under};
-use super::schema::{Record, parts};
+use super::schema::Record;
 use crate::kit::correlate::{Said, key};
 use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
@@ -227,6 +227,17 @@ impl Converter {
     #[inline(never)]
     pub fn message(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.enter(message.timestamp, message.id, out);
+        if self.relogging.is_some() || (self.form == Form::Lines && begins_history(message)) {
+            return self.logged_again(message, base, out);
+        }
+        let before = (self.events, self.repeats);
+        let name = self.say(message, base, None, out)?;
+        Ok(self.outcome(name, before, rule::REWRITTEN))
+    }
+
+    /// Converts a message that may belong to a history which is being written again.
+    #[inline(never)]
+    fn logged_again(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let before = (self.events, self.repeats);
         let mut relogging = self.relogging(message);
         let reading = relogging.as_mut().map(|relogging| &mut relogging.reading);
@@ -256,13 +267,18 @@ impl Converter {
     }
 }
 
+/// The text of a part. A string is a part that is text.
+fn text_of(part: Value<'_>) -> Field<'_> {
+    if part.text().is_some() { Some(part) } else { part.member("text") }
+}
+
 /// True for the first message line of a history that is written again: it holds the context that the harness put before the first
 /// prompt, or the model's parts as they were sent.
 fn begins_history(message: &Record<'_>) -> bool {
     let Some(content) = message.content.filter(|content| content.is_array()) else { return false };
     match word(message.kind) {
         "gemini" => true,
-        "user" => parts(Some(content)).next().is_some_and(|part| word(part.text).starts_with(SESSION_CONTEXT)),
+        "user" => content.elements().next().is_some_and(|part| word(text_of(part)).starts_with(SESSION_CONTEXT)),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! Source times in the tape's form: RFC 3339, UTC, `Z`, with the fraction digits that the source had.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
@@ -22,12 +23,32 @@ pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
     rfc3339(word(field)).or_else(|| rfc3339(&text(field)?.decode().ok()?).map(|time| Cow::Owned(time.into_owned())))
 }
 
+/// A time in the tape's form that is held in place: most are written at once, and need no memory of their own.
+#[derive(Debug)]
+pub enum Spelled {
+    /// Of a year of four digits.
+    Usual([u8; 24]),
+    /// Of any other.
+    Rare(String),
+}
+
+impl Deref for Spelled {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Spelled::Usual(text) => std::str::from_utf8(text).unwrap_or_default(),
+            Spelled::Rare(text) => text,
+        }
+    }
+}
+
 /// Milliseconds since the epoch in the tape's form.
-pub fn from_millis(millis: i64) -> Option<String> {
+pub fn from_millis(millis: i64) -> Option<Spelled> {
     let timestamp = Timestamp::from_millisecond(millis).ok()?;
     let time = Offset::UTC.to_datetime(timestamp);
     // Years of other lengths are rare, and not worth digits of their own.
-    let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(format!("{timestamp:.3}")) };
+    let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(Spelled::Rare(format!("{timestamp:.3}"))) };
     let millisecond = time.millisecond().unsigned_abs();
     let [month, day, hour, minute, second] =
         [time.month(), time.day(), time.hour(), time.minute(), time.second()].map(|field| u16::from(field.unsigned_abs()));
@@ -37,7 +58,7 @@ pub fn from_millis(millis: i64) -> Option<String> {
         text[at..at + 2].copy_from_slice(PAIRS.get(usize::from(field))?);
     }
     text[20] += (millisecond / 100) as u8;
-    std::str::from_utf8(&text).ok().map(str::to_owned)
+    Some(Spelled::Usual(text))
 }
 
 /// The digits of the numbers of two digits.
@@ -112,9 +133,9 @@ mod tests {
     fn milliseconds_are_spelled_as_jiff_spells_them() {
         for millis in [0, 1, -1, 951_782_400_000, 1_795_256_784_009, 253_402_207_200_000, -62_135_596_800_001, -377_705_023_201_000] {
             let expected = Timestamp::from_millisecond(millis).map(|time| format!("{time:.3}")).ok();
-            assert_eq!(from_millis(millis), expected, "{millis}");
+            assert_eq!(from_millis(millis).as_deref(), expected.as_deref(), "{millis}");
         }
-        assert_eq!(from_millis(i64::MAX), None);
+        assert!(from_millis(i64::MAX).is_none());
     }
 
     #[test]
