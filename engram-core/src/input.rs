@@ -96,7 +96,7 @@ impl<S: Source> Input<S> {
 
     /// How much of the buffer is the head: a function of the content alone, however it was chunked.
     fn head_len(&self) -> usize {
-        let bytes = &self.source.bytes()[..];
+        let bytes = self.source.bytes();
         let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
         let wanted = lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
