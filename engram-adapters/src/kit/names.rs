@@ -136,7 +136,8 @@ mod tests {
         // At the end of the text, and with something behind it.
         let find = |name: &str| {
             let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];
-            let found = [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()).map(|(number, _)| number));
+            let found =
+                [0, 0, 6].iter().zip(&places).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()).map(|(number, _)| number));
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|number| *number == found[0]), "{name}");
             found[0]
