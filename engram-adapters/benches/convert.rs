@@ -61,7 +61,7 @@ fn over_corpus(bencher: Bencher<'_, '_>, harness: &str, work: impl Fn(&str) + Sy
 }
 
 fn convert_artifact(artifact: &str) {
-    let input = Input::in_memory(artifact.as_bytes(), Limits::default());
+    let input = Input::in_memory(artifact, Limits::default());
     let summary = engram_adapters::ingest(input, &Options::default(), &mut std::io::sink()).expect("a fixture converts");
     divan::black_box(summary);
 }

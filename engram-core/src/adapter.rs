@@ -202,7 +202,7 @@ impl<A: StreamAdapter> HarnessAdapter for A {
 /// As [`convert`].
 pub fn convert_str(adapter: &dyn StreamAdapter, input: &str, options: &Options) -> Result<String, AdapterError> {
     let mut tape = Vec::with_capacity(input.len());
-    convert(adapter, Input::in_memory(input.as_bytes(), options.limits), options, &mut tape)?;
+    convert(adapter, Input::in_memory(input, options.limits), options, &mut tape)?;
     // A tape is built from strings; the check costs a pass over ASCII.
     String::from_utf8(tape).map_err(|_| AdapterError::new(crate::error::ErrorCode::AdapterDefect))
 }

@@ -94,6 +94,18 @@ impl Buffer {
         self.len += 1;
     }
 
+    /// Appends what another buffer holds.
+    pub fn append(&mut self, other: &Buffer) {
+        self.push_bytes(other.as_bytes());
+    }
+
+    #[inline(always)]
+    fn push_bytes(&mut self, bytes: &[u8]) {
+        self.reserve(bytes.len());
+        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
     /// Forgets what stands behind the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
@@ -118,9 +130,7 @@ impl Buffer {
 impl Push for Buffer {
     #[inline]
     fn push_str(&mut self, text: &str) {
-        self.reserve(text.len());
-        self.bytes[self.len..][..text.len()].copy_from_slice(text.as_bytes());
-        self.len += text.len();
+        self.push_bytes(text.as_bytes());
     }
 }
 

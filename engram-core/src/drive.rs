@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::value::RawValue;
-use simdutf8::compat::from_utf8;
+use simdutf8::compat::{Utf8Error, from_utf8};
 
 use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
@@ -63,9 +63,6 @@ pub struct Summary {
     pub complete: bool,
 }
 
-/// The output is handed on when the buffer holds this much.
-const FLUSH_BYTES: usize = 128 << 10;
-
 /// Converts one artifact. The sink may hold part of a tape when this fails: the caller throws it away.
 ///
 /// # Errors
@@ -105,7 +102,7 @@ pub fn convert_chosen<'a, S: Source>(
     }
     let mut session = adapter.session(&Opening { identity: &identity, revision, head: &head, context: &options.context });
     let standing = stand(descriptor, identity.version.as_deref(), revision, support);
-    let mut run = Run { out: Emitter::new(descriptor, options.policy, options.limits, &identity, standing), sink, complete: true };
+    let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, standing), complete: true };
     run.whole(session.as_mut(), &mut input, framing).map_err(|mut error| {
         error.adapter.get_or_insert(descriptor.adapter_id);
         error.harness.get_or_insert(descriptor.harness_family);
@@ -133,8 +130,7 @@ pub fn convert_chosen<'a, S: Source>(
 }
 
 struct Run<'s> {
-    out: Emitter,
-    sink: &'s mut dyn Write,
+    out: Emitter<'s>,
     complete: bool,
 }
 
@@ -154,7 +150,7 @@ impl Run<'_> {
         self.out.begin();
         session.finish(&mut self.out).map_err(|fault| self.error(fault))?;
         self.out.stop(input.consumed(), self.complete).map_err(|fault| self.error(fault))?;
-        self.flush()
+        self.out.flush()
     }
 
     fn lines<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
@@ -162,7 +158,7 @@ impl Run<'_> {
         while let Some(line) = input.next_line()? {
             number += 1;
             match line {
-                Line::Text { bytes, terminated } => self.line(session, bytes, number, terminated)?,
+                Line::Text { bytes, text, terminated } => self.line(session, bytes, text, number, terminated)?,
                 Line::Oversize { bytes, hash, allowed } => {
                     self.out.begin_at(Place { line: number, part: 0 });
                     if self.out.policy() == Policy::Strict {
@@ -172,17 +168,21 @@ impl Run<'_> {
                     self.out.oversize(bytes, hash).map_err(|fault| self.error(fault))?;
                 }
             }
-            if self.out.buffered().len() >= FLUSH_BYTES {
-                self.flush()?;
-            }
         }
         Ok(())
     }
 
     /// Converts one physical line. Nearly always it is one record, and is parsed once.
-    fn line(&mut self, session: &mut dyn Session, bytes: &[u8], number: u64, terminated: bool) -> Result<(), AdapterError> {
+    fn line(
+        &mut self,
+        session: &mut dyn Session,
+        bytes: &[u8],
+        text: Result<&str, Utf8Error>,
+        number: u64,
+        terminated: bool,
+    ) -> Result<(), AdapterError> {
         self.out.begin_at(Place { line: number, part: 0 });
-        match from_utf8(bytes) {
+        match text {
             Ok(text) => self.text_line(session, text, number, terminated),
             Err(error) if !terminated && error.error_len().is_none() => {
                 // The artifact ends inside a character: what is before it may still be whole.
@@ -279,7 +279,6 @@ impl Run<'_> {
                 .expected("UTF-8")
                 .found(&format!("invalid byte at offset {}", error.valid_up_to()))
         })?;
-        self.out.reserve(text.len() / 2);
         match session.document(text, &mut self.out) {
             Err(Fault::Json(error)) if error.is_eof() => {
                 if let (Policy::Permissive, Some(whole)) = (self.out.policy(), whole_items(text)) {
@@ -292,12 +291,6 @@ impl Run<'_> {
             Err(fault) => Err(self.error(fault)),
             Ok(()) => Ok(()),
         }
-    }
-
-    fn flush(&mut self) -> Result<(), AdapterError> {
-        self.sink.write_all(self.out.buffered())?;
-        self.out.clear_buffer();
-        Ok(())
     }
 
     fn error(&self, fault: Fault) -> AdapterError {

@@ -1,5 +1,7 @@
 //! The emitter: the only way to make an event. It owns order, time, source, parents and the ledger.
 
+use std::io::Write;
+
 use crate::adapter::Identity;
 use crate::anchor;
 use crate::buffer::{Buffer, Piece, Push as _};
@@ -22,6 +24,9 @@ pub const TAPE_SCHEMA: &str = "engram.tape/1";
 
 /// The time that stands where an artifact has none.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
+
+/// The tape is handed on when this much of it is written, between two events.
+const FLUSH_BYTES: usize = 128 << 10;
 
 /// How an event begins: its number, its time, its kind.
 const SEQ: &Piece = &Piece::of(&["{\"seq\":"]);
@@ -49,7 +54,8 @@ pub struct Stamp<'a> {
 }
 
 /// Writes events in order. Made by the driver, handed to the session with each record.
-pub struct Emitter {
+pub struct Emitter<'s> {
+    sink: &'s mut dyn Write,
     descriptor: &'static AdapterDescriptor,
     policy: Policy,
     limits: Limits,
@@ -58,7 +64,7 @@ pub struct Emitter {
     counts: [u64; 8],
     ledger: Ledger,
     /// `"source":{...}` as it stands in the current events.
-    source: String,
+    source: Buffer,
     source_key: (Option<String>, Option<String>),
     last_t: Option<String>,
     own_t: bool,
@@ -73,8 +79,9 @@ pub struct Emitter {
     standing: Standing,
 }
 
-impl Emitter {
+impl<'s> Emitter<'s> {
     pub(crate) fn new(
+        sink: &'s mut dyn Write,
         descriptor: &'static AdapterDescriptor,
         policy: Policy,
         limits: Limits,
@@ -82,14 +89,15 @@ impl Emitter {
         standing: Standing,
     ) -> Self {
         let mut emitter = Emitter {
+            sink,
             descriptor,
             policy,
             limits,
-            out: Buffer::with_capacity(64 << 10),
+            out: Buffer::with_capacity(FLUSH_BYTES / 2),
             seq: 0,
             counts: [0; 8],
             ledger: Ledger::default(),
-            source: String::new(),
+            source: Buffer::default(),
             source_key: (None, None),
             last_t: identity.start.clone(),
             own_t: false,
@@ -122,13 +130,12 @@ impl Emitter {
     }
 
     fn render_source(&mut self) {
-        let mut rendered = Buffer::default();
-        let mut source = Object::open(&mut rendered);
+        self.source.truncate(0);
+        let mut source = Object::open(&mut self.source);
         source.word(key!("harness"), self.descriptor.harness_family);
         source.name(key!("session_id"), self.source_key.0.as_deref().map(Text::Plain));
         source.name(key!("agent_id"), self.source_key.1.as_deref().map(Text::Plain));
         source.close();
-        rendered.to_str().clone_into(&mut self.source);
     }
 
     /// Begins a record. The driver does this for lines; a session does it for the records of a document.
@@ -348,6 +355,9 @@ impl Emitter {
         parent: Option<u64>,
         fields: impl FnOnce(&mut Object<'_>) -> Result<(), LimitExceeded>,
     ) -> Result<u64, Fault> {
+        if self.out.len() >= FLUSH_BYTES {
+            self.flush().map_err(Fault::Fatal)?;
+        }
         let before = self.out.len();
         self.push_head(kind);
         if let Err(limit) = fields(&mut Object::resume(&mut self.out)) {
@@ -368,7 +378,7 @@ impl Emitter {
         out.piece(T, 0);
         out.push_str(self.last_t.as_deref().unwrap_or(NO_TIME));
         out.piece(&KINDS[kind as usize], 0);
-        out.push_str(&self.source);
+        out.append(&self.source);
     }
 
     /// The envelope behind the event's own fields.
@@ -427,17 +437,11 @@ impl Emitter {
         Ok(())
     }
 
-    /// Makes room for about so many bytes of tape, where they are written at one go.
-    pub(crate) fn reserve(&mut self, bytes: usize) {
-        self.out.reserve(bytes);
-    }
-
-    pub(crate) fn buffered(&self) -> &[u8] {
-        self.out.as_bytes()
-    }
-
-    pub(crate) fn clear_buffer(&mut self) {
+    /// Hands on what has been written.
+    pub(crate) fn flush(&mut self) -> Result<(), AdapterError> {
+        self.sink.write_all(self.out.as_bytes())?;
         self.out.truncate(0);
+        Ok(())
     }
 
     pub(crate) fn counts(&self) -> [u64; 8] {

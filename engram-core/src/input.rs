@@ -3,12 +3,16 @@
 use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter};
+use simdutf8::compat::Utf8Error;
 
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
 use crate::head::{HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 use crate::limits::Limits;
 use crate::source::{Memory, READ_BYTES, Reader, Source};
+
+/// What may stand before the first record.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An artifact being read.
 pub struct Input<S> {
@@ -18,7 +22,7 @@ pub struct Input<S> {
     start: usize,
     /// The bytes have been searched for a line end up to here.
     searched: usize,
-    /// Line ends among the first bytes, counted while the head is read.
+    /// Line ends among the first bytes, counted while the head is read, up to as many as it needs.
     head_lines: usize,
     ended: bool,
     /// Why the artifact ended too early, if it did.
@@ -33,6 +37,8 @@ pub(crate) enum Line<'b> {
     Text {
         /// The bytes.
         bytes: &'b [u8],
+        /// The same as text.
+        text: Result<&'b str, Utf8Error>,
         /// False for a last line that no `\n` ends.
         terminated: bool,
     },
@@ -56,8 +62,8 @@ impl<R: Read> Input<Reader<R>> {
 
 impl<'m> Input<Memory<'m>> {
     /// An artifact that is in memory.
-    pub fn in_memory(bytes: &'m [u8], limits: Limits) -> Self {
-        Input::from_source(Memory::new(bytes), limits)
+    pub fn in_memory(text: &'m str, limits: Limits) -> Self {
+        Input::from_source(Memory::new(text), limits)
     }
 }
 
@@ -74,7 +80,8 @@ impl<S: Source> Input<S> {
         while !self.ended && !self.head_suffices() {
             let from = self.source.bytes().len();
             self.fill()?;
-            self.head_lines += memchr_iter(b'\n', &self.source.bytes()[from..]).count();
+            let missing = HEAD_LINES - self.head_lines;
+            self.head_lines += memchr_iter(b'\n', &self.source.bytes()[from..]).take(missing).count();
         }
         let cut = self.head_len();
         Ok(Head::new(&self.source.bytes()[..cut], self.ended && cut == self.source.bytes().len()))
@@ -167,9 +174,9 @@ impl<S: Source> Input<S> {
         if bytes.len() as u64 > allowed {
             return Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed };
         }
-        let is_first = self.hasher_offset(from) == 0;
-        let bytes = if is_first { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
-        Line::Text { bytes, terminated }
+        let has_bom = self.hasher_offset(from) == 0 && bytes.starts_with(BOM);
+        let from = if has_bom { from + BOM.len() } else { from };
+        Line::Text { bytes: &self.source.bytes()[from..to], text: self.source.text(from..to), terminated }
     }
 
     /// The offset in the artifact of a place in the buffer.
@@ -203,7 +210,7 @@ impl<S: Source> Input<S> {
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
         let bytes = &self.source.bytes()[self.start..];
-        Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+        Ok(bytes.strip_prefix(BOM).unwrap_or(bytes))
     }
 }
 
@@ -274,7 +281,7 @@ mod tests {
             for record_bytes in [1000, 2 << 20, 256 << 20] {
                 let limits = Limits { record_bytes, ..Limits::default() };
                 let read = |step: usize| seen(Input::new(Chunks { bytes: &content, step }, limits));
-                let whole = seen(Input::in_memory(&content, limits));
+                let whole = seen(Input::in_memory(str::from_utf8(&content).unwrap(), limits));
                 assert!(
                     [4001, 100_000, usize::MAX].map(read) == [(); 3].map(|()| whole.clone()),
                     "{} bytes, limit {record_bytes}",

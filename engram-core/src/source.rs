@@ -1,6 +1,9 @@
 //! Where an artifact's bytes come from: memory, where they stay, or a reader.
 
 use std::io::{self, Read};
+use std::ops::Range;
+
+use simdutf8::compat::{Utf8Error, from_utf8};
 
 use crate::head::HEAD_BYTES;
 
@@ -12,6 +15,14 @@ pub trait Source {
     /// What has been read and not forgotten.
     fn bytes(&self) -> &[u8];
 
+    /// A part of the bytes as text.
+    ///
+    /// # Errors
+    /// Where the first byte lies that is not UTF-8.
+    fn text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
+        from_utf8(&self.bytes()[part])
+    }
+
     /// Reads this many bytes more, fewer only at the end.
     ///
     /// # Errors
@@ -22,22 +33,27 @@ pub trait Source {
     fn forget(&mut self, done: usize) -> usize;
 }
 
-/// An artifact that is in memory already. None of it is copied.
+/// An artifact that is in memory already, as text. None of it is copied, or checked again.
 #[derive(Debug)]
 pub struct Memory<'m> {
-    all: &'m [u8],
+    all: &'m str,
     read: usize,
 }
 
 impl<'m> Memory<'m> {
-    pub(crate) fn new(all: &'m [u8]) -> Self {
+    pub(crate) fn new(all: &'m str) -> Self {
         Memory { all, read: 0 }
     }
 }
 
 impl Source for Memory<'_> {
     fn bytes(&self) -> &[u8] {
-        &self.all[..self.read]
+        &self.all.as_bytes()[..self.read]
+    }
+
+    fn text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
+        // A part that ends inside a character is for the check to judge.
+        self.all.get(part.clone()).map_or_else(|| from_utf8(&self.bytes()[part]), Ok)
     }
 
     fn read(&mut self, bytes: u64) -> io::Result<()> {

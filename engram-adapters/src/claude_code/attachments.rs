@@ -8,7 +8,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::Converter;
-use super::messages::{image, is_harness_text};
+use super::messages::{images, is_harness_text};
 use super::schema::{Attachment, Block, Line};
 use crate::kit::media::base64_hash;
 use crate::kit::value::{Field, is_true, text, word};
@@ -56,7 +56,7 @@ impl Converter {
     fn queued_command(&mut self, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         const PROMPT: &str = "/attachment/prompt";
         let prompt = attachment.prompt.ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
-        let mut attachments: Vec<_> = prompt.elements().filter_map(image).collect();
+        let mut attachments = images(attachment.prompt);
         let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::of(block).text)));
         let mut any = false;
         for said in texts {

@@ -39,6 +39,12 @@ pub(super) struct Converter {
     standing: Standing,
     /// The facts from around the file have been said.
     introduced: bool,
+}
+
+/// A transcript that is read line by line.
+pub(super) struct Transcript {
+    converter: Converter,
+    /// Where the values of the current line lie.
     index: Index,
 }
 
@@ -98,7 +104,7 @@ pub(super) fn changed(slot: &mut Option<String>, value: Field<'_>) -> bool {
 
 impl Converter {
     /// A converter that has seen nothing yet.
-    pub fn open(opening: &Opening<'_>) -> Self {
+    fn open(opening: &Opening<'_>) -> Self {
         let dialect = dialect(opening.revision);
         Converter {
             dialect,
@@ -111,7 +117,6 @@ impl Converter {
             last_cell: None,
             standing: Standing::default(),
             introduced: false,
-            index: Index::default(),
         }
     }
 
@@ -121,6 +126,7 @@ impl Converter {
     }
 
     /// Reads a line and finds out whose it is.
+    #[inline(never)]
     fn read<'a>(&mut self, value: Value<'a>, record: &mut Record<'a>) -> Result<(), Fault> {
         record.line.fill(value, "")?;
         if let Some(message) = record.line.message {
@@ -137,6 +143,7 @@ impl Converter {
         Ok(())
     }
 
+    // What most lines need stands in functions of its own, apart from the rest: so it stays in the cache of a core.
     fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut record = Record::default();
         self.read(value, &mut record)?;
@@ -145,10 +152,18 @@ impl Converter {
         if record.is_conversation() {
             self.introduce(record, out)?;
         }
-        let line = &record.line;
         match record.kind {
             "user" => self.user(record, out),
             "assistant" => self.assistant(record, out),
+            _ => self.rarer(record, out),
+        }
+    }
+
+    /// Converts what neither a person nor the model says.
+    #[inline(never)]
+    fn rarer(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = &record.line;
+        match record.kind {
             "system" => self.system(line, out),
             "attachment" => self.attachment(line, out),
             "queue-operation" => self.queue_operation(record, out),
@@ -162,6 +177,7 @@ impl Converter {
     }
 
     /// States whose line this is, when it was written, and by which version.
+    #[inline(never)]
     fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let here = out.line();
         let moved = self.usages.flush(record, out)?;
@@ -172,8 +188,15 @@ impl Converter {
         } else {
             out.stamp(stamp);
         }
-        if changed(&mut self.standing.version, record.line.version)
-            && let Some(version) = text(record.line.version)
+        if changed(&mut self.standing.version, record.line.version) {
+            self.change_version(&record.line, out)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn change_version(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        if let Some(version) = text(line.version)
             && let Some(revision) = out.version(&version.decode_lossy())?
         {
             self.dialect = dialect(Some(revision));
@@ -195,30 +218,40 @@ impl Converter {
         }
     }
 
-    /// Says what the record states of the session, where it is new.
+    /// Says what the record states of the session, where it is new. Nearly always nothing is.
+    #[inline(never)]
     fn introduce(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let line = &record.line;
         let standing = &mut self.standing;
-        let mut facts = SessionFacts::default();
-        if line.agent_id.is_some() && !std::mem::replace(&mut self.introduced, true) {
+        let is_answer = record.kind == "assistant" && word(record.message.model) != SYNTHETIC;
+        let news = News {
+            parent: line.agent_id.is_some() && !std::mem::replace(&mut self.introduced, true),
+            agent: changed(&mut standing.agent, line.agent_type),
+            cwd: changed(&mut standing.cwd, line.cwd),
+            branch: changed(&mut standing.branch, line.git_branch),
+            model: is_answer && changed(&mut standing.model, record.message.model),
+            origin: self.history.take_origin(),
+        };
+        if news.parent || news.agent || news.cwd || news.branch || news.model || news.origin.is_some() {
+            self.say_news(&news, record, out)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn say_news(&self, news: &News, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let line = &record.line;
+        let mut facts = SessionFacts { fork_of: news.origin.as_deref().map(Text::Plain), ..SessionFacts::default() };
+        if news.parent {
             facts.parent_session_id = text(line.session_id);
             facts.parent_call_id = self.context.parent_call_id.as_deref().map(Text::Plain);
             facts.agent = self.context.agent.as_deref().map(Text::Plain);
         }
-        if changed(&mut standing.agent, line.agent_type) && facts.agent.is_none() {
-            facts.agent = filled_text(line.agent_type);
-        }
-        if changed(&mut standing.cwd, line.cwd) {
-            facts.cwd = filled_text(line.cwd);
-        }
-        if changed(&mut standing.branch, line.git_branch) {
-            facts.repo_branch = filled_text(line.git_branch);
-        }
-        if record.kind == "assistant" && word(record.message.model) != SYNTHETIC && changed(&mut standing.model, record.message.model) {
-            facts.model = filled_text(record.message.model);
-        }
-        let origin = self.history.take_origin();
-        facts.fork_of = origin.as_deref().map(Text::Plain);
+        let stated = |is_new: bool, field| if is_new { filled_text(field) } else { None };
+        facts.agent = facts.agent.or_else(|| stated(news.agent, line.agent_type));
+        facts.cwd = stated(news.cwd, line.cwd);
+        facts.repo_branch = stated(news.branch, line.git_branch);
+        facts.model = stated(news.model, record.message.model);
         let stated = [facts.parent_session_id, facts.agent, facts.cwd, facts.repo_branch, facts.model, facts.fork_of];
         if stated.iter().any(Option::is_some) {
             out.emit(Meta::Session(facts), Pointer::Root)?;
@@ -227,22 +260,36 @@ impl Converter {
     }
 }
 
+/// Which facts of the session a record is the first to state.
+struct News {
+    parent: bool,
+    agent: bool,
+    cwd: bool,
+    branch: bool,
+    model: bool,
+    /// The session that the history is copied from.
+    origin: Option<String>,
+}
+
 /// The line's own time in the tape's form.
 pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
     rfc3339(word(line.timestamp))
 }
 
-impl Session for Converter {
+impl Transcript {
+    /// A transcript of which nothing has been read.
+    pub fn open(opening: &Opening<'_>) -> Self {
+        Transcript { converter: Converter::open(opening), index: Index::default() }
+    }
+}
+
+impl Session for Transcript {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        // Out of its place while the line borrows it.
-        let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|value| self.convert(value, out));
-        self.index = index;
-        outcome
+        self.converter.convert(parse(source, &mut self.index)?, out)
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.usages.finish(out)?;
-        self.queue.finish(out)
+        self.converter.usages.finish(out)?;
+        self.converter.queue.finish(out)
     }
 }

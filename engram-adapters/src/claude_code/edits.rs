@@ -37,6 +37,7 @@ impl<'a> Edit<'a> {
 
 impl Converter {
     /// What a successful call read or changed. True when there was something.
+    #[inline(never)]
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(result) = returned.structured else { return self.read_arguments(returned, index, out) };
         if let Some(file) = result.file.filter(|file| file.is_object()) {
@@ -85,6 +86,7 @@ fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 }
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
+#[inline(never)]
 fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
     let Some(after) = decoded(text(result.content)) else { return Ok(false) };
     if word(result.kind) == "create" {
@@ -116,6 +118,7 @@ pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
 }
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
+#[inline(never)]
 fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
     let Some(before) = decoded(before) else { return patches::ranges(edit, result.structured_patch, out) };
     let single = Replacement { old_string: result.old_string, new_string: result.new_string, replace_all: result.replace_all };
@@ -178,6 +181,7 @@ fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_
 }
 
 /// NotebookEdit (2.1.0 and later): the whole file before and after.
+#[inline(never)]
 fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut event = edit.event(EditOp::Update);
     let (before, after) = (decoded(text(result.notebook_before)), decoded(text(result.notebook_after)));

@@ -82,12 +82,15 @@ impl History {
 
     /// The sub-agent whose line this is. Sidechains without an agent id go by the `uuid` of their first record.
     pub fn agent<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
-        if let Some(agent) = text(line.agent_id) {
-            return Some(agent.decode_lossy());
+        match text(line.agent_id) {
+            Some(agent) => Some(agent.decode_lossy()),
+            None if is_true(line.is_sidechain) && self.agents_share_the_file => self.sidechain(line),
+            None => None,
         }
-        if !is_true(line.is_sidechain) || !self.agents_share_the_file {
-            return None;
-        }
+    }
+
+    #[inline(never)]
+    fn sidechain<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
         let uuid = text(line.uuid)?.decode_lossy();
         let known = text(line.parent_uuid).and_then(|parent| self.sidechains.get(&key(parent.decode_lossy())).copied());
         let root = known.unwrap_or_else(|| {
@@ -107,13 +110,17 @@ impl History {
 
     /// True when the record repeats another session's history, as far as the source shows it.
     pub fn is_replay(&mut self, record: &Record<'_>) -> bool {
-        let replay = self.is_restamped(record) || self.is_foreign(record) || self.is_older(record);
+        let may_be_foreign = record.line.request_session_id.is_some() || self.copied_until.is_some();
+        let replay = (self.restamped.is_some() && self.is_restamped(record))
+            || (may_be_foreign && self.is_foreign(record))
+            || (self.floor.is_some() && self.is_older(record));
         self.only_copies &= replay;
         replay
     }
 
     /// Up to 2.0.10: the file begins with records that all carry the moment of copying. Where copied prompts are lists of
     /// blocks (1.0.45 and later), the first prompt that is a string is a new one.
+    #[inline(never)]
     fn is_restamped(&mut self, record: &Record<'_>) -> bool {
         let Some(copies) = &mut self.restamped else { return false };
         let is_string = record.kind == "user" && text(record.message.content).is_some();
@@ -136,6 +143,7 @@ impl History {
     }
 
     /// 2.1.329: copied answers name the session that asked for them.
+    #[inline(never)]
     fn is_foreign(&mut self, record: &Record<'_>) -> bool {
         let asked_by = text(record.line.request_session_id).filter(|id| record.session().is_some_and(|session| !id.is(&session)));
         if let Some(origin) = asked_by {
@@ -150,6 +158,7 @@ impl History {
 
     /// 2.0.30 and later: records that are older than the queued prompt which this file was opened for, or that come from
     /// another session and are older than the prompt queued last.
+    #[inline(never)]
     fn is_older(&mut self, record: &Record<'_>) -> bool {
         let (Some((floor, own)), Some(time)) = (&self.floor, record.time.as_deref()) else { return false };
         if time >= floor.as_str() {

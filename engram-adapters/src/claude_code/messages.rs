@@ -13,7 +13,7 @@ use super::schema::{Block, Line, Message, Source};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::media::base64_hash;
-use crate::kit::value::{Value, filled_text, is_true, text, word};
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";
@@ -68,6 +68,7 @@ struct Said {
 
 impl Converter {
     /// `user`: prompts, tool results, and what the harness says in the user's place.
+    #[inline(never)]
     pub fn user(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = &record.line;
         let content = record.message.content.ok_or_else(|| no_content("nothing"))?;
@@ -78,47 +79,59 @@ impl Converter {
         if !content.is_array() {
             return Err(no_content(content.raw()));
         }
-        let images = || -> Vec<Attachment<'_>> { content.elements().filter_map(image).collect() };
         let mut said = Said::default();
         for (index, value) in content.elements().enumerate() {
-            let pointer = Pointer::Item(CONTENT, index);
             let block = Block::read(value, BLOCK)?;
             said.images |= block.source.is_some();
             match word(block.kind) {
-                "text" => {
-                    let text = text(block.text).ok_or_else(|| no_text(value))?;
-                    // The first text has the images of the whole message.
-                    let beside = if std::mem::replace(&mut said.text, true) { Vec::new() } else { images() };
-                    self.input(line, text, beside, pointer, out)?;
-                    said.news = true;
-                }
                 "tool_result" => {
                     let new = self.result(line, &block, index, out)?;
                     said.news |= new;
                     said.repeated |= !new;
                 }
-                "image" | "document" if block.source.is_some() => {}
-                "image" | "document" => return Err(Fault::malformed(format!("{BLOCK}/source"), "an object", value.raw())),
-                other => {
-                    out.unrecognized_block(other, value.raw(), pointer)?;
-                    said.news = true;
-                }
+                _ => self.user_block(record, &block, (index, value), &mut said, out)?,
             }
         }
-        let images = if said.images && !said.text { images() } else { Vec::new() };
-        if said.repeated && !said.news && images.is_empty() {
-            return Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate());
+        let lone_images = said.images && !said.text && images_alone(line, content, out)?;
+        match said {
+            _ if lone_images => Ok(Outcome::Mapped),
+            Said { news: true, .. } => Ok(Outcome::Mapped),
+            Said { repeated: true, .. } => Ok(Omitted { record: "user", rule: rule::APPENDED_AGAIN }.duplicate()),
+            _ => empty_message("user", out),
         }
-        if !said.news && images.is_empty() {
-            return empty_message("user", out);
+    }
+
+    /// A block that is no tool result.
+    #[inline(never)]
+    fn user_block(
+        &mut self,
+        record: &Record<'_>,
+        block: &Block<'_>,
+        (index, value): (usize, Value<'_>),
+        said: &mut Said,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        let pointer = Pointer::Item(CONTENT, index);
+        match word(block.kind) {
+            "text" => {
+                let text = text(block.text).ok_or_else(|| no_text(value))?;
+                // The first text has the images of the whole message.
+                let beside = if std::mem::replace(&mut said.text, true) { Vec::new() } else { images(record.message.content) };
+                self.input(&record.line, text, beside, pointer, out)?;
+                said.news = true;
+            }
+            "image" | "document" if block.source.is_some() => {}
+            "image" | "document" => return Err(Fault::malformed(format!("{BLOCK}/source"), "an object", value.raw())),
+            other => {
+                out.unrecognized_block(other, value.raw(), pointer)?;
+                said.news = true;
+            }
         }
-        if !images.is_empty() {
-            out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments: images }, Pointer::At(CONTENT))?;
-        }
-        Ok(Outcome::Mapped)
+        Ok(())
     }
 
     /// One text in the user's place.
+    #[inline(never)]
     fn input<'a>(
         &mut self,
         line: &Line<'a>,
@@ -160,6 +173,7 @@ impl Converter {
     }
 
     /// `assistant`: one block of a message (from 1.0.10), or a whole message (before, and after a failed stream).
+    #[inline(never)]
     pub fn assistant(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let message = &record.message;
         let content = message.content.ok_or_else(|| no_content("nothing"))?;
@@ -167,20 +181,15 @@ impl Converter {
             return notice(&record.line, content, out);
         }
         self.history.message(record.message_key);
-        let mut news = content.text().is_some();
-        if let Some(said) = content.text() {
-            out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
-        } else if !content.is_array() {
-            return Err(no_content(content.raw()));
-        } else if content.elements().next().is_none() {
-            let outcome = empty_message("assistant", out)?;
-            self.usages.state(record, out)?;
-            return Ok(outcome);
-        }
+        let mut news = false;
+        let mut is_empty = true;
         for (index, value) in content.elements().enumerate() {
             news |= self.output(record, value, Pointer::Item(CONTENT, index), out)?;
+            is_empty = false;
         }
-        if !news {
+        if is_empty {
+            whole_answer(message, content, out)?;
+        } else if !news {
             return Ok(Omitted { record: "assistant", rule: rule::APPENDED_AGAIN }.duplicate());
         }
         self.usages.state(record, out)?;
@@ -188,17 +197,18 @@ impl Converter {
     }
 
     /// One block of the model's output. False when it was said before.
+    #[inline(never)]
     fn output(&mut self, record: &Record<'_>, value: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let block = Block::read(value, BLOCK)?;
         let message = &record.message;
         let event = match word(block.kind) {
+            "tool_use" | "server_tool_use" => return self.call(&record.line, &block, pointer, out),
             "text" => answer(message, Some(text(block.text).ok_or_else(|| no_text(value))?), None),
             "thinking" => {
                 let said = filled_text(block.thinking);
                 MsgOut { redacted: said.is_none(), ..answer(message, said, Some(Channel::Reasoning)) }
             }
             "redacted_thinking" => MsgOut { redacted: true, ..answer(message, None, Some(Channel::Reasoning)) },
-            "tool_use" | "server_tool_use" => return self.call(&record.line, &block, pointer, out),
             other => {
                 out.unrecognized_block(other, value.raw(), pointer)?;
                 return Ok(true);
@@ -212,49 +222,89 @@ impl Converter {
     }
 
     /// A tool call. False when it was said before.
+    #[inline(never)]
     fn call(&mut self, line: &Line<'_>, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let tool = text(block.name).ok_or_else(|| Fault::malformed(format!("{BLOCK}/name"), "the name of a tool", "nothing"))?;
+        let tool = text(block.name).ok_or_else(no_tool)?;
         let id = text(block.id);
         let name = tool.decode_lossy();
+        let kind = TOOLS.kind(&name);
         if let Some(id) = id {
             let id = id.decode_lossy();
             if !self.history.is_new_call(&id) {
                 return Ok(false);
             }
-            self.calls.open(&id, Call::of(&name, block.input, is_true(line.is_sidechain) || self.dialect.copies_are_restamped));
+            let keep_arguments = is_true(line.is_sidechain) || self.dialect.copies_are_restamped;
+            self.calls.open(&id, Call::of(&name, kind, block.input, keep_arguments));
         }
-        let args = block.input.map(Value::raw);
-        out.emit(ToolCall { tool, kind: TOOLS.kind(&name), call_id: id, args }, pointer)?;
+        out.emit(ToolCall { tool, kind, call_id: id, args: block.input.map(Value::raw) }, pointer)?;
         Ok(true)
     }
+}
+
+/// An answer that is not a list of blocks, or a list without any.
+#[cold]
+fn whole_answer(message: &Message<'_>, content: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    if let Some(said) = content.text() {
+        out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
+    } else if content.is_array() {
+        let _ = empty_message("assistant", out)?;
+    } else {
+        return Err(no_content(content.raw()));
+    }
+    Ok(())
 }
 
 fn answer<'a>(message: &Message<'a>, said: Option<Text<'a>>, channel: Option<Channel>) -> MsgOut<'a> {
     MsgOut { text: said, channel, model: text(message.model), message_id: text(message.id), redacted: false }
 }
 
+#[cold]
 fn no_content(found: &str) -> Fault {
     Fault::malformed(CONTENT, "text or a list of blocks", found)
 }
 
+#[cold]
 fn no_text(block: Value<'_>) -> Fault {
     Fault::malformed(format!("{BLOCK}/text"), "text", block.raw())
 }
 
-/// The image or document of a block, hashed.
-pub(super) fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
+#[cold]
+fn no_tool() -> Fault {
+    Fault::malformed(format!("{BLOCK}/name"), "the name of a tool", "nothing")
+}
+
+/// The images and documents of a list of blocks, hashed.
+#[inline(never)]
+pub(super) fn images(content: Field<'_>) -> Vec<Attachment<'_>> {
+    content.into_iter().flat_map(Value::elements).filter_map(image).collect()
+}
+
+fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
     let source = Source::of(Block::of(block).source?);
     let (hash, bytes) = base64_hash(word(source.data));
     Some(Attachment { media_type: text(source.media_type), hash: Some(hash), bytes: Some(bytes), name: None })
 }
 
+/// Images without a text. False where there are none after all.
+#[cold]
+fn images_alone(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let attachments = images(Some(content));
+    let any = !attachments.is_empty();
+    if any {
+        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments }, Pointer::At(CONTENT))?;
+    }
+    Ok(any)
+}
+
 /// A message without content was written all the same.
+#[cold]
 fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
     out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT))?;
     Ok(Outcome::Mapped)
 }
 
 /// A message of model `<synthetic>`: the harness speaks in the model's place, about an error or the lack of an answer.
+#[inline(never)]
 fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let said = content.elements().find_map(|block| text(Block::of(block).text)).or_else(|| content.text());
     // Copies of history up to 1.0.60 lose the flag.

@@ -51,6 +51,6 @@ impl StreamAdapter for ClaudeCode {
     }
 
     fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Converter::open(opening))
+        Box::new(convert::Transcript::open(opening))
     }
 }

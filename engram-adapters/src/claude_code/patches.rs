@@ -47,6 +47,7 @@ pub(super) fn ranges(edit: &Edit<'_>, patch: Field<'_>, out: &mut Emitter) -> Re
 }
 
 /// What a command did to files, as the harness saw it afterwards.
+#[inline(never)]
 pub(super) fn shell(returned: &Returned<'_>, diff: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut any = false;
     for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::of) {

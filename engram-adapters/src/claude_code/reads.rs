@@ -15,6 +15,7 @@ use crate::kit::value::{Index, Value, parse, text};
 const SHOWN_LINE: usize = 2000;
 
 /// A read whose result says what was read, in its own fields.
+#[inline(never)]
 pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::of(file);
     let mut index = Index::default();
@@ -46,7 +47,7 @@ pub(super) fn shown(returned: &Returned<'_>, path: Text<'_>, pointer: Pointer<'_
     let content = returned.content.and_then(|content| content.decode().ok());
     if let Some(lines) = content.as_deref().and_then(linenum::strip) {
         event.range = Some(lines.range);
-        if lines.text.split('\n').all(|line| line.len() < SHOWN_LINE) {
+        if lines.text.len() < SHOWN_LINE || lines.text.split('\n').all(|line| line.len() < SHOWN_LINE) {
             (event.hash, event.anchor_hashes) = pinned(&lines.text);
         }
     }

@@ -1,15 +1,14 @@
 //! Tool results: what the tool returned, how the call ended, and what it read or changed.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Attachment, Context, Decision, Meta, Permission, Status, ToolResult};
+use engram_core::event::{Artifact, Context, Decision, Meta, Permission, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use super::convert::Converter;
-use super::messages::image;
+use super::messages::images;
 use super::schema::{Block, FileArguments, Line, Structured};
-use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::search::holds;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
@@ -29,11 +28,12 @@ pub(super) struct Call {
 
 impl Call {
     /// The facts of a call that its result may need.
-    pub fn of(tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
+    #[inline(never)]
+    pub fn of(tool: &str, kind: ToolKind, input: Field<'_>, keep_arguments: bool) -> Self {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
         // Results of reads and of notebook edits do not always name the file.
-        let unnamed = arguments.notebook_path.is_some() || TOOLS.kind(tool) == ToolKind::Read;
+        let unnamed = arguments.notebook_path.is_some() || kind == ToolKind::Read;
         let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
         let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
         Call { tool: tool.to_owned(), prompt, arguments: kept }
@@ -50,6 +50,40 @@ pub(super) struct Returned<'a> {
     pub call: Option<Call>,
 }
 
+impl<'a> Returned<'a> {
+    /// The tool that was called, where the call came before.
+    fn tool(&self) -> Option<Text<'_>> {
+        self.call.as_ref().map(|call| Text::Plain(call.tool.as_str()))
+    }
+
+    /// What the log keeps beside the result, where the model was not told it: why a call was denied or failed.
+    #[cold]
+    fn say_unsaid(&self, said: Option<Text<'_>>, out: &mut Emitter) -> Result<(), Fault> {
+        const POINTER: Pointer<'static> = Pointer::At("/toolUseResult");
+        if self.status == Status::Denied {
+            let denied = Permission { decision: Decision::Deny, tool: self.tool(), call_id: self.call_id, text: said };
+            out.emit(Meta::Permission(denied), Pointer::Root)?;
+        } else if self.status == Status::Ok {
+            say_beside(said, POINTER, out)?;
+        } else {
+            out.emit(Meta::Error { code: None, text: said }, POINTER)?;
+        }
+        Ok(())
+    }
+}
+
+/// A text that stands beside a result.
+#[cold]
+fn say_beside(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    out.emit(Meta::Context(Context { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text }), pointer)?;
+    Ok(())
+}
+
+#[cold]
+fn no_call(index: usize) -> Fault {
+    Fault::malformed(format!("{CONTENT}/{index}/tool_use_id"), "the id of a call", "nothing")
+}
+
 /// Texts by which the harness says that a call was not allowed to run.
 const DENIED: &[&str] = &[
     "The user doesn't want to proceed with this tool use.",
@@ -63,11 +97,10 @@ const CANCELLED: &[&str] = &["[Tool call interrupted", "[Request interrupted by 
 
 impl Converter {
     /// One `tool_result` block. False when it only repeats what was said.
+    #[inline(never)]
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let call_id = text(block.tool_use_id);
-        let id = call_id
-            .ok_or_else(|| Fault::malformed(format!("{CONTENT}/{index}/tool_use_id"), "the id of a call", "nothing"))?
-            .decode_lossy();
+        let id = call_id.ok_or_else(|| no_call(index))?.decode_lossy();
         let joined = joined_text(block.content);
         let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content));
         let structured = line.tool_use_result.filter(|value| value.is_object()).map(Structured::of);
@@ -88,6 +121,7 @@ impl Converter {
         Ok(new)
     }
 
+    #[inline(never)]
     fn say_result(
         &mut self,
         line: &Line<'_>,
@@ -96,12 +130,15 @@ impl Converter {
         returned: &Returned<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let tool = returned.call.as_ref().map(|call| Text::Plain(call.tool.as_str()));
         let none = Structured::default();
         let structured = returned.structured.unwrap_or(&none);
-        let attachments: Vec<Attachment<'_>> = block.content.iter().flat_map(|content| content.elements()).filter_map(image).collect();
-        let mut result =
-            ToolResult { tool, call_id: returned.call_id, status: Some(returned.status), attachments, ..ToolResult::default() };
+        let mut result = ToolResult {
+            tool: returned.tool(),
+            call_id: returned.call_id,
+            status: Some(returned.status),
+            attachments: images(block.content),
+            ..ToolResult::default()
+        };
         let (stdout, stderr) = (filled_text(structured.stdout), filled_text(structured.stderr));
         let own_streams = stdout.is_some() || stderr.is_some();
         if is_true(block.is_error) {
@@ -117,40 +154,32 @@ impl Converter {
         result.artifact = self.artifact(structured);
         result.truncated = result.artifact.is_some() || is_true(structured.truncated);
         result.duration_ms = structured.total_duration_ms.or(structured.duration_ms).and_then(Value::unsigned);
-        let pointer = Pointer::Item(CONTENT, index);
-        out.emit(result, pointer)?;
+        out.emit(result, Pointer::Item(CONTENT, index))?;
         if own_streams && !renders(returned.content, stdout, stderr) {
-            let name = Text::Plain("tool_result");
-            out.emit(
-                Meta::Context(Context { name, file: None, hash: None, bytes: None, text: returned.content }),
-                Pointer::Field(CONTENT, index, "/content"),
-            )?;
+            say_beside(returned.content, Pointer::Field(CONTENT, index, "/content"), out)?;
         }
-        if returned.status == Status::Denied {
-            let text = text(line.tool_use_result).filter(|reason| !repeats(*reason, returned.content));
-            out.emit(Meta::Permission(Permission { decision: Decision::Deny, tool, call_id: returned.call_id, text }), Pointer::Root)?;
-        } else if let Some(said) = text(line.tool_use_result).filter(|said| !repeats(*said, returned.content)) {
-            let pointer = Pointer::At("/toolUseResult");
-            if returned.status == Status::Ok {
-                let name = Text::Plain("tool_result");
-                out.emit(Meta::Context(Context { name, file: None, hash: None, bytes: None, text: Some(said) }), pointer)?;
-            } else {
-                out.emit(Meta::Error { code: None, text: Some(said) }, pointer)?;
-            }
+        let unsaid = text(line.tool_use_result).filter(|said| !repeats(*said, returned.content));
+        if unsaid.is_some() || returned.status == Status::Denied {
+            returned.say_unsaid(unsaid, out)?;
         }
         Ok(())
     }
 
     /// The side file that holds the whole output.
     fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
-        let path = filled_text(structured.persisted_output_path)?;
+        filled_text(structured.persisted_output_path).map(|path| self.artifact_at(path, structured))
+    }
+
+    #[cold]
+    fn artifact_at<'a>(&self, path: Text<'a>, structured: &Structured<'a>) -> Artifact<'a> {
         let held = self.context.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
         let bytes = structured.persisted_output_size.and_then(Value::unsigned);
-        Some(Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) })
+        Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) }
     }
 }
 
 /// How the call ended.
+#[inline(never)]
 fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
     let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.begins(text)));
     if structured.is_some_and(|structured| is_true(structured.interrupted)) || begins(CANCELLED) {
@@ -165,6 +194,7 @@ fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structu
 }
 
 /// `Exit code N`, with which failed commands begin (2.0.45 and later).
+#[inline(never)]
 fn exit_code(content: Text<'_>) -> Option<i64> {
     let digits = content.token()?.strip_prefix("\"Exit code ")?;
     let end = digits.find(|c: char| !c.is_ascii_digit())?;
@@ -172,6 +202,7 @@ fn exit_code(content: Text<'_>) -> Option<i64> {
 }
 
 /// True when `content` is the one stream that the command wrote to, but for white space at its ends.
+#[inline(never)]
 fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
     match (content, stdout, stderr) {
         (None, _, _) => true,
@@ -191,6 +222,7 @@ fn differ_at_once(one: Text<'_>, other: Text<'_>) -> bool {
 }
 
 /// True when `content` holds the text that the log keeps beside it, but for the word `Error`.
+#[inline(never)]
 fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
     let Some(content) = content else { return said.is_empty() };
     let (said, content) = (said.decode_lossy(), content.decode_lossy());
@@ -199,7 +231,11 @@ fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
 
 /// The text blocks of a result as one JSON string, a line end between them. None where there is no list.
 fn joined_text(content: Field<'_>) -> Option<String> {
-    let content = content.filter(|content| content.is_array())?;
+    content.filter(|content| content.is_array()).and_then(join)
+}
+
+#[inline(never)]
+fn join(content: Value<'_>) -> Option<String> {
     let mut joined = String::from("\"");
     for block in content.elements().map(Block::of) {
         let said = match word(block.kind) {

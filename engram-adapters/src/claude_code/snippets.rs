@@ -20,6 +20,7 @@ use crate::kit::value::{Index, Value, parse, text, word};
 
 impl Converter {
     /// What the arguments of the call tell. True when there was something.
+    #[inline(never)]
     pub fn read_arguments(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(call) = &returned.call else { return Ok(false) };
         let Some(source) = call.arguments.as_deref() else { return Ok(false) };

@@ -45,9 +45,11 @@ pub(super) struct Usages {
 impl Usages {
     /// Says the counts of the same agent's earlier messages. True when it said any.
     pub fn flush(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.open.is_empty() || record.kind != "assistant" {
-            return Ok(false);
-        }
+        if self.open.is_empty() || record.kind != "assistant" { Ok(false) } else { self.say_over(record, out) }
+    }
+
+    #[inline(never)]
+    fn say_over(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let is_over = |open: &mut Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != record.message_key;
         let over: Vec<Open> = self.open.extract_if(.., is_over).collect();
         for open in &over {
@@ -73,6 +75,7 @@ impl Usages {
     }
 
     /// Takes the count that the line states.
+    #[inline(never)]
     pub fn state(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (line, message) = (&record.line, &record.message);
         let (Some(usage), Some(id)) = (message.usage, record.message_key) else { return Ok(()) };
@@ -80,37 +83,42 @@ impl Usages {
             return Ok(());
         }
         let usage = Usage::of(usage);
-        let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write].map(number);
+        let counts = [number(usage.input), number(usage.output), number(usage.cache_read), number(usage.cache_write)];
         let earlier = self.open.iter().position(|open| open.message == id);
-        if text(message.stop_reason).is_some() || line.cost_usd.is_some() {
-            if let Some(at) = earlier {
-                self.open.remove(at);
-            }
-            self.said.first(id);
-            return emit(text(message.model), counts, number(line.cost_usd), out);
-        }
-        let owned = |raw: Field<'_>| text(raw).and(raw).map(|raw| raw.raw().to_owned());
-        let open = Open {
-            message: id,
-            line: out.line(),
-            time: record.time.as_deref().map(str::to_owned),
-            id: owned(line.uuid),
-            session: record.session().map(Cow::into_owned),
-            agent: record.agent.as_deref().map(str::to_owned),
-            replay: record.replay,
-            model: owned(message.model),
-            counts: counts.map(|count| count.map(|count| count.as_str().to_owned())),
-        };
         if let Some(at) = earlier {
             self.open.remove(at);
-        } else if self.open.len() == MAX_OPEN {
-            return emit(text(message.model), counts, None, out);
         }
-        self.open.push(open);
-        Ok(())
+        let is_final = message.stop_reason.is_some() || line.cost_usd.is_some();
+        if is_final {
+            self.said.first(id);
+        } else if earlier.is_some() || self.open.len() < MAX_OPEN {
+            self.open.push(Open::of(record, id, counts, out.line()));
+            return Ok(());
+        }
+        emit(text(message.model), counts, number(line.cost_usd), out)
     }
 }
 
+impl Open {
+    /// What the record states, kept until it is known to be final.
+    #[inline(never)]
+    fn of(record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) -> Open {
+        let owned = |raw: Field<'_>| text(raw).and(raw).map(|raw| raw.raw().to_owned());
+        Open {
+            message,
+            line,
+            time: record.time.as_deref().map(str::to_owned),
+            id: owned(record.line.uuid),
+            session: record.session().map(Cow::into_owned),
+            agent: record.agent.as_deref().map(str::to_owned),
+            replay: record.replay,
+            model: owned(record.message.model),
+            counts: counts.map(|count| count.map(|count| count.as_str().to_owned())),
+        }
+    }
+}
+
+#[inline(never)]
 fn emit(model: Option<Text<'_>>, counts: Counts<Number<'_>>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
     let [input, output, cache_read, cache_write] = counts;
     let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::default() };

@@ -38,5 +38,5 @@ pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     if namespace.starts_with("mcp__") {
         return ToolKind::Mcp;
     }
-    TOOLS.resolve(tool).unwrap_or(if tool.contains("__") { ToolKind::Mcp } else { ToolKind::Other })
+    TOOLS.resolve(tool).unwrap_or_else(|| if tool.contains("__") { ToolKind::Mcp } else { ToolKind::Other })
 }

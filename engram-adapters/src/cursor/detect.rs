@@ -106,9 +106,15 @@ view! {
     }
 }
 
-/// What stands in every line that shows a mark, one or another. Lines of others are not parsed.
-static TELLING: LazyLock<[Finder<'_>; 5]> =
-    LazyLock::new(|| ["\"session_id\"", "\"role\"", "\"hook_event_name\"", "\"store\"", "\"turn_ended\""].map(Finder::new));
+/// One of these stands at the beginning of every line that shows a mark, but for those of streams.
+static LEADING: LazyLock<[Finder<'_>; 4]> =
+    LazyLock::new(|| ["\"role\"", "\"turn_ended\"", "\"conversation_id\"", "\"store\""].map(Finder::new));
+
+/// A line of a stream holds this, anywhere.
+static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
+
+/// The leading names stand within so many bytes.
+const BEGINNING_BYTES: usize = 256;
 
 /// The lines that are looked at.
 fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
@@ -122,7 +128,7 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
     let mut index = Index::default();
-    for line in lines(head).filter(|line| TELLING.iter().any(|name| name.find(line.as_bytes()).is_some())) {
+    for line in lines(head).filter(|line| may_show_a_mark(line.as_bytes())) {
         if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::of(line)))
             && !found.contains(&mark)
         {
@@ -131,6 +137,12 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     }
     let form = found.first()?.0;
     found.iter().all(|(other, _)| *other == form).then(|| (form, found.iter().map(|(_, mark)| *mark).collect()))
+}
+
+/// False for most lines of other harnesses, which are not parsed.
+fn may_show_a_mark(line: &[u8]) -> bool {
+    let beginning = &line[..line.len().min(BEGINNING_BYTES)];
+    LEADING.iter().any(|name| name.find(beginning).is_some()) || SESSION.find(line).is_some()
 }
 
 /// The mark that a line shows. A `system/init` line alone shows none: another harness prints the same.

@@ -17,6 +17,7 @@ use crate::kit::value::{Value, text};
 
 impl Converter {
     /// Converts the calls of a model turn, with what came of them. `path` leads to the list.
+    #[inline(never)]
     pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
         let calls = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, Fault>>()?;
         let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id))));
@@ -30,6 +31,7 @@ impl Converter {
         Ok(())
     }
 
+    #[inline(never)]
     fn call(&mut self, call: &Call<'_>, change: Option<&Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let tool = text(call.name).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
         if call.id.is_none() || self.first(("call", spelling(call.id))) {
@@ -45,6 +47,7 @@ impl Converter {
     }
 
     /// Converts a call in the form in which the model's interface has it, without its outcome.
+    #[inline(never)]
     pub fn function_call(
         &mut self,
         call: &FunctionCall<'_>,
@@ -60,6 +63,7 @@ impl Converter {
         if news { self.tool_call(tool, text(call.id), spelling(call.args), pointer, out) } else { Ok(()) }
     }
 
+    #[inline(never)]
     fn tool_call(
         &mut self,
         tool: Text<'_>,

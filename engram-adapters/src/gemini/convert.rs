@@ -13,10 +13,13 @@ use super::descriptor::rule;
 use super::detect::{self, Form};
 use super::heard::{Heard, Reading, Rewritten, Turns};
 use super::parts::{SESSION_CONTEXT, under};
-use super::schema::{Record, parts};
+use super::schema::Record;
 use crate::kit::correlate::{Said, key};
 use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
+
+/// A change of nothing but the time of the last one.
+const CLOCK: Outcome = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
 
 /// What is remembered from record to record.
 pub(super) struct Converter {
@@ -33,6 +36,12 @@ pub(super) struct Converter {
     introduced: bool,
     events: u64,
     repeats: u64,
+}
+
+/// An artifact that is read record by record.
+pub(super) struct Artifact {
+    converter: Converter,
+    /// Where the values of the current line lie.
     index: Index,
 }
 
@@ -44,7 +53,7 @@ struct Relogging {
 
 impl Converter {
     /// A converter that has seen nothing yet.
-    pub fn open(opening: &Opening<'_>) -> Self {
+    fn open(opening: &Opening<'_>) -> Self {
         Converter {
             form: detect::form(opening.head),
             context: opening.context.clone(),
@@ -58,7 +67,6 @@ impl Converter {
             introduced: false,
             events: 0,
             repeats: 0,
-            index: Index::default(),
         }
     }
 
@@ -77,6 +85,7 @@ impl Converter {
     }
 
     /// What of a turn was written before under its id. A history that is written again holds less of a turn than the turn itself.
+    #[inline(never)]
     pub fn rewritten(&mut self, turn: &Record<'_>, in_history: bool) -> Rewritten {
         let (Form::Lines, Some(id)) = (self.form, turn.id) else { return Rewritten::default() };
         let id = key(id.raw());
@@ -107,12 +116,14 @@ impl Converter {
     }
 
     /// States when the message was written, and its id.
+    #[inline(never)]
     pub fn enter(&self, time: Field<'_>, id: Field<'_>, out: &mut Emitter) {
         let time = tape_time(time);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: false });
     }
 
     /// Converts what stands before the messages: the first line, or the document without its messages.
+    #[cold]
     pub fn header(&mut self, header: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.enter(header.start_time, None, out);
         self.in_subagent = word(header.role) == "subagent";
@@ -128,6 +139,7 @@ impl Converter {
     }
 
     /// Says what a header, or a change of it, states of the session.
+    #[cold]
     fn session_facts<'f>(&mut self, mut facts: SessionFacts<'f>, header: &Record<'f>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
         let directories: Vec<Text<'_>> = header.directories.into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
         // The harness lists the directory that it works in first, then those that the user added.
@@ -159,32 +171,42 @@ impl Converter {
         true
     }
 
-    /// Converts a `$set` line.
+    /// Converts a `$set` line. Most only set the clock.
     fn change(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let mut members = changes.members();
+        match (members.next(), members.next()) {
+            (Some(("lastUpdated", _)), None) => Ok(CLOCK),
+            _ => self.change_more(changes, out),
+        }
+    }
+
+    #[inline(never)]
+    fn change_more(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let known = ["messages", "sessionId", "summary", "directories", "lastUpdated"];
         if let Some((key, _)) = changes.members().find(|(key, _)| !known.contains(key)) {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
         }
         let time = || changes.member("lastUpdated");
-        let changes = Record::read(changes, "/$set")?;
+        let mut header = Record::default();
+        header.fill(changes, "/$set")?;
         let before = (self.events, self.repeats);
-        if changes.summary.is_some() || changes.directories.is_some() {
+        if header.summary.is_some() || header.directories.is_some() {
             self.enter(time(), None, out);
-            self.session_facts(SessionFacts::default(), &changes, "/$set", out)?;
+            self.session_facts(SessionFacts::default(), &header, "/$set", out)?;
         }
-        if self.change_session(changes.session_id, out) {
+        if self.change_session(header.session_id, out) {
             self.enter(time(), None, out);
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
-        if let Some(messages) = changes.messages.filter(|messages| messages.raw() != "[]") {
+        if let Some(messages) = header.messages.filter(|messages| messages.raw() != "[]") {
             self.restate(messages, out)?;
             return Ok(self.outcome("messages", before, rule::RESTATED));
         }
-        let (record, rule) = match changes.session_id {
-            Some(_) => ("sessionId", rule::SAME_SESSION),
-            None => ("lastUpdated", rule::CLOCK),
-        };
-        Ok(if self.events > before.0 { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule } })
+        Ok(match header.session_id {
+            _ if self.events > before.0 => Outcome::Mapped,
+            Some(_) => Outcome::Bookkeeping { record: "sessionId", rule: rule::SAME_SESSION },
+            None => CLOCK,
+        })
     }
 
     /// Reads a history that the harness writes again. It destroys nothing; what it holds beyond what was said is new.
@@ -192,17 +214,30 @@ impl Converter {
         self.relogging = None;
         let mut reading = Reading::default();
         for (n, message) in messages.elements().enumerate() {
-            let base = format!("/$set/messages/{n}");
-            let message = Record::read(message, &base)?;
-            self.enter(message.timestamp, message.id, out);
-            self.say(&message, &base, Some(&mut reading), out)?;
+            let base = ["/$set/messages/", &n.to_string()].concat();
+            let mut record = Record::default();
+            record.fill(message, &base)?;
+            self.enter(record.timestamp, record.id, out);
+            self.say(&record, &base, Some(&mut reading), out)?;
         }
         Ok(())
     }
 
     /// Converts a message of the conversation.
+    #[inline(never)]
     pub fn message(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.enter(message.timestamp, message.id, out);
+        if self.relogging.is_some() || (self.form == Form::Lines && begins_history(message)) {
+            return self.logged_again(message, base, out);
+        }
+        let before = (self.events, self.repeats);
+        let name = self.say(message, base, None, out)?;
+        Ok(self.outcome(name, before, rule::REWRITTEN))
+    }
+
+    /// Converts a message that may belong to a history which is being written again.
+    #[inline(never)]
+    fn logged_again(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let before = (self.events, self.repeats);
         let mut relogging = self.relogging(message);
         let reading = relogging.as_mut().map(|relogging| &mut relogging.reading);
@@ -232,13 +267,18 @@ impl Converter {
     }
 }
 
+/// The text of a part. A string is a part that is text.
+fn text_of(part: Value<'_>) -> Field<'_> {
+    if part.text().is_some() { Some(part) } else { part.member("text") }
+}
+
 /// True for the first message line of a history that is written again: it holds the context that the harness put before the first
 /// prompt, or the model's parts as they were sent.
 fn begins_history(message: &Record<'_>) -> bool {
     let Some(content) = message.content.filter(|content| content.is_array()) else { return false };
     match word(message.kind) {
         "gemini" => true,
-        "user" => parts(Some(content)).next().is_some_and(|part| word(part.text).starts_with(SESSION_CONTEXT)),
+        "user" => content.elements().next().is_some_and(|part| word(text_of(part)).starts_with(SESSION_CONTEXT)),
         _ => false,
     }
 }
@@ -246,16 +286,22 @@ fn begins_history(message: &Record<'_>) -> bool {
 impl Converter {
     fn line(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if let Some(changes) = line.set {
-            return self.change(changes, out);
+            self.change(changes, out)
+        } else if line.kind.is_some() && line.rewind_to.is_none() {
+            self.message(line, "", out)
+        } else {
+            self.rarer(line, out)
         }
+    }
+
+    /// Converts a line that is neither a message nor a change.
+    #[cold]
+    fn rarer(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if let Some(to) = line.rewind_to {
             let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
             self.enter(line.timestamp, None, out);
             self.emit(rewind, Pointer::At("/$rewindTo"), out)?;
             return Ok(Outcome::Mapped);
-        }
-        if line.kind.is_some() {
-            return self.message(line, "", out);
         }
         if line.session_id.is_some() {
             self.header(line, out)?;
@@ -265,25 +311,27 @@ impl Converter {
     }
 }
 
-impl Session for Converter {
+impl Artifact {
+    /// An artifact of which nothing has been read.
+    pub fn open(opening: &Opening<'_>) -> Self {
+        Artifact { converter: Converter::open(opening), index: Index::default() }
+    }
+}
+
+impl Session for Artifact {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| {
-            let mut record = Record::default();
-            record.fill(line, "")?;
-            self.line(&record, out)
-        });
-        self.index = index;
-        outcome
+        let line = parse(source, &mut self.index)?;
+        let mut record = Record::default();
+        record.fill(line, "")?;
+        self.converter.line(&record, out)
     }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let mut index = Index::default();
-        let document = parse(source, &mut index)?;
-        match self.form {
-            Form::Lines | Form::Document => self.session_document(document, out),
-            Form::TypedLog => self.typed_log(document, out),
-            Form::Saved => self.saved_conversation(document, out),
+        let document = parse(source, &mut self.index)?;
+        match self.converter.form {
+            Form::Lines | Form::Document => self.converter.session_document(document, out),
+            Form::TypedLog => self.converter.typed_log(document, out),
+            Form::Saved => self.converter.saved_conversation(document, out),
         }
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn changes<'a>(calls: &[Call<'a>], is_open: impl Fn(&Call<'_>) -> boo
 
 impl Converter {
     /// Converts what a call that succeeded did to a file.
+    #[inline(never)]
     pub fn edit(
         &mut self,
         call: &Call<'_>,
@@ -72,6 +73,7 @@ impl Converter {
     }
 
     /// An edit of which the log holds the whole file before and after.
+    #[inline(never)]
     fn whole_file(
         &mut self,
         call: &Call<'_>,
@@ -123,6 +125,7 @@ impl Converter {
     }
 
     /// An edit of which the log holds only the call's own texts.
+    #[inline(never)]
     fn snippet(
         &mut self,
         call: &Call<'_>,

@@ -4,7 +4,7 @@
 //! some messages and without the details of calls. Texts have no ids of their own there, so the n-th time that a history holds a
 //! text is the n-th time that it was said.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 
 use engram_core::text::Text;
 
@@ -95,16 +95,17 @@ pub(super) fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
 
 /// The key of a thought, whatever white space and emphasis stand in it: the harness takes thoughts apart and joins them again.
 pub(super) fn thought_key(text: Text<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let mut rest = text.spelled();
-    while let Some(end) = rest.find([' ', '*', '\\', '\n']) {
-        hasher.write(&rest.as_bytes()[..end]);
-        // White space is spelled with an escape: `\n`, `\t`. Any other escape counts.
-        let skipped = if ["\\n", "\\t", "\\r"].iter().any(|blank| rest[end..].starts_with(blank)) { 2 } else { 1 };
-        rest = &rest[end + skipped..];
+    let mut bytes = text.spelled().bytes().peekable();
+    let mut plain = Vec::with_capacity(bytes.len());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b' ' | b'*' | b'\n' => {}
+            // White space is spelled with an escape: `\n`, `\t`. Any other escape counts.
+            b'\\' => drop(bytes.next_if(|next| matches!(next, b'n' | b't' | b'r'))),
+            other => plain.push(other),
+        }
     }
-    hasher.write(rest.as_bytes());
-    hasher.finish()
+    key(plain)
 }
 
 #[cfg(test)]

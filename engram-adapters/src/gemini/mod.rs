@@ -47,6 +47,6 @@ impl StreamAdapter for Gemini {
     }
 
     fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Converter::open(opening))
+        Box::new(convert::Artifact::open(opening))
     }
 }

@@ -34,7 +34,7 @@ const HARNESS_TEXTS: &[&str] = &[
 
 /// The path of a field of the record, or of a message inside it.
 pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
-    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned(format!("{base}{field}")) }
+    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned([base, field].concat()) }
 }
 
 impl Converter {
@@ -58,6 +58,7 @@ impl Converter {
     }
 
     /// What a person, or the harness in a person's place, says. `field` leads to the content.
+    #[inline(never)]
     pub fn user(
         &mut self,
         message: &Record<'_>,
@@ -103,6 +104,7 @@ impl Converter {
         Ok(())
     }
 
+    #[inline(never)]
     fn user_text(
         &mut self,
         text: Text<'_>,
@@ -127,6 +129,7 @@ impl Converter {
     }
 
     /// What the model says, thinks and calls. `field` leads to the content.
+    #[inline(never)]
     pub fn model(
         &mut self,
         message: &Record<'_>,
@@ -138,23 +141,20 @@ impl Converter {
         self.change_model(message.model, base, out)?;
         // A turn is written again under its id when its tools have run.
         let written = self.rewritten(message, reading.is_some());
-        for (n, thought) in message.thoughts.into_iter().filter(|_| !written.thoughts).flat_map(Value::elements).enumerate() {
-            let spelled = spell(&Thought::of(thought));
-            if spelled.len() > 2 && self.is_news(thought_key(Text::Token(&spelled)), reading.as_deref_mut()) {
-                let path = under(base, "/thoughts");
-                self.reasoning(Text::Token(&spelled), message, Pointer::Item(&path, n), out)?;
-            }
+        if let Some(thoughts) = message.thoughts.filter(|_| !written.thoughts) {
+            self.thoughts(thoughts, message, &under(base, "/thoughts"), reading.as_deref_mut(), out)?;
         }
-        let path = under(base, field);
-        match (text(message.content), message.content) {
-            (Some(said), _) if said.is_empty() || written.text => {}
-            (Some(said), _) => {
-                if self.is_news(text_key("model", said), reading.as_deref_mut()) {
-                    self.answer(said, message, Pointer::At(&path), out)?;
+        if let Some(content) = message.content {
+            let path = under(base, field);
+            match content.text() {
+                Some(said) if said.is_empty() || written.text => {}
+                Some(said) => {
+                    if self.is_news(text_key("model", said), reading) {
+                        self.answer(said, message, Pointer::At(&path), out)?;
+                    }
                 }
+                None => self.model_parts(content, message, &path, reading, out)?,
             }
-            (None, Some(content)) => self.model_parts(content, message, &path, reading, out)?,
-            (None, None) => {}
         }
         if let Some(tokens) = message.tokens.filter(|_| !written.tokens) {
             self.usage(&Tokens::of(tokens), message.model, &under(base, "/tokens"), out)?;
@@ -162,6 +162,26 @@ impl Converter {
         message.tool_calls.map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))
     }
 
+    #[inline(never)]
+    fn thoughts(
+        &mut self,
+        thoughts: Value<'_>,
+        message: &Record<'_>,
+        path: &str,
+        mut reading: Option<&mut Reading>,
+        out: &mut Emitter,
+    ) -> Result<(), Fault> {
+        for (n, thought) in thoughts.elements().enumerate() {
+            let spelled = spell(&Thought::of(thought));
+            let spelled = Text::Token(&spelled);
+            if !spelled.is_empty() && self.is_news(thought_key(spelled), reading.as_deref_mut()) {
+                self.reasoning(spelled, message, Pointer::Item(path, n), out)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
     fn model_parts(
         &mut self,
         content: Value<'_>,
@@ -192,16 +212,19 @@ impl Converter {
         Ok(())
     }
 
+    #[inline(never)]
     fn reasoning(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let channel = Some(Channel::Reasoning);
         let said = MsgOut { text: Some(text), channel, model: self::text(message.model), ..MsgOut::default() };
         self.emit(said, pointer, out)
     }
 
+    #[inline(never)]
     fn answer(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.emit(MsgOut { text: Some(text), model: self::text(message.model), ..MsgOut::default() }, pointer, out)
     }
 
+    #[inline(never)]
     fn usage(&mut self, tokens: &Tokens<'_>, model: Field<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
         let tokens = engram_core::event::Tokens {
             input: number(tokens.input),
@@ -215,8 +238,15 @@ impl Converter {
     }
 
     fn change_model(&mut self, model: Field<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(model) = model.filter(|model| filled_text(Some(*model)).is_some()) else { return Ok(()) };
-        if self.model.as_deref() == Some(model.raw()) {
+        match model {
+            Some(model) if self.model.as_deref() != Some(model.raw()) => self.say_model(model, base, out),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn say_model(&mut self, model: Value<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        if filled_text(Some(model)).is_none() {
             return Ok(());
         }
         self.model = Some(model.raw().to_owned());
@@ -225,6 +255,7 @@ impl Converter {
     }
 
     /// A notice of the terminal.
+    #[cold]
     fn notice(
         &mut self,
         name: &'static str,
@@ -258,13 +289,14 @@ fn same(one: Text<'_>, other: Text<'_>) -> bool {
 fn spell(thought: &Thought<'_>) -> String {
     let (subject, description) = (word(thought.subject), word(thought.description));
     match (subject.is_empty(), description.is_empty()) {
-        (true, _) => format!("\"{description}\""),
-        (false, true) => format!("\"**{subject}**\""),
-        (false, false) => format!("\"**{subject}** {description}\""),
+        (true, _) => ["\"", description, "\""].concat(),
+        (false, true) => ["\"**", subject, "**\""].concat(),
+        (false, false) => ["\"**", subject, "** ", description, "\""].concat(),
     }
 }
 
 /// Keeps a part of a kind that this adapter does not know.
+#[cold]
 fn unknown_part(content: Value<'_>, n: usize, path: &str, out: &mut Emitter) -> Result<(), Fault> {
     let Some(part) = content.elements().nth(n) else { return Ok(()) };
     let name = part.members().next().map_or("part", |(name, _)| name);

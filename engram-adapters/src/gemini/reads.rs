@@ -1,10 +1,12 @@
 //! Reads: which lines `read_file` and `read_many_files` gave, and their text.
 
+use std::sync::LazyLock;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::convert::Converter;
 use super::schema::{Call, FileArgs, parts};
@@ -18,7 +20,7 @@ const SHOWING: &str = "\nStatus: Showing lines ";
 /// The end of a line that the harness cut.
 const CUT_LINE: &str = "... [truncated]";
 /// What newer versions may put behind a file: instructions that they found beside it.
-const DISCOVERED: &str = "--- Newly Discovered Project Context ---";
+static CONTEXT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("--- Newly Discovered Project Context ---"));
 
 /// Lines of a file.
 struct Lines<'t> {
@@ -43,6 +45,7 @@ impl Converter {
         }
     }
 
+    #[inline(never)]
     fn read_file(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let args = call.args.map(FileArgs::of).unwrap_or_default();
         let (Some(file), Some(shown)) = (text(args.file_path).or_else(|| text(args.absolute_path)), text(call.display)) else {
@@ -56,11 +59,18 @@ impl Converter {
             return if shown.starts_with("Read ") { self.emit(event, pointer, out) } else { Ok(()) };
         }
         let Some(Ok(output)) = text(call.output()).map(|output| output.decode()) else { return self.emit(event, pointer, out) };
-        let lines = if shown.is_empty() { whole_file(&output, &args) } else { partial(&output) };
+        let holds_context = CONTEXT.find(output.as_bytes()).is_some();
+        let lines = if !shown.is_empty() {
+            partial(&output)
+        } else if holds_context {
+            None
+        } else {
+            whole_file(&output, &args)
+        };
         if let Some(lines) = lines {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
-            if let Some(text) = lines.text.filter(|_| !holds_context(&output)) {
+            if let Some(text) = lines.text.filter(|_| !holds_context) {
                 (event.hash, event.anchor_hashes) = pinned(text);
             }
         }
@@ -68,6 +78,7 @@ impl Converter {
     }
 
     /// Each file is a text of its own beside the result: `--- /path ---`, a blank line, the file, a blank line (up to 0.12.0).
+    #[inline(never)]
     fn read_many_files(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         for part in parts(call.result) {
             let Some(Ok(shown)) = text(part.text).map(|text| text.decode()) else { continue };
@@ -90,15 +101,10 @@ impl Converter {
     }
 }
 
-/// True when instructions may stand behind the file.
-fn holds_context(output: &str) -> bool {
-    memmem::find(output.as_bytes(), DISCOVERED.as_bytes()).is_some()
-}
-
 /// A read that gave the whole file as it is.
 fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
     let from_start = |first: Field<'_>, start: u64| first.is_none_or(|first| first.unsigned().is_some_and(|first| first <= start));
-    if !from_start(args.offset, 0) || !from_start(args.start_line, 1) || holds_context(output) {
+    if !from_start(args.offset, 0) || !from_start(args.start_line, 1) {
         return None;
     }
     let text = output.strip_suffix('\n').unwrap_or(output);

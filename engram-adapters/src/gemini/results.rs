@@ -71,6 +71,7 @@ fn joined<'a>(texts: &[Value<'a>]) -> Option<Cow<'a, str>> {
 
 impl Converter {
     /// Converts the outcome of a call.
+    #[inline(never)]
     pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let mut said = Said::default();
         for part in parts(call.result) {
@@ -95,6 +96,7 @@ impl Converter {
     }
 
     /// Converts a result in the form in which the model gets it. Files that stand beside it in the message belong to it.
+    #[inline(never)]
     pub fn response(
         &mut self,
         response: FunctionResponse<'_>,
@@ -123,6 +125,7 @@ impl Converter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the facts of one event")]
+    #[inline(never)]
     fn tool_result(
         &mut self,
         tool: Text<'_>,

@@ -18,28 +18,39 @@ const SEPARATORS: [&str; 2] = ["\t", "→"];
 ///
 /// An empty last line is left out: tools show one after the final line end of a file, where there is no line.
 pub fn strip(shown: &str) -> Option<NumberedLines> {
-    let separator = SEPARATORS.into_iter().find(|separator| numbered(shown.lines().next().unwrap_or_default(), separator).is_some())?;
-    let mut lines: Vec<&str> = Vec::new();
-    let mut first = 0;
-    let mut shown = shown.split('\n').peekable();
-    while let Some(line) = shown.next() {
-        let Some((number, text)) = numbered(line, separator) else {
+    let separator = SEPARATORS.into_iter().find(|separator| numbered(first_line(shown).0, separator).is_some())?;
+    let mut text = String::with_capacity(shown.len());
+    // The number of the first line, and of the one that must come next.
+    let (mut first, mut next) = (None, 0);
+    let (mut rest, mut ends_empty) = (Some(shown), false);
+    while let Some(shown) = rest {
+        let (line, behind) = first_line(shown);
+        let Some((number, line)) = numbered(line, separator) else {
             // What follows the lines is set off by an empty one.
-            if line.is_empty() || (shown.peek().is_none() && lines.is_empty()) {
+            if line.is_empty() {
                 break;
             }
             return None;
         };
-        if lines.is_empty() {
-            first = number;
+        match first {
+            None => first = Some(number),
+            Some(_) if number != next => return None,
+            Some(_) => text.push('\n'),
         }
-        if number != first + lines.len() as u64 {
-            return None;
-        }
-        lines.push(text);
+        text.push_str(line);
+        (next, ends_empty, rest) = (number.wrapping_add(1), line.is_empty(), behind);
     }
-    lines.pop_if(|last| last.is_empty());
-    Some(NumberedLines { range: Range { first, last: first + lines.len() as u64 - 1 }, text: lines.join("\n") }).filter(|_| first > 0)
+    if ends_empty {
+        text.pop();
+        next = next.wrapping_sub(1);
+    }
+    let first = first.filter(|first| *first > 0)?;
+    Some(NumberedLines { range: Range { first, last: next.wrapping_sub(1) }, text })
+}
+
+/// The first line of a text, and what stands behind its line end.
+fn first_line(text: &str) -> (&str, Option<&str>) {
+    memchr::memchr(b'\n', text.as_bytes()).map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
 }
 
 /// The number of a line, and the line.

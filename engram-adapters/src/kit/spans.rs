@@ -1,5 +1,6 @@
 //! From replaced bytes to changed lines: which spans of a file an edit touched, before and after.
 
+use std::borrow::Cow;
 use std::ops::Range as Bytes;
 
 use engram_core::anchor::anchors;
@@ -11,7 +12,7 @@ use memchr::memmem;
 #[derive(Debug)]
 pub struct Rewrite<'b> {
     before: &'b str,
-    after: String,
+    after: Cow<'b, str>,
     /// Changed regions, in order and apart from each other.
     regions: Vec<Region>,
 }
@@ -26,7 +27,7 @@ struct Region {
 impl<'b> Rewrite<'b> {
     /// A text to which nothing has been done yet.
     pub fn new(before: &'b str) -> Self {
-        Rewrite { before, after: before.to_owned(), regions: Vec::new() }
+        Rewrite { before, after: Cow::Borrowed(before), regions: Vec::new() }
     }
 
     /// The text as it is now.
@@ -40,22 +41,29 @@ impl<'b> Rewrite<'b> {
             return false;
         }
         let found: Vec<usize> = memmem::find_iter(self.after.as_bytes(), old.as_bytes()).take(if all { usize::MAX } else { 1 }).collect();
+        if found.is_empty() {
+            return false;
+        }
         // From the end, so that earlier places stay where they were found.
         for at in found.iter().rev() {
             self.record(*at..*at + old.len(), new.len());
         }
-        if all {
-            self.after = self.after.replace(old, new);
-        } else if let Some(at) = found.first() {
-            self.after.replace_range(*at..*at + old.len(), new);
+        let mut after = String::with_capacity(self.after.len() - found.len() * old.len() + found.len() * new.len());
+        let mut kept = 0;
+        for at in found {
+            after.push_str(&self.after[kept..at]);
+            after.push_str(new);
+            kept = at + old.len();
         }
-        !found.is_empty()
+        after.push_str(&self.after[kept..]);
+        self.after = Cow::Owned(after);
+        true
     }
 
     /// Puts `new` before everything.
     pub fn insert_first(&mut self, new: &str) {
         self.record(0..0, new.len());
-        self.after.insert_str(0, new);
+        self.after.to_mut().insert_str(0, new);
     }
 
     /// Records that `cut` of the present text becomes `len` bytes.
@@ -93,15 +101,13 @@ impl<'b> Rewrite<'b> {
 
     /// The changed spans in file order, each trimmed to the lines that differ.
     pub fn spans(&self) -> Vec<ChangedSpan<'_>> {
-        let blocks: Vec<Region> = self.line_sharing().iter().map(|region| self.whole_lines(region)).collect();
         let (mut before_line, mut after_line) = (LineCounter::new(self.before), LineCounter::new(&self.after));
-        blocks
-            .into_iter()
-            .map(|block| {
-                let (before_first, after_first) = (before_line.at(block.before.start), after_line.at(block.after.start));
-                ChangedSpan::trimmed(before_first, &self.before[block.before], after_first, &self.after[block.after])
-            })
-            .collect()
+        let span = |region: &Region| {
+            let block = self.whole_lines(region);
+            let (before_first, after_first) = (before_line.at(block.before.start), after_line.at(block.after.start));
+            ChangedSpan::trimmed(before_first, &self.before[block.before], after_first, &self.after[block.after])
+        };
+        self.line_sharing().iter().map(span).collect()
     }
 
     /// The regions, those joined that lie on one line.
@@ -173,19 +179,20 @@ pub struct ChangedSpan<'t> {
 impl<'t> ChangedSpan<'t> {
     /// The span between two blocks of whole lines, without the lines that both begin or end with.
     pub fn trimmed(before_first: u64, before: &'t str, after_first: u64, after: &'t str) -> Self {
-        let (old, new): (Vec<&str>, Vec<&str>) = (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
-        let shorter = old.len().min(new.len());
-        let lead = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-        let tail = old.iter().rev().zip(new.iter().rev()).take(shorter - lead).take_while(|(old, new)| old == new).count();
-        let side = |first: u64, text: &'t str, lines: &[&str]| {
-            let start: usize = lines[..lead].iter().map(|line| line.len()).sum();
-            let end: usize = text.len() - lines[lines.len() - tail..].iter().map(|line| line.len()).sum::<usize>();
-            let first = first + lead as u64;
-            let last = first + (lines.len() - tail - lead) as u64 - 1;
-            (Range { first, last }, text[start..end].strip_suffix('\n').unwrap_or(&text[start..end]))
+        let (mut old, mut new, mut lead) = (before, after, 0);
+        while !old.is_empty() && first_line(old) == first_line(new) {
+            let line = first_line(old).len();
+            (old, new, lead) = (&old[line..], &new[line..], lead + 1);
+        }
+        while !old.is_empty() && last_line(old) == last_line(new) {
+            let line = last_line(old).len();
+            (old, new) = (&old[..old.len() - line], &new[..new.len() - line]);
+        }
+        let side = |first: u64, lines: &'t str| {
+            let first = first + lead;
+            (Range { first, last: first + line_count(lines) - 1 }, lines.strip_suffix('\n').unwrap_or(lines))
         };
-        let (before, before_text) = side(before_first, before, &old);
-        let (after, after_text) = side(after_first, after, &new);
+        let ((before, before_text), (after, after_text)) = (side(before_first, old), side(after_first, new));
         ChangedSpan { before, before_text, after, after_text }
     }
 
@@ -203,6 +210,17 @@ impl<'t> ChangedSpan<'t> {
         (edit.before_hash, edit.before_anchor_hashes) = pinned(self.before_text);
         (edit.after_hash, edit.after_anchor_hashes) = pinned(self.after_text);
     }
+}
+
+/// The first line of a text, its line end included.
+fn first_line(text: &str) -> &str {
+    &text[..memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1)]
+}
+
+/// The last line of a text, its line end included.
+fn last_line(text: &str) -> &str {
+    let ahead = text.strip_suffix('\n').unwrap_or(text);
+    &text[memchr::memrchr(b'\n', ahead.as_bytes()).map_or(0, |at| at + 1)..]
 }
 
 /// Hash and anchors of a text; neither where its real bytes are gone.

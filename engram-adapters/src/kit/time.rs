@@ -1,6 +1,7 @@
 //! Source times in the tape's form: RFC 3339, UTC, `Z`, with the fraction digits that the source had.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
@@ -22,30 +23,54 @@ pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
     rfc3339(word(field)).or_else(|| rfc3339(&text(field)?.decode().ok()?).map(|time| Cow::Owned(time.into_owned())))
 }
 
+/// A time in the tape's form that is held in place: most are written at once, and need no memory of their own.
+#[derive(Debug)]
+pub enum Spelled {
+    /// Of a year of four digits.
+    Usual([u8; 24]),
+    /// Of any other.
+    Rare(String),
+}
+
+impl Deref for Spelled {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Spelled::Usual(text) => std::str::from_utf8(text).unwrap_or_default(),
+            Spelled::Rare(text) => text,
+        }
+    }
+}
+
 /// Milliseconds since the epoch in the tape's form.
-pub fn from_millis(millis: i64) -> Option<String> {
+pub fn from_millis(millis: i64) -> Option<Spelled> {
     let timestamp = Timestamp::from_millisecond(millis).ok()?;
     let time = Offset::UTC.to_datetime(timestamp);
     // Years of other lengths are rare, and not worth digits of their own.
-    let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(format!("{timestamp:.3}")) };
+    let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(Spelled::Rare(format!("{timestamp:.3}"))) };
+    let millisecond = time.millisecond().unsigned_abs();
+    let [month, day, hour, minute, second] =
+        [time.month(), time.day(), time.hour(), time.minute(), time.second()].map(|field| u16::from(field.unsigned_abs()));
+    let fields = [year / 100, year % 100, month, day, hour, minute, second, millisecond % 100];
     let mut text = *b"0000-00-00T00:00:00.000Z";
-    push_digits(&mut text[..4], year);
-    let fields = [(5, time.month()), (8, time.day()), (11, time.hour()), (14, time.minute()), (17, time.second())];
-    for (at, field) in fields {
-        push_digits(&mut text[at..at + 2], field.unsigned_abs().into());
+    for (at, field) in [0, 2, 5, 8, 11, 14, 17, 21].into_iter().zip(fields) {
+        text[at..at + 2].copy_from_slice(PAIRS.get(usize::from(field))?);
     }
-    push_digits(&mut text[20..23], time.millisecond().unsigned_abs());
-    std::str::from_utf8(&text).ok().map(str::to_owned)
+    text[20] += (millisecond / 100) as u8;
+    Some(Spelled::Usual(text))
 }
 
-/// Writes the number's last digits into all of `place`.
-#[inline(always)]
-fn push_digits(place: &mut [u8], mut number: u16) {
-    for digit in place.iter_mut().rev() {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
+/// The digits of the numbers of two digits.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [*b"00"; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
     }
-}
+    pairs
+};
 
 /// Seconds since the epoch in the tape's form.
 pub fn from_seconds(seconds: i64) -> Option<String> {
@@ -115,9 +140,9 @@ mod tests {
     fn milliseconds_are_spelled_as_jiff_spells_them() {
         for millis in [0, 1, -1, 951_782_400_000, 1_795_256_784_009, 253_402_207_200_000, -62_135_596_800_001, -377_705_023_201_000] {
             let expected = Timestamp::from_millisecond(millis).map(|time| format!("{time:.3}")).ok();
-            assert_eq!(from_millis(millis), expected, "{millis}");
+            assert_eq!(from_millis(millis).as_deref(), expected.as_deref(), "{millis}");
         }
-        assert_eq!(from_millis(i64::MAX), None);
+        assert!(from_millis(i64::MAX).is_none());
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) struct Converter {
     /// System prompts that have been given.
     pub prompts: Said,
     pub standing: Standing,
+    /// The session of the last line of a stream, as the line spells it.
+    pub session: String,
     index: Index,
 }
 
@@ -56,6 +58,7 @@ impl Converter {
             compaction_trigger: None,
             prompts: Said::default(),
             standing: Standing::default(),
+            session: String::new(),
             index: Index::default(),
         }
     }
@@ -143,11 +146,12 @@ impl Converter {
         let mut turn = Turn::default();
         let place = Pointer::Field("/messages", n, "/info");
         self.record_at(place, info, out, |converter, out| {
-            let envelope = Envelope::read_message(info)?;
+            let mut envelope = Envelope::default();
+            envelope.fill_message(info)?;
             turn = Turn::of(&envelope, has_steps(parts), converter.created);
             converter.envelope(&envelope, &turn, place, out)
         })?;
-        let list = format!("/messages/{n}/parts");
+        let list = ["/messages/", &n.to_string(), "/parts"].concat();
         for (n, part) in parts.elements().enumerate() {
             let place = Pointer::Item(&list, n);
             self.record_at(place, part, out, |converter, out| {
@@ -180,9 +184,7 @@ impl Converter {
 
 /// True when a part of the message states the tokens of each request.
 fn has_steps(parts: Value<'_>) -> bool {
-    let is_step =
-        |part: Value<'_>| part.members().find(|(name, _)| *name == "type").is_some_and(|(_, kind)| word(Some(kind)) == "step-finish");
-    parts.elements().any(is_step)
+    parts.elements().any(|part| word(part.first("type")) == "step-finish")
 }
 
 /// The fault of a field whose path was given from the record that lies at `place`.

@@ -25,6 +25,9 @@ pub(super) const MARKS: &[&str] = &[EXPORT, STREAM_PART, STREAM_ERROR];
 /// A line of a stream says its session within so many bytes.
 const BEGINNING_BYTES: usize = 256;
 
+/// The most lines of JSON that are looked at. The words of notices in front of a stream do not count, however many they are.
+const LOOKED_AT: usize = 64;
+
 /// How ids of sessions begin.
 const SESSION: &str = "ses_";
 
@@ -62,7 +65,8 @@ fn after<'t>(source: &'t str, token: &str) -> Option<&'t str> {
 /// The lines of the head that may be of a stream: each says its session before its part. Lines of others are not parsed.
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> + use<'h> {
     static SESSION_ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"sessionID\""));
-    head.lines().filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some())
+    let lines = head.lines().filter(|line| line.trim_ascii_start().starts_with('{')).take(LOOKED_AT);
+    lines.filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some())
 }
 
 /// The mark that a line of a stream has.
@@ -98,7 +102,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         return Identity {
             version: Some(header.version),
             session_id: Some(header.session_id),
-            start: header.created.and_then(from_millis),
+            start: header.created.and_then(from_millis).as_deref().map(str::to_owned),
             ..Identity::default()
         };
     }
@@ -106,7 +110,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         let line = Line::of(line);
         mark(&line)?;
         let session_id = text(line.session_id).map(|id| id.decode_lossy().into_owned());
-        let start = integer(line.timestamp).and_then(from_millis);
+        let start = integer(line.timestamp).and_then(from_millis).as_deref().map(str::to_owned);
         Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
     };
     find_line(stream_lines(head), of_stream).unwrap_or_default()

@@ -27,7 +27,9 @@ struct Edits<'e> {
 impl Converter {
     /// States what a call changed.
     pub fn edits(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(input) = call.input.map(FileArgs::of) else { return Ok(()) };
+        // What other tools were asked for is not looked into.
+        let is_editor = matches!(&*call.tool, "edit" | "write" | "apply_patch" | "patch");
+        let Some(input) = call.input.filter(|_| is_editor).map(FileArgs::of) else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
             "edit" => edits.edit(&call.metadata, &input, out),

@@ -9,7 +9,7 @@ use engram_core::text::Text;
 
 use super::convert::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
-use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time};
+use super::schema::{self, Cache, Envelope, ErrorData, Model, Part, Summary, Time};
 use crate::kit::time::from_millis;
 use crate::kit::value::{Field, Value, filled_text, integer, is_true, number, text, word};
 
@@ -68,6 +68,12 @@ impl<'a> Turn<'a> {
         let time = millis.or_else(|| integer(self.printed)).and_then(from_millis);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
     }
+
+    /// States when a part was made.
+    pub fn stamp_part(&self, part: &Part<'_>, out: &mut Emitter) {
+        let time = Time::stated(part.time);
+        self.stamp(integer(time.start.or(time.created)), part.id, out);
+    }
 }
 
 impl Converter {
@@ -93,18 +99,15 @@ impl Converter {
     fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let asked = envelope.model.map_or_else(Model::default, Model::of);
         let cwd = envelope.path.and_then(|path| path.member("cwd"));
-        let facts = SessionFacts {
-            model: changed(&mut self.standing.model, envelope.model_id.or(asked.model_id)),
-            provider: changed(&mut self.standing.provider, envelope.provider_id.or(asked.provider_id)),
-            cwd: changed(&mut self.standing.cwd, cwd),
-            agent: changed(&mut self.standing.agent, envelope.agent.or(envelope.mode)),
-            ..SessionFacts::default()
-        };
-        if facts.model.is_none() && facts.provider.is_none() && facts.cwd.is_none() && facts.agent.is_none() {
-            return Ok(false);
+        let model = changed(&mut self.standing.model, envelope.model_id.or(asked.model_id));
+        let provider = changed(&mut self.standing.provider, envelope.provider_id.or(asked.provider_id));
+        let cwd = changed(&mut self.standing.cwd, cwd);
+        let agent = changed(&mut self.standing.agent, envelope.agent.or(envelope.mode));
+        let is_new = [model, provider, cwd, agent].iter().any(Option::is_some);
+        if is_new {
+            out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, ..SessionFacts::default() }), place)?;
         }
-        out.emit(Meta::Session(facts), place)?;
-        Ok(true)
+        Ok(is_new)
     }
 
     /// States the system prompts: the harness's own by hash, instruction files by text, each once.

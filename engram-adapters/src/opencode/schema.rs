@@ -285,28 +285,30 @@ view! {
 }
 
 impl<'a> Envelope<'a> {
-    /// A message's own record, with what 0.1.174 has under `metadata` and `metadata.assistant` in its later place.
-    pub fn read_message(value: Value<'a>) -> Result<Self, Fault> {
-        let stated = Envelope::read(value, "")?;
-        let Some(metadata) = stated.metadata else { return Ok(stated) };
+    /// Reads a message's own record into an empty envelope where it stands: it is large.
+    pub fn fill_message(&mut self, value: Value<'a>) -> Result<(), Fault> {
+        self.fill(value, "")?;
+        self.metadata.map_or(Ok(()), |metadata| self.add_metadata(metadata))
+    }
+
+    /// Puts what 0.1.174 has under `metadata` and `metadata.assistant` in its later place.
+    fn add_metadata(&mut self, metadata: Value<'a>) -> Result<(), Fault> {
         let common = Envelope::read(metadata, "/metadata")?;
         let of_assistant = match common.assistant {
             Some(assistant) => Envelope::read(assistant, "/metadata/assistant")?,
             None => Envelope::default(),
         };
-        Ok(Envelope {
-            time: stated.time.or(common.time),
-            error: stated.error.or(common.error),
-            model_id: stated.model_id.or(of_assistant.model_id),
-            provider_id: stated.provider_id.or(of_assistant.provider_id),
-            path: stated.path.or(of_assistant.path),
-            system: stated.system.or(of_assistant.system),
-            summary: stated.summary.or(of_assistant.summary),
-            cost: stated.cost.or(of_assistant.cost),
-            tokens: stated.tokens.or(of_assistant.tokens),
-            tool: common.tool,
-            ..stated
-        })
+        self.time = self.time.or(common.time);
+        self.error = self.error.or(common.error);
+        self.model_id = self.model_id.or(of_assistant.model_id);
+        self.provider_id = self.provider_id.or(of_assistant.provider_id);
+        self.path = self.path.or(of_assistant.path);
+        self.system = self.system.or(of_assistant.system);
+        self.summary = self.summary.or(of_assistant.summary);
+        self.cost = self.cost.or(of_assistant.cost);
+        self.tokens = self.tokens.or(of_assistant.tokens);
+        self.tool = common.tool;
+        Ok(())
     }
 }
 

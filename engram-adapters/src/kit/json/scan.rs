@@ -76,11 +76,22 @@ impl<'t> Scanner<'t> {
     }
 }
 
+/// Out of the way of what most records are, which is compact. In other text white space is one space, or a line end and spaces.
 #[cold]
 #[inline(never)]
 fn behind_spaces(text: &[u8], at: u32) -> u32 {
-    let rest = text.get(at as usize..).unwrap_or_default();
-    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count() as u32
+    let mut at = at as usize;
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
+        at += 1;
+        while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
+            let spaces = (u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8])).trailing_zeros() as usize / 8;
+            at += spaces;
+            if spaces < eight.len() {
+                break;
+            }
+        }
+    }
+    at as u32
 }
 
 /// Takes the text alone, so that the scanner stays in registers.
