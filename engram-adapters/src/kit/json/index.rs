@@ -11,8 +11,8 @@ use super::scan::{Declined, Scanner};
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;
-/// Records of logs have fewer values than one in so many bytes.
-const BYTES_A_NODE: usize = 16;
+/// Large records have fewer values than one in so many bytes.
+const BYTES_A_NODE: usize = 32;
 
 /// One value: where it lies, and how many values it and all that is in it are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Node {
         self.name as usize + 1..end
     }
 
-    #[cold]
+    #[inline(never)]
     fn end_of_name(self, text: &[u8]) -> usize {
         let before = text.get(..self.start as usize).unwrap_or_default();
         before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()

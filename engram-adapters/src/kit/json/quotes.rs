@@ -147,11 +147,15 @@ impl Pass<'_> {
 
     /// True when each `\u` of these escapes has its digits.
     #[cold]
-    fn have_digits(&self, escaped: u64) -> bool {
-        (0..BLOCK).filter(|at| escaped >> at & 1 == 1).map(|at| self.at + at).all(|at| {
-            let digits = self.text.get(at + 1..at + 5);
-            self.text.get(at) != Some(&b'u') || digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-        })
+    fn have_digits(&self, mut escaped: u64) -> bool {
+        while escaped != 0 {
+            let rest = self.text.get(self.at + escaped.trailing_zeros() as usize..).unwrap_or_default();
+            escaped &= escaped - 1;
+            if rest.first() == Some(&b'u') && !rest.get(1..5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+                return false;
+            }
+        }
+        true
     }
 }
 
