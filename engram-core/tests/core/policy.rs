@@ -1,14 +1,16 @@
 //! The policy table of the spec (section 8), row by row, and the bounds on what an input may ask for.
 
+use std::io::Write;
+
 use engram_core::check::check;
-use engram_core::drive::Options;
+use engram_core::drive::{Input, Options, convert};
 use engram_core::error::{AdapterError, EXCERPT_CHARS, ErrorCode};
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 use engram_core::tape::{TapeEvent, events};
 
 use crate::chunks::tape;
-use crate::toy::HEADER;
+use crate::toy::{HEADER, Toy};
 
 const SAY: &str = r#"{"type":"say","text":"hello you"}"#;
 
@@ -262,6 +264,31 @@ fn documents() {
         assert_eq!(fails(&with(b"} ")), ErrorCode::MalformedRecord);
         assert_eq!(fails(&with(",1".repeat(4096).as_bytes())), ErrorCode::LimitExceeded);
     }
+}
+
+/// Keeps the lengths of the pieces that it is given.
+struct Pieces(Vec<usize>);
+
+impl Write for Pieces {
+    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+        self.0.push(piece.len());
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_tape_of_a_document_is_handed_on_while_it_is_written() {
+    let says = [SAY; 10_000].join(",");
+    let document = format!(r#"{{"document": [{HEADER}, {says}]}}"#);
+    let (options, mut pieces) = (Options::default(), Pieces(Vec::new()));
+    let summary = convert(&Toy, Input::in_memory(&document, options.limits), &options, &mut pieces).unwrap();
+    assert_eq!(summary.ledger.mapped, 10_001);
+    let most = pieces.0.iter().max().copied().unwrap_or_default();
+    assert!(pieces.0.len() > 5 && most < 140 << 10, "{} pieces of {most} bytes at most", pieces.0.len());
 }
 
 #[test]
