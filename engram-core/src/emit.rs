@@ -55,6 +55,7 @@ pub struct Stamp<'a> {
 
 /// Writes events in order. Made by the driver, handed to the session with each record.
 pub struct Emitter<'s> {
+    /// Where the tape goes.
     sink: &'s mut dyn Write,
     descriptor: &'static AdapterDescriptor,
     policy: Policy,
