@@ -33,30 +33,27 @@ fn first(hits: u64) -> usize {
 /// The place of the first backslash at `from` or behind it.
 #[inline]
 pub(crate) fn backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    for (number, word) in rest.as_chunks::<8>().0.iter().take(NEAR / 8).enumerate() {
-        let hits = equals(u64::from_le_bytes(*word), b'\\');
-        if hits != 0 {
-            return Some(from + number * 8 + first(hits));
-        }
-    }
-    let near = from + (rest.len() & !7).min(NEAR);
-    memchr(b'\\', &bytes[near..]).map(|at| near + at)
+    search(bytes, from, |word| equals(word, b'\\'), |far| memchr(b'\\', far))
 }
 
 /// The place of the first quote or backslash at `from` or behind it.
 #[inline]
 pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
+    search(bytes, from, |word| equals(word, b'"') | equals(word, b'\\'), |far| memchr2(b'"', b'\\', far))
+}
+
+/// The first place at `from` or behind it that `hits` marks in a word of the near bytes, or that `far` finds in those behind them.
+#[inline(always)]
+fn search(bytes: &[u8], from: usize, hits: impl Fn(u64) -> u64, far: impl Fn(&[u8]) -> Option<usize>) -> Option<usize> {
     let rest = bytes.get(from..)?;
     for (number, word) in rest.as_chunks::<8>().0.iter().take(NEAR / 8).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let hits = equals(word, b'"') | equals(word, b'\\');
+        let hits = hits(u64::from_le_bytes(*word));
         if hits != 0 {
             return Some(from + number * 8 + first(hits));
         }
     }
     let near = from + (rest.len() & !7).min(NEAR);
-    memchr2(b'"', b'\\', &bytes[near..]).map(|at| near + at)
+    far(&bytes[near..]).map(|at| near + at)
 }
 
 /// The place of the first byte at `from` or behind it that stands in no JSON string as it is.

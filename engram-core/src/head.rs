@@ -2,6 +2,9 @@
 
 use simdutf8::compat::from_utf8;
 
+/// The mark that may stand before the first record.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// The head holds at least this many bytes, unless the artifact is shorter.
 pub const HEAD_BYTES: usize = 1 << 20;
 /// The head holds at least this many lines, unless the artifact is shorter or [`HEAD_MAX_BYTES`] is reached.
@@ -21,7 +24,7 @@ pub struct Head<'h> {
 impl<'h> Head<'h> {
     /// A head of these bytes; `whole` when the artifact ends with them.
     pub fn new(bytes: &'h [u8], whole: bool) -> Self {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
         let text = match from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),

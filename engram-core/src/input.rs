@@ -7,12 +7,9 @@ use simdutf8::compat::Utf8Error;
 
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
-use crate::head::{HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
+use crate::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 use crate::limits::Limits;
 use crate::source::{Memory, READ_BYTES, Reader, Source};
-
-/// What may stand before the first record.
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An artifact being read.
 pub struct Input<S> {

@@ -383,13 +383,10 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
     if place.line == 0 && !has_pointer && !has_id {
         return;
     }
-    let mut origin = if place.line > 0 {
-        let out = object.key(LINE_OF_ORIGIN);
-        push_number(out, place.line);
-        Object::resume(out)
-    } else {
-        Object::open(object.key(key!("origin")))
-    };
+    let mut origin = Object::open(object.key(key!("origin")));
+    if place.line > 0 {
+        push_number(origin.key(key!("line")), place.line);
+    }
     if place.part > 0 {
         push_number(origin.key(key!("part")), place.part);
     }
@@ -401,9 +398,6 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
     }
     origin.close();
 }
-
-/// How `origin` begins in lines.
-const LINE_OF_ORIGIN: &Piece = &Piece::of(&[",\"origin\":{\"line\":"]);
 
 fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
     let (path, index, rest) = match pointer {

@@ -16,7 +16,7 @@ const TRIES: usize = 256;
 #[derive(Debug)]
 pub struct Names {
     names: &'static [&'static str],
-    fields: [Field; FIELDS],
+    entries: [Entry; FIELDS],
     /// The number of the name that belongs to each place. Where none does, it is some other name's: a name is compared anyway.
     places: [u8; PLACES],
     /// What gives each name a place of its own.
@@ -25,7 +25,7 @@ pub struct Names {
 
 /// The first and the last eight bytes of a name, and its length: all of a name of up to 16 bytes. And the shape of what it names.
 #[derive(Debug, Clone, Copy)]
-struct Field {
+struct Entry {
     first: u64,
     last: u64,
     len: u32,
@@ -37,19 +37,19 @@ impl Names {
     /// bytes and last byte always do: then the compiler says that this does not end.
     pub const fn of(names: &'static [&'static str], shapes: &[Shape]) -> Names {
         assert!(!names.is_empty() && names.len() <= FIELDS, "a view has no fields, or too many");
-        let mut fields = [Field { first: 0, last: 0, len: 0, shape: Shape::Any }; FIELDS];
+        let mut entries = [Entry { first: 0, last: 0, len: 0, shape: Shape::Any }; FIELDS];
         let mut number = 0;
         while number < names.len() {
             let name = names[number].as_bytes();
             let (_, last) = name.split_at(name.len().saturating_sub(8));
             let shape = shapes[number];
-            fields[number] = Field { first: first_word(name), last: first_word(last), len: name.len() as u32, shape };
+            entries[number] = Entry { first: first_word(name), last: first_word(last), len: name.len() as u32, shape };
             number += 1;
         }
         let (mut spread, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
         loop {
             if let Some(places) = spread_out(names, spread) {
-                return Names { names, fields, places, spread };
+                return Names { names, entries, places, spread };
             }
             tries += 1;
             assert!(tries < TRIES, "two names of a view have the same length, beginning and end");
@@ -73,11 +73,11 @@ impl Names {
         };
         let last_byte = *bytes.get(end.wrapping_sub(1))?;
         let number = usize::from(self.places[own_place(first, last_byte, len, self.spread)]);
-        let field = self.fields.get(number)?;
-        if field.first != first || field.len as usize != len || (len > 8 && word_at(bytes, end - 8) != Some(field.last)) {
+        let entry = self.entries.get(number)?;
+        if entry.first != first || entry.len as usize != len || (len > 8 && word_at(bytes, end - 8) != Some(entry.last)) {
             return None;
         }
-        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some((number, field.shape))
+        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some((number, entry.shape))
     }
 }
 

@@ -32,6 +32,12 @@ pub enum Spelled {
     Rare(String),
 }
 
+impl From<Spelled> for String {
+    fn from(time: Spelled) -> String {
+        str::to_owned(&time)
+    }
+}
+
 impl Deref for Spelled {
     type Target = str;
 

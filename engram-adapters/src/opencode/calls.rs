@@ -59,14 +59,9 @@ impl Converter {
     /// Converts a tool part: the call, its result, and what it read or changed.
     pub fn call(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let call = match part.invocation {
-            Some(invocation) => Invocation::read(invocation, "/toolInvocation").and_then(|invocation| first_call(&invocation, turn)),
-            None => state_call(part),
+            Some(invocation) => first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?,
+            None => state_call(part)?,
         };
-        // A call has times of its own.
-        if call.is_err() || part.time.is_some() {
-            turn.stamp_part(part, out);
-        }
-        let call = call?;
         turn.stamp(call.started, part.id, out);
         let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
         out.emit(event, place)?;

@@ -26,8 +26,6 @@ pub(super) struct Converter {
     /// System prompts that have been given.
     pub prompts: Said,
     pub standing: Standing,
-    /// The session of the last line of a stream, as the line spells it.
-    pub session: String,
     index: Index,
 }
 
@@ -58,7 +56,6 @@ impl Converter {
             compaction_trigger: None,
             prompts: Said::default(),
             standing: Standing::default(),
-            session: String::new(),
             index: Index::default(),
         }
     }

@@ -27,15 +27,13 @@ struct Edits<'e> {
 impl Converter {
     /// States what a call changed.
     pub fn edits(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        // What other tools were asked for is not looked into.
-        let is_editor = matches!(&*call.tool, "edit" | "write" | "apply_patch" | "patch");
-        let Some(input) = call.input.filter(|_| is_editor).map(FileArgs::of) else { return Ok(()) };
+        let Some(input) = call.input else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
-            "edit" => edits.edit(&call.metadata, &input, out),
-            "write" => edits.write(&call.metadata, &input, out),
-            "apply_patch" => edits.apply_patch(&call.metadata, &input, out),
-            "patch" => edits.patch_text(&input, out),
+            "edit" => edits.edit(&call.metadata, &FileArgs::of(input), out),
+            "write" => edits.write(&call.metadata, &FileArgs::of(input), out),
+            "apply_patch" => edits.apply_patch(&call.metadata, &FileArgs::of(input), out),
+            "patch" => edits.patch_text(&FileArgs::of(input), out),
             _ => Ok(()),
         }
     }

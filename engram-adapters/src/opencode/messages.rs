@@ -9,7 +9,7 @@ use engram_core::text::Text;
 
 use super::convert::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
-use super::schema::{self, Cache, Envelope, ErrorData, Model, Part, Summary, Time};
+use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time};
 use crate::kit::time::from_millis;
 use crate::kit::value::{Field, Value, filled_text, integer, is_true, number, text, word};
 
@@ -67,12 +67,6 @@ impl<'a> Turn<'a> {
     pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, out: &mut Emitter) {
         let time = millis.or_else(|| integer(self.printed)).and_then(from_millis);
         out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
-    }
-
-    /// States when a part was made.
-    pub fn stamp_part(&self, part: &Part<'_>, out: &mut Emitter) {
-        let time = Time::stated(part.time);
-        self.stamp(integer(time.start.or(time.created)), part.id, out);
     }
 }
 

@@ -10,20 +10,18 @@ use super::calls::attachment;
 use super::convert::{Converter, bookkeeping};
 use super::descriptor::rule;
 use super::messages::{Speaker, Turn, state_error, usage};
-use super::schema::{File, Part, Tokens, flag};
-use crate::kit::value::{Value, filled_text, is_true, text, word};
+use super::schema::{File, Part, Time, Tokens, flag};
+use crate::kit::value::{Value, filled_text, integer, is_true, text, word};
 
 impl Converter {
     /// Converts one part.
     pub fn part(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let kind = word(part.kind);
-        if matches!(kind, "tool" | "tool-invocation") {
-            return self.call(part, turn, place, out);
-        }
-        turn.stamp_part(part, out);
-        match kind {
+        let time = Time::stated(part.time);
+        turn.stamp(integer(time.start.or(time.created)), part.id, out);
+        match word(part.kind) {
             "text" => self.text(part, turn, place, out),
             "reasoning" => reasoning(part, turn, place, out),
+            "tool" | "tool-invocation" => self.call(part, turn, place, out),
             "step-start" => Ok(bookkeeping("part/step-start", rule::STEP_START)),
             "step-finish" => step_finish(part, turn, place, out),
             "patch" => patch(part, place, out),

@@ -9,12 +9,14 @@ use super::convert::{Converter, under};
 use super::messages::{Speaker, Turn, state_error};
 use super::parts::notice;
 use super::schema::{Line, Part};
-use crate::kit::value::{Field, text, word};
+use crate::kit::value::{text, word};
 
 impl Converter {
     /// Converts one line of a stream.
     pub fn stream_line(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        self.source(line.session_id, out);
+        if let Some(session) = text(line.session_id).map(|id| id.decode_lossy()) {
+            out.source(Some(&*session), None);
+        }
         let printed = line.timestamp;
         match (word(line.kind), line.part, line.error) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(stated), _) => {
@@ -36,13 +38,6 @@ impl Converter {
             ("", ..) => Err(Fault::malformed("/type", "a type of line", "nothing")),
             (other, ..) => Err(Fault::unrecognized(other)),
         }
-    }
-
-    /// States whose events follow, where the line says another session than the one before it.
-    fn source(&mut self, session: Field<'_>, out: &mut Emitter) {
-        let Some(session) = text(session).filter(|session| session.spelled() != self.session) else { return };
-        session.spelled().clone_into(&mut self.session);
-        out.source(Some(&*session.decode_lossy()), None);
     }
 
     /// A line of plain words between the lines of a stream: what the harness prints on the same output, such as the notice of a

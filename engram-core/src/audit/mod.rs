@@ -19,6 +19,7 @@ use crate::descriptor::AdapterDescriptor;
 use crate::drive::first_value;
 use crate::error::excerpt;
 use crate::hash::Hash;
+use crate::head::BOM;
 use crate::tape::TapeError;
 use crate::text::Text;
 use record::{Known, Record};
@@ -94,7 +95,7 @@ impl<'a> Audit<'a> {
         if self.is_hashed(bytes, (number, 0)) {
             return;
         }
-        let bytes = if number == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let bytes = if number == 1 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
         let may_be_cut = !terminated && !self.index.complete;
         match str::from_utf8(bytes) {
             Ok(text) => self.pieces(text, number, may_be_cut),
@@ -195,7 +196,7 @@ impl<'a> Audit<'a> {
     fn document(&mut self, mut source: impl BufRead) -> io::Result<()> {
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes)?;
-        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+        let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
         let end = first_value(&text).unwrap_or(text.len());
         self.report.records = self.index.records;
         let mut walk = if end < text.len() || first_value(&text).is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(&text) };
