@@ -79,8 +79,8 @@ impl Converter {
     /// Converts one line, of whatever form.
     fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let envelope = Line::read(line, "")?;
-        let kind = word(envelope.kind);
-        if let Some(payload) = envelope.payload {
+        let kind = word(envelope.kind());
+        if let Some(payload) = envelope.payload() {
             self.container = Container::Envelope;
             return self.envelope(kind, &envelope, payload, out);
         }
@@ -96,11 +96,11 @@ impl Converter {
 
     /// One line of the envelope form.
     fn envelope(&mut self, kind: &str, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let t = tape_time(line.timestamp);
+        let t = tape_time(line.timestamp());
         if kind == "session_meta" {
             self.history.copied.meta(payload.first("id"), payload.first("subagent_history_start_ordinal"));
         }
-        let replay = self.history.copied.covers(line.ordinal, payload);
+        let replay = self.history.copied.covers(line.ordinal(), payload);
         self.history.replay = replay;
         let own = word(payload.first("type"));
         let item = if own == "item_completed" { payload.first("item") } else { None };
@@ -125,12 +125,12 @@ impl Converter {
 
     /// One line of the bare form.
     fn bare(&mut self, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let t = tape_time(bare.timestamp);
-        out.stamp(Stamp { t: t.as_deref(), id: text(bare.id), replay: false });
-        if bare.kind.is_none() && bare.id.is_some() && t.is_some() {
-            return self.header(bare.instructions, bare.git, out);
+        let t = tape_time(bare.timestamp());
+        out.stamp(Stamp { t: t.as_deref(), id: text(bare.id()), replay: false });
+        if bare.kind().is_none() && bare.id().is_some() && t.is_some() {
+            return self.header(bare.instructions(), bare.git(), out);
         }
-        self.item(word(bare.kind), line, out)
+        self.item(word(bare.kind()), line, out)
     }
 }
 

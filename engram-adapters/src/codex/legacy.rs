@@ -25,7 +25,7 @@ pub(super) fn head<'a>(text: &'a str, index: &'a mut Index) -> Option<SessionHea
     let session = values.next()?.ok()?;
     let session = SessionHead::of(parse(session.get(), index).ok()?);
     let rest = inner.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
-    (rest.starts_with("\"items\"") && session.id.is_some() && session.timestamp.is_some()).then_some(session)
+    (rest.starts_with("\"items\"") && session.id().is_some() && session.timestamp().is_some()).then_some(session)
 }
 
 impl Converter {
@@ -38,7 +38,7 @@ impl Converter {
         out.begin();
         let mut index = Index::default();
         let session = SessionHead::of(parse(document.session.get(), &mut index)?);
-        let outcome = self.header(session.instructions, None, out)?;
+        let outcome = self.header(session.instructions(), None, out)?;
         out.settle(outcome);
         for item in &document.items {
             self.document_item(item, out)?;

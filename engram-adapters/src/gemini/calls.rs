@@ -20,11 +20,11 @@ impl Converter {
     #[inline(never)]
     pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
         let calls = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, Fault>>()?;
-        let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id))));
+        let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id()))));
         for (n, call) in calls.iter().enumerate() {
-            let time = tape_time(call.timestamp);
+            let time = tape_time(call.timestamp());
             if time.is_some() {
-                out.stamp(Stamp { t: time.as_deref(), id: text(call.id), replay: false });
+                out.stamp(Stamp { t: time.as_deref(), id: text(call.id()), replay: false });
             }
             self.call(call, changes.get(n).and_then(Option::as_ref), path, n, out)?;
         }
@@ -33,12 +33,12 @@ impl Converter {
 
     #[inline(never)]
     fn call(&mut self, call: &Call<'_>, change: Option<&Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        let tool = text(call.name).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
-        if call.id.is_none() || self.first(("call", spelling(call.id))) {
-            self.heard.note(key(("call", spelling(call.name), spelling(call.args))));
-            self.tool_call(tool, text(call.id), spelling(call.args), Pointer::Item(path, n), out)?;
+        let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
+        if call.id().is_none() || self.first(("call", spelling(call.id()))) {
+            self.heard.note(key(("call", spelling(call.name()), spelling(call.args()))));
+            self.tool_call(tool, text(call.id()), spelling(call.args()), Pointer::Item(path, n), out)?;
         }
-        if call.is_settled() && (call.id.is_none() || self.first(("result", spelling(call.id)))) {
+        if call.is_settled() && (call.id().is_none() || self.first(("result", spelling(call.id())))) {
             self.result(call, tool, path, n, out)?;
             self.read(call, tool, path, n, out)?;
             self.edit(call, tool, change, path, n, out)?;
@@ -55,12 +55,12 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let Some(tool) = text(call.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
-        let news = match call.id {
-            Some(_) => self.first(("call", spelling(call.id))),
-            None => self.is_news(key(("call", spelling(call.name), spelling(call.args))), reading),
+        let Some(tool) = text(call.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
+        let news = match call.id() {
+            Some(_) => self.first(("call", spelling(call.id()))),
+            None => self.is_news(key(("call", spelling(call.name()), spelling(call.args()))), reading),
         };
-        if news { self.tool_call(tool, text(call.id), spelling(call.args), pointer, out) } else { Ok(()) }
+        if news { self.tool_call(tool, text(call.id()), spelling(call.args()), pointer, out) } else { Ok(()) }
     }
 
     #[inline(never)]

@@ -33,21 +33,21 @@ struct Said<'a> {
 
 impl<'a> Said<'a> {
     fn take_response(&mut self, response: &FunctionResponse<'a>) {
-        let answer = response.response.map(Response::of).unwrap_or_default();
-        self.output.extend(answer.output);
-        self.error.extend(answer.error);
-        if answer.output.is_none() && answer.error.is_none() {
+        let answer = response.response().map(Response::of).unwrap_or_default();
+        self.output.extend(answer.output());
+        self.error.extend(answer.error());
+        if answer.output().is_none() && answer.error().is_none() {
             // A tool of the user's own may answer in another form.
-            self.output.extend(response.response.filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
+            self.output.extend(response.response().filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
         }
-        let files = response.parts.into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data);
+        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data());
         self.attachments.extend(files.map(attachment));
     }
 
     /// Takes what stands beside the response itself: texts that belong to it, and files.
     fn take_part(&mut self, part: &Part<'a>) {
-        self.output.extend(part.text);
-        self.attachments.extend(part.inline_data.or(part.file_data).map(attachment));
+        self.output.extend(part.said());
+        self.attachments.extend(part.inline_data().or(part.file_data()).map(attachment));
     }
 }
 
@@ -74,25 +74,25 @@ impl Converter {
     #[inline(never)]
     pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let mut said = Said::default();
-        for part in parts(call.result) {
-            match part.response {
+        for part in parts(call.result()) {
+            match part.response() {
                 Some(response) => said.take_response(&FunctionResponse::of(response)),
                 None => said.take_part(&part),
             }
         }
         if said.output.is_empty() && said.error.is_empty() {
             // A call that never ran has no result, only what the terminal shows of it.
-            let shown = call.display.filter(|shown| shown.text().is_some());
+            let shown = call.display().filter(|shown| shown.text().is_some());
             if call.succeeded() { said.output.extend(shown) } else { said.error.extend(shown) }
         }
-        let status = match word(call.status) {
+        let status = match word(call.status()) {
             "success" => Some(Status::Ok),
             "error" => Some(Status::Error),
             "cancelled" if said.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
             "cancelled" => Some(Status::Cancelled),
             _ => None,
         };
-        self.tool_result(tool, text(call.id), status, &said, call.display, Pointer::Item(path, n), out)
+        self.tool_result(tool, text(call.id()), status, &said, call.display(), Pointer::Item(path, n), out)
     }
 
     /// Converts a result in the form in which the model gets it. Files that stand beside it in the message belong to it.
@@ -104,13 +104,13 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        if response.id.is_some() && !self.first(("result", spelling(response.id))) {
+        if response.id().is_some() && !self.first(("result", spelling(response.id()))) {
             return Ok(());
         }
         let mut said = Said::default();
         said.take_response(&response);
-        if beside.iter().filter(|part| part.response.is_some()).count() == 1 {
-            for part in beside.iter().filter(|part| part.inline_data.is_some() || part.file_data.is_some()) {
+        if beside.iter().filter(|part| part.response().is_some()).count() == 1 {
+            for part in beside.iter().filter(|part| part.inline_data().is_some() || part.file_data().is_some()) {
                 said.take_part(part);
             }
         }
@@ -120,8 +120,8 @@ impl Converter {
             Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
             Some(_) => Status::Error,
         };
-        let Some(tool) = text(response.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
-        self.tool_result(tool, text(response.id), Some(status), &said, None, pointer, out)
+        let Some(tool) = text(response.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
+        self.tool_result(tool, text(response.id()), Some(status), &said, None, pointer, out)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the facts of one event")]
