@@ -88,7 +88,7 @@ impl Converter {
             return Err(Fault::malformed("/resultDisplay/filePath", "a path", "none"));
         };
         let creates = is_true(change.is_new_file());
-        let (Some(before), Some(after)) = (text(change.original()).or(Some(Text::Plain(""))), text(change.new())) else {
+        let (Some(before), Some(after)) = (text(change.original()).or(Some(Text::Plain(""))), text(change.new_content())) else {
             return Err(Fault::malformed("/resultDisplay/newContent", "the text of a file", "none"));
         };
         let (Ok(before), Ok(after)) = (before.decode(), after.decode()) else {

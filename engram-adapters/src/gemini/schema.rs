@@ -72,7 +72,7 @@ view! {
     FileChange {
         file_path: "filePath" Text,
         original: "originalContent" Text,
-        new: "newContent" Text,
+        new_content: "newContent" Text,
         is_new_file: "isNewFile" Flag,
     }
 }
