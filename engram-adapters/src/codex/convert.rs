@@ -108,11 +108,7 @@ impl Converter {
         out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
         match kind {
             "response_item" => self.item(own, payload, out),
-            "event_msg" => {
-                self.history.t.clear();
-                self.history.t.push_str(t.as_deref().unwrap_or_default());
-                self.event(own, item, payload, out)
-            }
+            "event_msg" => self.event(own, item, payload, t.as_deref(), out),
             "turn_context" => self.turn_context(payload, out),
             "token_usage_record" => self.usage_record(payload, out),
             "session_meta" => self.session_meta(payload, out),
@@ -134,6 +130,14 @@ impl Converter {
     }
 }
 
+/// True for a line that holds nothing but the id of the last response (0.8 to 0.29): two of them stand around every request, and
+/// need not be looked into.
+fn is_state(line: &str) -> bool {
+    let id = line.strip_prefix(r#"{"record_type":"state","previous_response_id":"#).and_then(|rest| rest.strip_suffix('}'));
+    let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    id.is_some_and(|id| id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain))
+}
+
 /// The place of a whole item.
 pub(super) struct Root(Cow<'static, str>, Container);
 
@@ -145,6 +149,10 @@ impl Root {
 
 impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if is_state(text) {
+            self.container = Container::Bare;
+            return Ok(rules::bookkeeping("state", rules::STATE));
+        }
         let mut index = std::mem::take(&mut self.index);
         let outcome = parse(text, &mut index).and_then(|line| self.line(line, out));
         self.index = index;

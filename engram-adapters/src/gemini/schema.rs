@@ -1,5 +1,6 @@
 //! The shapes of the logs' records: which fields the tape needs, under the names that the harness gives them.
 
+use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, view};
 
 view! {
@@ -174,6 +175,11 @@ pub(super) fn parts(list: Field<'_>) -> impl Iterator<Item = Part<'_>> {
 }
 
 impl<'a> Call<'a> {
+    /// What tells the call apart from others, if it has an id.
+    pub fn key(&self) -> Option<u64> {
+        self.id.map(|id| key(id.raw()))
+    }
+
     /// True when the call did what it was asked.
     pub fn succeeded(&self) -> bool {
         self.status.is_some_and(|status| status.raw() == "\"success\"")
