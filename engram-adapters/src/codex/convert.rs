@@ -8,7 +8,7 @@ use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
-use engram_core::text::Text;
+use engram_core::text::{Room, Text};
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
@@ -36,8 +36,8 @@ pub(super) struct Converter {
     pub history: History,
     pub context: Context,
     pub index: Index,
-    /// For JSON inside a string of the record.
-    pub inner: Index,
+    /// For JSON inside a string of the record: its text, and where its values lie.
+    pub inner: (Room, Index),
 }
 
 impl Converter {
@@ -47,7 +47,7 @@ impl Converter {
             history: History::default(),
             context: context.clone(),
             index: Index::default(),
-            inner: Index::default(),
+            inner: Default::default(),
         }
     }
 

@@ -1,6 +1,13 @@
 //! Patches: the hunks of a unified diff, and the `*** Begin Patch` format. What does not parse to its end is no patch.
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr2, memmem};
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_until};
+use nom::character::complete::{char, digit1, line_ending};
+use nom::combinator::{all_consuming, map, map_res, opt, recognize, rest, value, verify};
+use nom::multi::{many0, many1};
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Parser};
 
 /// One changed run of lines: the lines that went, and the lines that came in their place. Lines have no line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,24 +22,25 @@ pub struct Run<'p> {
     pub after: Vec<&'p str>,
 }
 
-impl Run<'_> {
-    /// A run that begins at these lines.
-    fn at((before_first, after_first): (u64, u64)) -> Self {
-        Run { before_first, before: Vec::new(), after_first, after: Vec::new() }
-    }
-}
-
 /// The changed runs of a unified diff without file headers, in file order. None where it is no such diff, or where a hunk does not
 /// have the lines that it announces.
 pub fn unified_runs(diff: &str) -> Option<Vec<Run<'_>>> {
-    let (mut rest, mut runs) = (DiffText(diff), Vec::new());
-    while !rest.0.is_empty() {
-        rest.hunk(&mut runs)?;
+    let (_, hunks) = all_consuming(many0(hunk)).parse(diff).ok()?;
+    let mut runs = Vec::new();
+    for hunk in &hunks {
+        hunk.runs_into(&mut runs)?;
     }
     Some(runs)
 }
 
-/// One line of a diff or a patch.
+/// One hunk of a unified diff.
+struct Hunk<'p> {
+    before: (u64, u64),
+    after: (u64, u64),
+    lines: Vec<Line<'p>>,
+}
+
+/// One line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line<'p> {
     Kept(&'p str),
@@ -42,88 +50,80 @@ enum Line<'p> {
     NoNewline,
 }
 
-/// What is left of a unified diff.
-struct DiffText<'p>(&'p str);
-
-impl<'p> DiffText<'p> {
-    /// Takes a hunk and adds its runs. None where there is none, or its lines are not those that its header counts.
-    fn hunk(&mut self, runs: &mut Vec<Run<'p>>) -> Option<()> {
-        self.take("@@ -")?;
-        let (mut before, before_end) = self.span()?;
-        self.take(" +")?;
-        let (mut after, after_end) = self.span()?;
-        self.take(" @@")?;
-        self.line();
-        let mut run = None;
-        while let Some(line) = self.hunk_line() {
-            let at = (before, after);
-            match line {
-                Line::NoNewline => {}
-                Line::Kept(_) => {
-                    runs.extend(run.take());
-                    (before, after) = (before + 1, after + 1);
-                }
-                Line::Gone(text) => {
-                    run.get_or_insert_with(|| Run::at(at)).before.push(text);
+impl<'p> Hunk<'p> {
+    /// Adds the hunk's runs. None where its lines are not those that its header counts.
+    fn runs_into(&self, runs: &mut Vec<Run<'p>>) -> Option<()> {
+        let first = |(start, count): (u64, u64)| if count == 0 { start.checked_add(1) } else { Some(start) };
+        let (mut before, mut after) = (first(self.before)?, first(self.after)?);
+        let (before_end, after_end) = (before.checked_add(self.before.1)?, after.checked_add(self.after.1)?);
+        let mut in_run = false;
+        for line in &self.lines {
+            if matches!(line, Line::NoNewline) {
+                continue;
+            }
+            if let Line::Kept(_) = line {
+                (before, after, in_run) = (before + 1, after + 1, false);
+                continue;
+            }
+            if !in_run {
+                runs.push(Run { before_first: before, before: Vec::new(), after_first: after, after: Vec::new() });
+                in_run = true;
+            }
+            match (line, runs.last_mut()?) {
+                (Line::Gone(text), run) => {
+                    run.before.push(text);
                     before += 1;
                 }
-                Line::Come(text) => {
-                    run.get_or_insert_with(|| Run::at(at)).after.push(text);
+                (Line::Come(text), run) => {
+                    run.after.push(text);
                     after += 1;
                 }
+                _ => {}
             }
         }
-        runs.extend(run);
         (before == before_end && after == after_end).then_some(())
     }
+}
 
-    /// Takes `start` or `start,count`: the first line and the one behind the last. Where there are no lines, `start` is the one
-    /// before them.
-    fn span(&mut self) -> Option<(u64, u64)> {
-        let start = self.number()?;
-        let count = if self.take(",").is_some() { self.number()? } else { 1 };
-        let first = if count == 0 { start + 1 } else { start };
-        Some((first, first + count))
-    }
+fn hunk(input: &str) -> IResult<&str, Hunk<'_>> {
+    let header = delimited(tag("@@ -"), (span, preceded(tag(" +"), span)), (tag(" @@"), not_newline, newline));
+    map((header, many0(hunk_line)), |((before, after), lines)| Hunk { before, after, lines }).parse(input)
+}
 
-    fn number(&mut self) -> Option<u64> {
-        let (digits, rest) = self.0.split_at(self.0.bytes().take_while(u8::is_ascii_digit).count());
-        self.0 = rest;
-        // More lines than a file can have would only overflow sums.
-        digits.parse().ok().filter(|number| *number < 1 << 40)
-    }
+/// `start` or `start,count`
+fn span(input: &str) -> IResult<&str, (u64, u64)> {
+    map((number, opt(preceded(char(','), number))), |(start, count)| (start, count.unwrap_or(1))).parse(input)
+}
 
-    fn take(&mut self, beginning: &str) -> Option<()> {
-        self.0 = self.0.strip_prefix(beginning)?;
-        Some(())
-    }
+fn number(input: &str) -> IResult<&str, u64> {
+    // More lines than a file can have would only overflow sums.
+    verify(map_res(digit1, str::parse::<u64>), |number| *number < 1 << 40).parse(input)
+}
 
-    /// Takes a line of a hunk.
-    fn hunk_line(&mut self) -> Option<Line<'p>> {
-        let line = match self.0.as_bytes().first()? {
-            b' ' => Line::Kept,
-            b'-' => Line::Gone,
-            b'+' => Line::Come,
-            b'\\' => |_| Line::NoNewline,
-            b'\n' => {
-                self.0 = &self.0[1..];
-                return Some(Line::Kept(""));
-            }
-            _ => return None,
-        };
-        self.0 = &self.0[1..];
-        Some(line(self.line()))
-    }
+fn hunk_line(input: &str) -> IResult<&str, Line<'_>> {
+    alt((
+        map(preceded(char(' '), line), Line::Kept),
+        map(preceded(char('-'), line), Line::Gone),
+        map(preceded(char('+'), line), Line::Come),
+        value(Line::NoNewline, preceded(char('\\'), line)),
+        map(verify(newline, |end: &str| !end.is_empty()), |_| Line::Kept("")),
+    ))
+    .parse(input)
+}
 
-    /// Takes the rest of the line. A file with CR LF line ends shows as lines that end in CR; any other CR belongs to the line.
-    fn line(&mut self) -> &'p str {
-        let (line, rest) = match memchr(b'\n', self.0.as_bytes()) {
-            Some(end) => (&self.0[..end], &self.0[end + 1..]),
-            None => (self.0, ""),
-        };
-        self.0 = rest;
-        line.strip_suffix('\r').unwrap_or(line)
-    }
+/// The rest of the line, with its end passed over. A file with CR LF line ends shows as lines that end in CR.
+fn line(input: &str) -> IResult<&str, &str> {
+    map(terminated(not_newline, newline), |line: &str| line.strip_suffix('\r').unwrap_or(line)).parse(input)
+}
+
+/// Up to the next `\n`. Other characters, a lone CR among them, belong to the line.
+fn not_newline(input: &str) -> IResult<&str, &str> {
+    alt((take_until("\n"), rest)).parse(input)
+}
+
+/// `\n`, or the end of the text.
+fn newline(input: &str) -> IResult<&str, &str> {
+    alt((tag("\n"), nom::combinator::eof)).parse(input)
 }
 
 /// One file of a `*** Begin Patch`.
@@ -160,87 +160,74 @@ pub struct Snippet<'p> {
     pub after: Vec<&'p str>,
 }
 
-const BEGIN: &str = "*** Begin Patch";
-const END: &str = "*** End Patch";
-
 /// The files of the first `*** Begin Patch` in `text`, in its order. None where there is none, or it does not parse to its end.
 pub fn begin_patch(text: &str) -> Option<Vec<FilePatch<'_>>> {
     let at = memmem::find(text.as_bytes(), BEGIN.as_bytes())?;
-    let (mut rest, mut files) = (PatchText(&text[at..]), Vec::new());
-    rest.mark(BEGIN)?;
-    while !rest.0.starts_with(END) {
-        files.push(rest.file()?);
-    }
-    (!files.is_empty()).then_some(files)
+    let patch = delimited((tag(BEGIN), end_of_line), many1(file_patch), tag(END)).parse(&text[at..]);
+    patch.ok().map(|(_, files)| files)
 }
 
-/// What is left of a `*** Begin Patch`. Every line has an end: the patch goes on to `*** End Patch`.
-struct PatchText<'p>(&'p str);
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
 
-impl<'p> PatchText<'p> {
-    fn file(&mut self) -> Option<FilePatch<'p>> {
-        if let Some(path) = self.line("*** Add File: ") {
-            let lines = std::iter::from_fn(|| self.line("+")).collect();
-            return Some(FilePatch { path: path.trim(), change: FileChange::Add(lines) });
-        }
-        if let Some(path) = self.line("*** Delete File: ") {
-            return Some(FilePatch { path: path.trim(), change: FileChange::Delete });
-        }
-        let path = self.line("*** Update File: ")?.trim();
-        let move_to = self.line("*** Move to: ").map(str::trim);
-        let hunks = std::iter::from_fn(|| self.snippet()).collect();
-        Some(FilePatch { path, change: FileChange::Update { move_to, hunks } })
-    }
+fn file_patch(input: &str) -> IResult<&str, FilePatch<'_>> {
+    let add = map((directive("*** Add File: "), many0(preceded(char('+'), patch_line))), |(path, lines)| FilePatch {
+        path,
+        change: FileChange::Add(lines),
+    });
+    let delete = map(directive("*** Delete File: "), |path| FilePatch { path, change: FileChange::Delete });
+    let update = map((directive("*** Update File: "), opt(directive("*** Move to: ")), many0(snippet)), |(path, move_to, hunks)| {
+        FilePatch { path, change: FileChange::Update { move_to, hunks } }
+    });
+    alt((add, delete, update)).parse(input)
+}
 
-    /// Takes a hunk: an optional `@@` line, then lines; the first hunk of a file may leave the `@@` line out.
-    fn snippet(&mut self) -> Option<Snippet<'p>> {
-        let start = self.0;
-        while self.line("@@").is_some() {}
+fn directive<'p>(name: &'static str) -> impl Parser<&'p str, Output = &'p str, Error = nom::error::Error<&'p str>> {
+    map(preceded(tag(name), patch_line), str::trim)
+}
+
+/// A hunk: an optional `@@` line, then lines; the first hunk of a file may leave the `@@` line out.
+fn snippet(input: &str) -> IResult<&str, Snippet<'_>> {
+    let anchors = many0(preceded(tag("@@"), patch_line));
+    let lines = many1(snippet_line);
+    let end = opt((tag("*** End of File"), end_of_line));
+    map(delimited(anchors, lines, end), |lines| {
         let mut snippet = Snippet::default();
-        while let Some(line) = self.snippet_line() {
-            if let Line::Kept(text) | Line::Gone(text) = line {
-                snippet.before.push(text);
+        for line in lines {
+            match line {
+                Line::Kept(text) => {
+                    snippet.before.push(text);
+                    snippet.after.push(text);
+                }
+                Line::Gone(text) => snippet.before.push(text),
+                Line::Come(text) => snippet.after.push(text),
+                Line::NoNewline => {}
             }
-            if let Line::Kept(text) | Line::Come(text) = line {
-                snippet.after.push(text);
-            }
         }
-        if snippet.before.is_empty() && snippet.after.is_empty() {
-            self.0 = start;
-            return None;
-        }
-        self.mark("*** End of File");
-        Some(snippet)
-    }
+        snippet
+    })
+    .parse(input)
+}
 
-    fn snippet_line(&mut self) -> Option<Line<'p>> {
-        match self.0.as_bytes().first()? {
-            b' ' => self.line(" ").map(Line::Kept),
-            b'-' => self.line("-").map(Line::Gone),
-            b'+' => self.line("+").map(Line::Come),
-            b'\r' | b'\n' => self.line("").map(Line::Kept),
-            _ => None,
-        }
-    }
+fn snippet_line(input: &str) -> IResult<&str, Line<'_>> {
+    alt((
+        map(preceded(char(' '), patch_line), Line::Kept),
+        map(preceded(char('-'), patch_line), Line::Gone),
+        map(preceded(char('+'), patch_line), Line::Come),
+        map(recognize(line_ending), |_| Line::Kept("")),
+    ))
+    .parse(input)
+}
 
-    /// Takes a line of these words, and perhaps spaces behind them.
-    fn mark(&mut self, words: &str) -> Option<()> {
-        let start = self.0;
-        if self.line(words)?.bytes().all(|byte| matches!(byte, b' ' | b'\t')) {
-            return Some(());
-        }
-        self.0 = start;
-        None
-    }
+/// A line that has an end: the patch goes on to `*** End Patch`.
+fn patch_line(input: &str) -> IResult<&str, &str> {
+    let end = memchr2(b'\r', b'\n', input.as_bytes()).unwrap_or(input.len());
+    let (line, behind) = input.split_at(end);
+    map(line_ending, |_| line).parse(behind)
+}
 
-    /// Takes a line that begins so, and gives what follows in it. A CR is a part of its line end, or there is no such line.
-    fn line(&mut self, beginning: &str) -> Option<&'p str> {
-        let rest = self.0.strip_prefix(beginning)?;
-        let end = memchr2(b'\r', b'\n', rest.as_bytes())?;
-        let (line, behind) = rest.split_at(end);
-        self.0 = behind.strip_prefix('\r').unwrap_or(behind).strip_prefix('\n')?;
-        Some(line)
-    }
+fn end_of_line(input: &str) -> IResult<&str, &str> {
+    recognize((nom::character::complete::space0, line_ending)).parse(input)
 }
 
 #[cfg(test)]
