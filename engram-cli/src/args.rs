@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 
@@ -21,7 +22,7 @@ Exit codes:
   0 all well                     4 version refused (--policy strict)
   1 some failed, or not all well 5 malformed, truncated or over a limit
   2 wrong usage                  6 input or output failed
-  3 input not recognised";
+  3 input not recognised         130 interrupted: no tape is left half written";
 
 /// Turns the logs of coding agents into tapes: one normalized, deterministic event stream a session.
 #[derive(Debug, Parser)]
@@ -68,6 +69,10 @@ pub enum Command {
     Adapters(Adapters),
     /// Print the JSON Schema of the events
     Schema,
+    /// Print what a shell needs to complete this command's words
+    ///
+    /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.
+    Completions(Completions),
 }
 
 /// How artifacts are converted.
@@ -166,6 +171,14 @@ pub struct Conform {
     /// Write the report as JUnit XML too
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+}
+
+/// Arguments of `engram completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: Shell,
 }
 
 /// Arguments of `engram adapters`.

@@ -22,6 +22,8 @@ pub enum Exit {
     BadInput = 5,
     /// Reading or writing failed.
     Io = 6,
+    /// The command was interrupted, as shells say it: 128 and the number of the signal.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

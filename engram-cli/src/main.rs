@@ -3,8 +3,9 @@
 use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use clap_complete::Shell;
 use engram_core::error::AdapterError;
 use engram_core::schema::json_schema;
 
@@ -18,6 +19,7 @@ mod conform;
 mod detect;
 mod exit;
 mod ingest;
+mod interrupt;
 mod out_dir;
 mod pool;
 mod report;
@@ -50,17 +52,24 @@ fn run(line: &CommandLine) -> Exit {
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, &report),
         Command::Adapters(args) => adapters::run(args),
-        Command::Schema => schema(),
+        Command::Schema => print(&json_schema()),
+        Command::Completions(args) => print(&completions(args.shell)),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))
 }
 
-/// `engram schema`.
-fn schema() -> io::Result<Exit> {
+fn print(text: &str) -> io::Result<Exit> {
     let mut out = stdout().lock();
-    out.write_all(json_schema().as_bytes())?;
+    out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(Exit::Success)
+}
+
+/// What `engram completions` prints.
+fn completions(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), "engram", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// A reader that has seen enough is no failure.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use engram_core::hash::Hash;
 use tempfile::{NamedTempFile, TempPath};
 
+use crate::interrupt;
+
 /// The longest stem of a file name, in bytes. With ending and number it stays far below the 255 of common file systems.
 const STEM_BYTES: usize = 160;
 
@@ -42,14 +44,14 @@ impl OutDir {
         self.root.join(stem(harness))
     }
 
-    /// A new temporary file next to where the tape will be. It is gone when it is dropped.
+    /// A new temporary file next to where the tape will be. It is gone when it is dropped, or the command interrupted.
     ///
     /// # Errors
     /// As the file system gives them.
     pub fn temporary(&self, harness: &str) -> io::Result<NamedTempFile> {
         let folder = self.folder(harness);
         fs::create_dir_all(&folder)?;
-        tempfile::Builder::new().prefix(".engram-").suffix(".tmp").tempfile_in(folder)
+        interrupt::temporary(|| tempfile::Builder::new().prefix(".engram-").suffix(".tmp").tempfile_in(folder))
     }
 
     /// Gives a finished tape the first name that is free: `stem`, `stem-2`, `stem-3`. A file of one of these names with the
@@ -57,7 +59,14 @@ impl OutDir {
     ///
     /// # Errors
     /// As the file system gives them. The temporary file is removed.
-    pub fn place(&mut self, mut tape: TempPath, harness: &str, stem: &str, ending: &str) -> io::Result<Placed> {
+    pub fn place(&mut self, tape: TempPath, harness: &str, stem: &str, ending: &str) -> io::Result<Placed> {
+        let temporary = tape.to_path_buf();
+        let placed = self.name(tape, harness, stem, ending);
+        interrupt::settled(&temporary);
+        placed
+    }
+
+    fn name(&mut self, mut tape: TempPath, harness: &str, stem: &str, ending: &str) -> io::Result<Placed> {
         let folder = self.folder(harness);
         let taken = match self.taken.entry(folder.clone()) {
             std::collections::hash_map::Entry::Occupied(names) => names.into_mut(),

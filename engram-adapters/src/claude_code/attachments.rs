@@ -16,35 +16,35 @@ use crate::kit::value::{Field, is_true, text, word};
 impl Converter {
     /// `attachment`: short notices and what a person wrote as text, the harness's own listings and prompts as hash and size.
     pub fn attachment(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let attachment = line.attachment.ok_or_else(|| Fault::malformed("/attachment", "an attachment", "nothing"))?;
+        let attachment = line.attachment().ok_or_else(|| Fault::malformed("/attachment", "an attachment", "nothing"))?;
         let attachment = Attachment::read(attachment, "/attachment")?;
-        let name = word(attachment.kind);
+        let name = word(attachment.kind());
         match name {
             "queued_command" => return self.queued_command(line, &attachment, out),
-            "total_tokens_reminder" | "silent_turn_reminder" | "model" => notice(name, attachment.text, "/attachment/text", out)?,
-            "date" => notice(name, attachment.date, "/attachment/date", out)?,
-            "environment" => notice(name, attachment.snapshot, "/attachment/snapshot", out)?,
-            "todo_reminder" | "task_reminder" => notice(name, attachment.content, "/attachment/content", out)?,
-            "session_context" => session_context(attachment.context, out)?,
+            "total_tokens_reminder" | "silent_turn_reminder" | "model" => notice(name, attachment.text(), "/attachment/text", out)?,
+            "date" => notice(name, attachment.date(), "/attachment/date", out)?,
+            "environment" => notice(name, attachment.snapshot(), "/attachment/snapshot", out)?,
+            "todo_reminder" | "task_reminder" => notice(name, attachment.content(), "/attachment/content", out)?,
+            "session_context" => session_context(attachment.context(), out)?,
             "remote_session_change" => {
-                notice("commit_attribution", attachment.commit, "/attachment/commit", out)?;
-                notice("pull_request_attribution", attachment.pr, "/attachment/pr", out)?;
+                notice("commit_attribution", attachment.commit(), "/attachment/commit", out)?;
+                notice("pull_request_attribution", attachment.pr(), "/attachment/pr", out)?;
             }
             "edited_text_file" => {
-                let text = text(attachment.snippet);
+                let text = text(attachment.snippet());
                 let context = Context { name: Text::Plain(name), file: file(&attachment), hash: None, bytes: None, text };
                 out.emit(Meta::Context(context), Pointer::At("/attachment/snippet"))?;
             }
             "file" => attached_file(&attachment, out)?,
-            "skill_listing" => boilerplate(name, attachment.content, "/attachment/content", out)?,
-            "agent_listing_delta" | "deferred_tools_delta" => boilerplate(name, attachment.added_lines, "/attachment/addedLines", out)?,
-            "deferred_tools_record" => boilerplate(name, attachment.entries, "/attachment/entries", out)?,
-            "auto_mode" => boilerplate(name, line.rendered.or(line.attachment), "/rendered", out)?,
+            "skill_listing" => boilerplate(name, attachment.content(), "/attachment/content", out)?,
+            "agent_listing_delta" | "deferred_tools_delta" => boilerplate(name, attachment.added_lines(), "/attachment/addedLines", out)?,
+            "deferred_tools_record" => boilerplate(name, attachment.entries(), "/attachment/entries", out)?,
+            "auto_mode" => boilerplate(name, line.rendered().or(line.attachment()), "/rendered", out)?,
             "prompt_snapshot" => {
-                boilerplate("system_prompt", attachment.system_prompt, "/attachment/systemPrompt", out)?;
+                boilerplate("system_prompt", attachment.system_prompt(), "/attachment/systemPrompt", out)?;
                 // A snapshot may be of the system prompt alone.
-                if attachment.tools.is_some() {
-                    boilerplate("tools", attachment.tools, "/attachment/tools", out)?;
+                if attachment.tools().is_some() {
+                    boilerplate("tools", attachment.tools(), "/attachment/tools", out)?;
                 }
             }
             other => return Err(Fault::unrecognized(&format!("attachment/{other}"))),
@@ -55,13 +55,13 @@ impl Converter {
     /// A prompt that was queued while the agent worked, or the news that a background task ended.
     fn queued_command(&mut self, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         const PROMPT: &str = "/attachment/prompt";
-        let prompt = attachment.prompt.ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
-        let mut attachments = images(attachment.prompt);
-        let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::of(block).text)));
+        let prompt = attachment.prompt().ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
+        let mut attachments = images(attachment.prompt());
+        let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::of(block).text())));
         let mut any = false;
         for said in texts {
             self.queue.arrived(said);
-            let synthetic = is_harness_text(said) || is_true(line.is_meta);
+            let synthetic = is_harness_text(said) || is_true(line.is_meta());
             let attachments = std::mem::take(&mut attachments);
             out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments }, Pointer::At(PROMPT))?;
             any = true;
@@ -71,7 +71,7 @@ impl Converter {
 
     /// `api-request-shape`: the system prompt and the tools of the requests that follow.
     pub fn request_shape(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(shape) = line.shape else { return Err(Fault::malformed("/shape", "the shape of a request", "nothing")) };
+        let Some(shape) = line.shape() else { return Err(Fault::malformed("/shape", "the shape of a request", "nothing")) };
         boilerplate("system_prompt", shape.member("system"), "/shape/system", out)?;
         boilerplate("tools", shape.member("tools"), "/shape/tools", out)?;
         Ok(Outcome::Mapped)
@@ -79,7 +79,7 @@ impl Converter {
 }
 
 fn file<'a>(attachment: &Attachment<'a>) -> Option<Text<'a>> {
-    text(attachment.filename)
+    text(attachment.filename())
 }
 
 /// A short notice, as text. What is no string stands as its JSON.
@@ -116,7 +116,7 @@ fn session_context(context: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
 
 /// A file that the user attached to the prompt: its content by hash.
 fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let held = attachment.content.and_then(|content| content.member("file"));
+    let held = attachment.content().and_then(|content| content.member("file"));
     let content = text(held.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
     let image = held.and_then(|file| file.member("base64"));
     let (hash, bytes) = match (&content, image) {

@@ -67,7 +67,7 @@ pub(super) struct Record<'a> {
 impl<'a> Record<'a> {
     /// The session that the line belongs to.
     pub fn session(&self) -> Option<Cow<'a, str>> {
-        text(self.line.session_id).map(|id| id.decode_lossy())
+        text(self.line.session_id()).map(|id| id.decode_lossy())
     }
 
     /// True for lines that belong to the conversation itself.
@@ -129,14 +129,14 @@ impl Converter {
     #[inline(never)]
     fn read<'a>(&mut self, value: Value<'a>, record: &mut Record<'a>) -> Result<(), Fault> {
         record.line.fill(value, "")?;
-        if let Some(message) = record.line.message {
+        if let Some(message) = record.line.message() {
             record.message.fill(message, "/message")?;
         }
-        record.kind = word(record.line.kind);
+        record.kind = word(record.line.kind());
         if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", value.raw()));
         }
-        record.message_key = text(record.message.id).map(|id| key(id.decode_lossy()));
+        record.message_key = text(record.message.id()).map(|id| key(id.decode_lossy()));
         record.agent = self.history.agent(&record.line);
         record.time = line_time(&record.line);
         record.replay = record.is_conversation() && self.history.is_replay(record);
@@ -182,13 +182,13 @@ impl Converter {
         let here = out.line();
         let moved = self.usages.flush(record, out)?;
         self.state_source(record, moved, out);
-        let stamp = Stamp { t: record.time.as_deref(), id: text(record.line.uuid), replay: record.replay };
+        let stamp = Stamp { t: record.time.as_deref(), id: text(record.line.uuid()), replay: record.replay };
         if moved {
             out.restamp(here, stamp);
         } else {
             out.stamp(stamp);
         }
-        if changed(&mut self.standing.version, record.line.version) {
+        if changed(&mut self.standing.version, record.line.version()) {
             self.change_version(&record.line, out)?;
         }
         Ok(())
@@ -196,7 +196,7 @@ impl Converter {
 
     #[cold]
     fn change_version(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        if let Some(version) = text(line.version)
+        if let Some(version) = text(line.version())
             && let Some(revision) = out.version(&version.decode_lossy())?
         {
             self.dialect = dialect(Some(revision));
@@ -211,8 +211,8 @@ impl Converter {
             standing.session = None;
         }
         let agent = record.agent.as_deref();
-        let other_session = changed(&mut standing.session, record.line.session_id);
-        if record.line.session_id.is_some() && (other_session || standing.session_agent.as_deref() != agent) {
+        let other_session = changed(&mut standing.session, record.line.session_id());
+        if record.line.session_id().is_some() && (other_session || standing.session_agent.as_deref() != agent) {
             standing.session_agent = agent.map(str::to_owned);
             out.source(record.session().as_deref(), agent);
         }
@@ -223,13 +223,13 @@ impl Converter {
     fn introduce(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let line = &record.line;
         let standing = &mut self.standing;
-        let is_answer = record.kind == "assistant" && word(record.message.model) != SYNTHETIC;
+        let is_answer = record.kind == "assistant" && word(record.message.model()) != SYNTHETIC;
         let news = News {
-            parent: line.agent_id.is_some() && !std::mem::replace(&mut self.introduced, true),
-            agent: changed(&mut standing.agent, line.agent_type),
-            cwd: changed(&mut standing.cwd, line.cwd),
-            branch: changed(&mut standing.branch, line.git_branch),
-            model: is_answer && changed(&mut standing.model, record.message.model),
+            parent: line.agent_id().is_some() && !std::mem::replace(&mut self.introduced, true),
+            agent: changed(&mut standing.agent, line.agent_type()),
+            cwd: changed(&mut standing.cwd, line.cwd()),
+            branch: changed(&mut standing.branch, line.git_branch()),
+            model: is_answer && changed(&mut standing.model, record.message.model()),
             origin: self.history.take_origin(),
         };
         if news.parent || news.agent || news.cwd || news.branch || news.model || news.origin.is_some() {
@@ -243,15 +243,15 @@ impl Converter {
         let line = &record.line;
         let mut facts = SessionFacts { fork_of: news.origin.as_deref().map(Text::Plain), ..SessionFacts::default() };
         if news.parent {
-            facts.parent_session_id = text(line.session_id);
+            facts.parent_session_id = text(line.session_id());
             facts.parent_call_id = self.context.parent_call_id.as_deref().map(Text::Plain);
             facts.agent = self.context.agent.as_deref().map(Text::Plain);
         }
         let stated = |is_new: bool, field| if is_new { filled_text(field) } else { None };
-        facts.agent = facts.agent.or_else(|| stated(news.agent, line.agent_type));
-        facts.cwd = stated(news.cwd, line.cwd);
-        facts.repo_branch = stated(news.branch, line.git_branch);
-        facts.model = stated(news.model, record.message.model);
+        facts.agent = facts.agent.or_else(|| stated(news.agent, line.agent_type()));
+        facts.cwd = stated(news.cwd, line.cwd());
+        facts.repo_branch = stated(news.branch, line.git_branch());
+        facts.model = stated(news.model, record.message.model());
         let stated = [facts.parent_session_id, facts.agent, facts.cwd, facts.repo_branch, facts.model, facts.fork_of];
         if stated.iter().any(Option::is_some) {
             out.emit(Meta::Session(facts), Pointer::Root)?;
@@ -273,7 +273,7 @@ struct News {
 
 /// The line's own time in the tape's form.
 pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
-    rfc3339(word(line.timestamp))
+    rfc3339(word(line.timestamp()))
 }
 
 impl Transcript {

@@ -9,7 +9,8 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::kit::time::tape_time;
-use crate::kit::value::{find_line, text, view, word};
+use crate::kit::value::{find_line, text, word};
+use crate::kit::view::view;
 
 /// A fact of a line that shows whose it is.
 struct Mark {
@@ -22,21 +23,24 @@ const MARKS: &[Mark] = &[
     // What every line of a conversation has, in every version.
     Mark {
         name: "line.sessionId+uuid+isSidechain+version",
-        shows: |line| line.in_session() && line.uuid.is_some() && line.is_of_a_version(),
+        shows: |line| line.in_session() && line.uuid().is_some() && line.is_of_a_version(),
     },
     // The title that stands first in files resumed up to 2.0.10, and alone in some.
-    Mark { name: "summary.leafUuid", shows: |line| word(line.kind) == "summary" && line.leaf_uuid.is_some() && line.summary.is_some() },
+    Mark {
+        name: "summary.leafUuid",
+        shows: |line| word(line.kind()) == "summary" && line.leaf_uuid().is_some() && line.summary().is_some(),
+    },
     // A prompt waits (2.0.45 and later).
     Mark {
         name: "queue-operation.operation+sessionId",
-        shows: |line| word(line.kind) == "queue-operation" && line.operation.is_some() && line.in_session(),
+        shows: |line| word(line.kind()) == "queue-operation" && line.operation().is_some() && line.in_session(),
     },
     // State beside the conversation (2.1.80 and later).
-    Mark { name: "state.sessionId", shows: |line| STATE.contains(&word(line.kind)) && line.in_session() },
+    Mark { name: "state.sessionId", shows: |line| STATE.contains(&word(line.kind())) && line.in_session() },
     // Backups of edited files, written first by the terminal interface (2.0.60 and later).
     Mark {
         name: "file-history-snapshot.messageId",
-        shows: |line| word(line.kind) == "file-history-snapshot" && line.message_id.is_some() && line.snapshot.is_some(),
+        shows: |line| word(line.kind()) == "file-history-snapshot" && line.message_id().is_some() && line.snapshot().is_some(),
     },
 ];
 
@@ -63,11 +67,11 @@ view! {
 
 impl Probe<'_> {
     fn in_session(&self) -> bool {
-        self.session_id.is_some()
+        self.session_id().is_some()
     }
 
     fn is_of_a_version(&self) -> bool {
-        self.version.is_some() && self.is_sidechain.is_some()
+        self.version().is_some() && self.is_sidechain().is_some()
     }
 }
 
@@ -104,11 +108,11 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
     find_line(head.lines(), |line| {
         let line = Probe::of(line);
-        fill(&mut identity.version, text(line.version));
-        fill(&mut identity.session_id, text(line.session_id));
-        fill(&mut identity.agent_id, text(line.agent_id));
+        fill(&mut identity.version, text(line.version()));
+        fill(&mut identity.session_id, text(line.session_id()));
+        fill(&mut identity.agent_id, text(line.agent_id()));
         if identity.start.is_none() {
-            identity.start = tape_time(line.timestamp).map(Cow::into_owned);
+            identity.start = tape_time(line.timestamp()).map(Cow::into_owned);
         }
         (identity.version.is_some() && identity.session_id.is_some() && identity.start.is_some()).then_some(())
     });

@@ -17,7 +17,7 @@ use super::patches;
 use super::results::Returned;
 use super::schema::{Replacement, Structured};
 use crate::kit::spans::{ChangedSpan, Rewrite, line_count, pinned, whole_range};
-use crate::kit::value::{Field, Value, is_true, text, word};
+use crate::kit::value::{Field, is_true, text, word};
 
 /// Where the events of an edit point to.
 const RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
@@ -40,17 +40,17 @@ impl Converter {
     #[inline(never)]
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(result) = returned.structured else { return self.read_arguments(returned, index, out) };
-        if let Some(file) = result.file.filter(|file| file.is_object()) {
+        if let Some(file) = result.file().filter(|file| file.is_object()) {
             return super::reads::structured(returned, file, out);
         }
-        if let Some(diff) = result.bash_edit_diff {
+        if let Some(diff) = result.bash_edit_diff() {
             return patches::shell(returned, diff, out);
         }
-        if let Some(file) = text(result.notebook_path) {
+        if let Some(file) = text(result.notebook_path()) {
             let edit = Edit { call_id: returned.call_id, file };
             return notebook(&edit, result, out);
         }
-        if let Some(file) = text(result.file_path) {
+        if let Some(file) = text(result.file_path()) {
             let edit = Edit { call_id: returned.call_id, file };
             return file_edit(&edit, result, out);
         }
@@ -64,14 +64,14 @@ impl Converter {
 impl Structured<'_> {
     /// Up to 2.0.69 the result of a notebook edit does not name the file.
     fn is_notebook_edit(&self) -> bool {
-        self.edit_mode.is_some() && self.new_source.is_some() && word(self.error).is_empty()
+        self.edit_mode().is_some() && self.new_source().is_some() && word(self.error()).is_empty()
     }
 }
 
 /// Edit, MultiEdit and Write.
 fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let before = text(result.original_file.or(result.original_file_contents));
-    match (word(result.kind), result.old_string, result.edits) {
+    let before = text(result.original_file().or(result.original_file_contents()));
+    match (word(result.kind()), result.old_string(), result.edits()) {
         ("create" | "update", _, _) => written(edit, result, before, out),
         (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, before, out),
         _ => Ok(false),
@@ -88,8 +88,8 @@ fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
 #[inline(never)]
 fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(after) = decoded(text(result.content)) else { return Ok(false) };
-    if word(result.kind) == "create" {
+    let Some(after) = decoded(text(result.content())) else { return Ok(false) };
+    if word(result.kind()) == "create" {
         let mut event = edit.event(EditOp::Create);
         after_side(&mut event, &after);
         out.emit(event, RESULT)?;
@@ -98,7 +98,7 @@ fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, o
     let mut event = edit.event(EditOp::Overwrite);
     match decoded(before) {
         Some(before) if before == after => return Ok(false),
-        None if patches::is_empty(result.structured_patch) => return Ok(false),
+        None if patches::is_empty(result.structured_patch()) => return Ok(false),
         Some(before) => {
             ChangedSpan::whole(&before, &after).describe(&mut event);
             event.file_before_hash = Hash::of_pinned_text(&before);
@@ -120,19 +120,18 @@ pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
 fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(before) = decoded(before) else { return patches::ranges(edit, result.structured_patch, out) };
-    let single = Replacement { old_string: result.old_string, new_string: result.new_string, replace_all: result.replace_all };
-    let several: Vec<Replacement<'_>> = result.edits.into_iter().flat_map(Value::elements).map(Replacement::of).collect();
-    let replacements = if several.is_empty() { vec![single] } else { several };
+    let Some(before) = decoded(before) else { return patches::ranges(edit, result.structured_patch(), out) };
+    let alone = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
+    let replacements = Replacement::all(result.edits(), alone);
     // A person who changed the proposal wrote what no field says.
-    let applied = if is_true(result.user_modified) { None } else { apply(&before, &replacements, result.structured_patch) };
+    let applied = if is_true(result.user_modified()) { None } else { apply(&before, &replacements, result.structured_patch()) };
     let Some(rewrite) = applied else {
         let mut event = edit.event(EditOp::Update);
         event.file_before_hash = Hash::of_pinned_text(&before);
         out.emit(event, RESULT)?;
         return Ok(true);
     };
-    if before.is_empty() && replacements.first().is_some_and(|first| word(first.old_string).is_empty()) {
+    if before.is_empty() && replacements.first().is_some_and(|first| word(first.old).is_empty()) {
         let mut event = edit.event(EditOp::Create);
         after_side(&mut event, rewrite.after());
         out.emit(event, RESULT)?;
@@ -162,7 +161,7 @@ fn apply<'b>(before: &'b str, replacements: &[Replacement<'_>], patch: Field<'_>
 fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_ends: bool) -> Option<Rewrite<'b>> {
     let mut rewrite = Rewrite::new(before);
     for replacement in replacements {
-        let (mut old, new) = (decoded(text(replacement.old_string))?, decoded(text(replacement.new_string))?);
+        let (mut old, new) = (decoded(text(replacement.old))?, decoded(text(replacement.new))?);
         if old.is_empty() {
             rewrite.insert_first(&new);
             continue;
@@ -173,7 +172,7 @@ fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_
                 old = with_end.into();
             }
         }
-        if !rewrite.replace(&old, &new, is_true(replacement.replace_all)) {
+        if !rewrite.replace(&old, &new, replacement.everywhere) {
             return None;
         }
     }
@@ -184,7 +183,7 @@ fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_
 #[inline(never)]
 fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut event = edit.event(EditOp::Update);
-    let (before, after) = (decoded(text(result.notebook_before)), decoded(text(result.notebook_after)));
+    let (before, after) = (decoded(text(result.notebook_before())), decoded(text(result.notebook_after())));
     if let (Some(before), Some(after)) = (&before, &after) {
         if before == after {
             return Ok(false);

@@ -82,17 +82,17 @@ impl History {
 
     /// The sub-agent whose line this is. Sidechains without an agent id go by the `uuid` of their first record.
     pub fn agent<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
-        match text(line.agent_id) {
+        match text(line.agent_id()) {
             Some(agent) => Some(agent.decode_lossy()),
-            None if is_true(line.is_sidechain) && self.agents_share_the_file => self.sidechain(line),
+            None if is_true(line.is_sidechain()) && self.agents_share_the_file => self.sidechain(line),
             None => None,
         }
     }
 
     #[inline(never)]
     fn sidechain<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
-        let uuid = text(line.uuid)?.decode_lossy();
-        let known = text(line.parent_uuid).and_then(|parent| self.sidechains.get(&key(parent.decode_lossy())).copied());
+        let uuid = text(line.uuid())?.decode_lossy();
+        let known = text(line.parent_uuid()).and_then(|parent| self.sidechains.get(&key(parent.decode_lossy())).copied());
         let root = known.unwrap_or_else(|| {
             self.roots.push(uuid.clone().into_owned());
             self.roots.len() - 1
@@ -110,7 +110,7 @@ impl History {
 
     /// True when the record repeats another session's history, as far as the source shows it.
     pub fn is_replay(&mut self, record: &Record<'_>) -> bool {
-        let may_be_foreign = record.line.request_session_id.is_some() || self.copied_until.is_some();
+        let may_be_foreign = record.line.request_session_id().is_some() || self.copied_until.is_some();
         let replay = (self.restamped.is_some() && self.is_restamped(record))
             || (may_be_foreign && self.is_foreign(record))
             || (self.floor.is_some() && self.is_older(record));
@@ -123,7 +123,7 @@ impl History {
     #[inline(never)]
     fn is_restamped(&mut self, record: &Record<'_>) -> bool {
         let Some(copies) = &mut self.restamped else { return false };
-        let is_string = record.kind == "user" && text(record.message.content).is_some();
+        let is_string = record.kind == "user" && text(record.message.content()).is_some();
         let continues = match (record.time.as_deref().and_then(millis), copies.last) {
             (Some(now), None) => {
                 *copies = Copies { last: Some(now), prompts_are_strings: is_string };
@@ -145,12 +145,12 @@ impl History {
     /// 2.1.329: copied answers name the session that asked for them.
     #[inline(never)]
     fn is_foreign(&mut self, record: &Record<'_>) -> bool {
-        let asked_by = text(record.line.request_session_id).filter(|id| record.session().is_some_and(|session| !id.is(&session)));
+        let asked_by = text(record.line.request_session_id()).filter(|id| record.session().is_some_and(|session| !id.is(&session)));
         if let Some(origin) = asked_by {
             self.origin.get_or_insert_with(|| origin.decode_lossy().into_owned());
         }
         let Some(until) = &self.copied_until else { return asked_by.is_some() };
-        if text(record.line.uuid).is_some_and(|uuid| uuid.is(until)) {
+        if text(record.line.uuid()).is_some_and(|uuid| uuid.is(until)) {
             self.copied_until = None;
         }
         true
@@ -208,9 +208,9 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
     let mut before = None;
     let answer = find_line(head.lines(), |line| {
         let line = Line::of(line);
-        let model = Message::of(line.message?).model;
-        let time = millis(word(line.timestamp));
-        if word(line.kind) == "assistant" && word(model) != SYNTHETIC {
+        let model = Message::of(line.message()?).model();
+        let time = millis(word(line.timestamp()));
+        if word(line.kind()) == "assistant" && word(model) != SYNTHETIC {
             return Some((before, time));
         }
         before = time;
@@ -225,9 +225,9 @@ fn last_foreign_request(head: &Head<'_>) -> Option<String> {
     let mut last = None;
     find_line(head.lines().filter(|line| may_be_foreign(line)), |line| {
         let line = Line::of(line);
-        let (asked_by, session) = (text(line.request_session_id)?, text(line.session_id)?);
-        if line.message.is_some() && !asked_by.is(&session.decode_lossy()) {
-            last = text(line.uuid).map(|uuid| uuid.decode_lossy().into_owned());
+        let (asked_by, session) = (text(line.request_session_id())?, text(line.session_id())?);
+        if line.message().is_some() && !asked_by.is(&session.decode_lossy()) {
+            last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned());
         }
         None::<()>
     });

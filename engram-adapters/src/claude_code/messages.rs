@@ -71,7 +71,7 @@ impl Converter {
     #[inline(never)]
     pub fn user(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = &record.line;
-        let content = record.message.content.ok_or_else(|| no_content("nothing"))?;
+        let content = record.message.content().ok_or_else(|| no_content("nothing"))?;
         if let Some(said) = content.text() {
             self.input(line, said, Vec::new(), Pointer::At(CONTENT), out)?;
             return Ok(Outcome::Mapped);
@@ -82,8 +82,8 @@ impl Converter {
         let mut said = Said::default();
         for (index, value) in content.elements().enumerate() {
             let block = Block::read(value, BLOCK)?;
-            said.images |= block.source.is_some();
-            match word(block.kind) {
+            said.images |= block.source().is_some();
+            match word(block.kind()) {
                 "tool_result" => {
                     let new = self.result(line, &block, index, out)?;
                     said.news |= new;
@@ -112,15 +112,15 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let pointer = Pointer::Item(CONTENT, index);
-        match word(block.kind) {
+        match word(block.kind()) {
             "text" => {
-                let text = text(block.text).ok_or_else(|| no_text(value))?;
+                let text = text(block.text()).ok_or_else(|| no_text(value))?;
                 // The first text has the images of the whole message.
-                let beside = if std::mem::replace(&mut said.text, true) { Vec::new() } else { images(record.message.content) };
+                let beside = if std::mem::replace(&mut said.text, true) { Vec::new() } else { images(record.message.content()) };
                 self.input(&record.line, text, beside, pointer, out)?;
                 said.news = true;
             }
-            "image" | "document" if block.source.is_some() => {}
+            "image" | "document" if block.source().is_some() => {}
             "image" | "document" => return Err(Fault::malformed(format!("{BLOCK}/source"), "an object", value.raw())),
             other => {
                 out.unrecognized_block(other, value.raw(), pointer)?;
@@ -141,7 +141,7 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         self.queue.arrived(said);
-        if is_true(line.is_compact_summary) || said.begins(COMPACTED) {
+        if is_true(line.is_compact_summary()) || said.begins(COMPACTED) {
             let trigger = self.compaction_trigger.take();
             let trigger = trigger.as_deref().map(Text::Token);
             out.emit(Meta::Compaction { text: Some(said), trigger }, pointer)?;
@@ -156,10 +156,10 @@ impl Converter {
         {
             self.queue.arrived(Text::Plain(&typed));
         }
-        if is_true(line.is_sidechain) && line.parent_uuid.is_none() {
+        if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
             out.parent_of_next(self.starting_call(said, out));
         }
-        let synthetic = is_true(line.is_meta) || is_harness_text(said);
+        let synthetic = is_true(line.is_meta()) || is_harness_text(said);
         out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments }, pointer)?;
         Ok(())
     }
@@ -176,8 +176,8 @@ impl Converter {
     #[inline(never)]
     pub fn assistant(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let message = &record.message;
-        let content = message.content.ok_or_else(|| no_content("nothing"))?;
-        if word(message.model) == SYNTHETIC {
+        let content = message.content().ok_or_else(|| no_content("nothing"))?;
+        if word(message.model()) == SYNTHETIC {
             return notice(&record.line, content, out);
         }
         self.history.message(record.message_key);
@@ -201,11 +201,11 @@ impl Converter {
     fn output(&mut self, record: &Record<'_>, value: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let block = Block::read(value, BLOCK)?;
         let message = &record.message;
-        let event = match word(block.kind) {
+        let event = match word(block.kind()) {
             "tool_use" | "server_tool_use" => return self.call(&record.line, &block, pointer, out),
-            "text" => answer(message, Some(text(block.text).ok_or_else(|| no_text(value))?), None),
+            "text" => answer(message, Some(text(block.text()).ok_or_else(|| no_text(value))?), None),
             "thinking" => {
-                let said = filled_text(block.thinking);
+                let said = filled_text(block.thinking());
                 MsgOut { redacted: said.is_none(), ..answer(message, said, Some(Channel::Reasoning)) }
             }
             "redacted_thinking" => MsgOut { redacted: true, ..answer(message, None, Some(Channel::Reasoning)) },
@@ -224,8 +224,8 @@ impl Converter {
     /// A tool call. False when it was said before.
     #[inline(never)]
     fn call(&mut self, line: &Line<'_>, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let tool = text(block.name).ok_or_else(no_tool)?;
-        let id = text(block.id);
+        let tool = text(block.name()).ok_or_else(no_tool)?;
+        let id = text(block.id());
         let name = tool.decode_lossy();
         let kind = TOOLS.kind(&name);
         if let Some(id) = id {
@@ -233,10 +233,10 @@ impl Converter {
             if !self.history.is_new_call(&id) {
                 return Ok(false);
             }
-            let keep_arguments = is_true(line.is_sidechain) || self.dialect.copies_are_restamped;
-            self.calls.open(&id, Call::of(&name, kind, block.input, keep_arguments));
+            let keep_arguments = is_true(line.is_sidechain()) || self.dialect.copies_are_restamped;
+            self.calls.open(&id, Call::of(&name, kind, block.input(), keep_arguments));
         }
-        out.emit(ToolCall { tool, kind, call_id: id, args: block.input.map(Value::raw) }, pointer)?;
+        out.emit(ToolCall { tool, kind, call_id: id, args: block.input().map(Value::raw) }, pointer)?;
         Ok(true)
     }
 }
@@ -255,7 +255,7 @@ fn whole_answer(message: &Message<'_>, content: Value<'_>, out: &mut Emitter) ->
 }
 
 fn answer<'a>(message: &Message<'a>, said: Option<Text<'a>>, channel: Option<Channel>) -> MsgOut<'a> {
-    MsgOut { text: said, channel, model: text(message.model), message_id: text(message.id), redacted: false }
+    MsgOut { text: said, channel, model: text(message.model()), message_id: text(message.id()), redacted: false }
 }
 
 #[cold]
@@ -280,9 +280,9 @@ pub(super) fn images(content: Field<'_>) -> Vec<Attachment<'_>> {
 }
 
 fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
-    let source = Source::of(Block::of(block).source?);
-    let (hash, bytes) = base64_hash(word(source.data));
-    Some(Attachment { media_type: text(source.media_type), hash: Some(hash), bytes: Some(bytes), name: None })
+    let source = Source::of(Block::of(block).source()?);
+    let (hash, bytes) = base64_hash(word(source.data()));
+    Some(Attachment { media_type: text(source.media_type()), hash: Some(hash), bytes: Some(bytes), name: None })
 }
 
 /// Images without a text. False where there are none after all.
@@ -291,7 +291,7 @@ fn images_alone(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Resul
     let attachments = images(Some(content));
     let any = !attachments.is_empty();
     if any {
-        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta), attachments }, Pointer::At(CONTENT))?;
+        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta()), attachments }, Pointer::At(CONTENT))?;
     }
     Ok(any)
 }
@@ -306,13 +306,13 @@ fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
 /// A message of model `<synthetic>`: the harness speaks in the model's place, about an error or the lack of an answer.
 #[inline(never)]
 fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let said = content.elements().find_map(|block| text(Block::of(block).text)).or_else(|| content.text());
+    let said = content.elements().find_map(|block| text(Block::of(block).text())).or_else(|| content.text());
     // Copies of history up to 1.0.60 lose the flag.
-    let is_error = is_true(line.is_api_error) || said.is_some_and(|said| said.begins("API Error"));
+    let is_error = is_true(line.is_api_error()) || said.is_some_and(|said| said.begins("API Error"));
     let pointer = Pointer::At(CONTENT);
     if is_error {
-        let status = line.api_error_status.map(|status| Text::Plain(status.raw()));
-        out.emit(Meta::Error { code: text(line.error).or(status), text: said }, pointer)?;
+        let status = line.api_error_status().map(|status| Text::Plain(status.raw()));
+        out.emit(Meta::Error { code: text(line.error()).or(status), text: said }, pointer)?;
     } else {
         out.emit(Meta::System { name: Text::Plain("synthetic_message"), text: said }, pointer)?;
     }

@@ -15,15 +15,15 @@ use crate::kit::value::{Value, filled_text, number, text, word};
 impl Converter {
     /// `system`: compaction, output of local commands, API errors (1.0.128 and later).
     pub fn system(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let subtype = word(line.subtype);
+        let subtype = word(line.subtype());
         match subtype {
             "compact_boundary" => {
-                let trigger = line.compact_metadata.and_then(|facts| facts.member("trigger"));
+                let trigger = line.compact_metadata().and_then(|facts| facts.member("trigger"));
                 self.compaction_trigger = text(trigger).and(trigger).map(|trigger| trigger.raw().to_owned());
-                out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content) }, Pointer::At("/content"))?;
+                out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
             }
             "local_command" => {
-                let said = text(line.content).ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
+                let said = text(line.content()).ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
                 if is_harness_text(said) {
                     out.emit(Meta::System { name: Text::Plain(subtype), text: Some(said) }, Pointer::At("/content"))?;
                 } else {
@@ -44,7 +44,7 @@ impl Converter {
 
     /// `progress` (2.1.20 to 2.1.80): a hook ran, or a sub-agent said something.
     pub fn progress(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(data) = line.data else { return Err(Fault::malformed("/data", "what progressed", "nothing")) };
+        let Some(data) = line.data() else { return Err(Fault::malformed("/data", "what progressed", "nothing")) };
         match word(data.member("type")) {
             "agent_progress" => Ok(Omitted { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS }.duplicate()),
             "hook_progress" => {
@@ -58,11 +58,11 @@ impl Converter {
 
     /// `summary` (up to 2.0.10) and `ai-title` (2.1.200 and later): titles. A summary may be of another file's session.
     pub fn title(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (field, pointer) = if line.summary.is_some() { (line.summary, "/summary") } else { (line.ai_title, "/aiTitle") };
+        let (field, pointer) = if line.summary().is_some() { (line.summary(), "/summary") } else { (line.ai_title(), "/aiTitle") };
         if field.is_none() {
             return Err(Fault::malformed(pointer, "a title", "nothing"));
         }
-        if !changed(&mut self.standing().title, field) && line.summary.is_none() {
+        if !changed(&mut self.standing().title, field) && line.summary().is_none() {
             return Ok(Omitted { record: "ai-title", rule: rule::UNCHANGED }.duplicate());
         }
         out.emit(Meta::Session(SessionFacts { title: text(field), ..SessionFacts::default() }), Pointer::At(pointer))?;
@@ -71,10 +71,10 @@ impl Converter {
 
     /// `permission-mode` and `mode`: said when they change.
     pub fn mode(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (record, field, slot) = if word(line.kind) == "mode" {
-            ("mode", line.mode, &mut self.standing().mode)
+        let (record, field, slot) = if word(line.kind()) == "mode" {
+            ("mode", line.mode(), &mut self.standing().mode)
         } else {
-            ("permission-mode", line.permission_mode, &mut self.standing().permission_mode)
+            ("permission-mode", line.permission_mode(), &mut self.standing().permission_mode)
         };
         if !changed(slot, field) {
             return Ok(Omitted { record, rule: rule::UNCHANGED }.bookkeeping());
@@ -85,10 +85,10 @@ impl Converter {
 
     /// `cost-state` (2.1.300 and later): the cost of the session so far.
     pub fn cost(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if !changed(&mut self.standing().cost, line.total_cost_usd) {
+        if !changed(&mut self.standing().cost, line.total_cost_usd()) {
             return Ok(Omitted { record: "cost-state", rule: rule::UNCHANGED }.bookkeeping());
         }
-        let cost_usd = number(line.total_cost_usd);
+        let cost_usd = number(line.total_cost_usd());
         out.emit(Meta::Usage(Usage { model: None, tokens: Tokens::default(), cost_usd }), Pointer::At("/totalCostUSD"))?;
         Ok(Outcome::Mapped)
     }
@@ -96,9 +96,9 @@ impl Converter {
 
 /// `system/api_error` (2.1.300 and later): one retry.
 fn api_error(line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let member = |name| line.error.and_then(|error| error.member(name));
+    let member = |name| line.error().and_then(|error| error.member(name));
     let code = member("status").map(|status| Text::Plain(status.raw()));
-    let said = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| line.error.map(Value::raw).map(Text::Plain));
+    let said = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| line.error().map(Value::raw).map(Text::Plain));
     out.emit(Meta::Error { code, text: said }, Pointer::At("/error"))?;
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(super) fn growth(patch: Field<'_>) -> Option<i64> {
     let mut grown = None;
     for hunk in patch?.elements().map(Hunk::of) {
         let count = |field: Field<'_>| field.and_then(Value::unsigned).and_then(|count| i64::try_from(count).ok());
-        *grown.get_or_insert(0) += count(hunk.new_lines)? - count(hunk.old_lines)?;
+        *grown.get_or_insert(0) += count(hunk.new_lines())? - count(hunk.old_lines())?;
     }
     grown
 }
@@ -51,15 +51,15 @@ pub(super) fn ranges(edit: &Edit<'_>, patch: Field<'_>, out: &mut Emitter) -> Re
 pub(super) fn shell(returned: &Returned<'_>, diff: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut any = false;
     for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::of) {
-        let Some(path) = text(file.path) else { continue };
+        let Some(path) = text(file.path()) else { continue };
         let edit = Edit { call_id: returned.call_id, file: path };
-        let op = match (is_true(file.created), is_true(file.deleted)) {
+        let op = match (is_true(file.created()), is_true(file.deleted())) {
             (true, _) => EditOp::Create,
             (_, true) => EditOp::Delete,
             _ => EditOp::Update,
         };
         let pointer = Pointer::At("/toolUseResult/bashEditDiff");
-        let runs: Vec<Run> = file.hunks.into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::of(hunk))).collect();
+        let runs: Vec<Run> = file.hunks().into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::of(hunk))).collect();
         if runs.is_empty() {
             out.emit(edit.event(op), pointer)?;
         }
@@ -77,10 +77,10 @@ pub(super) fn shell(returned: &Returned<'_>, diff: Value<'_>, out: &mut Emitter)
 /// The runs of changed lines of a hunk.
 fn runs(hunk: &Hunk<'_>) -> Vec<Run> {
     let start = |field: Field<'_>| field.and_then(Value::unsigned).unwrap_or(0);
-    let (mut old, mut new) = (start(hunk.old_start), start(hunk.new_start));
+    let (mut old, mut new) = (start(hunk.old_start()), start(hunk.new_start()));
     let mut runs: Vec<Run> = Vec::new();
     let mut open = false;
-    for line in hunk.lines.into_iter().flat_map(Value::elements) {
+    for line in hunk.lines().into_iter().flat_map(Value::elements) {
         let sign = line.raw().as_bytes().get(1);
         if !matches!(sign, Some(b'-' | b'+')) {
             // "\ No newline at end of file" is no line.

@@ -62,7 +62,7 @@ impl Converter {
     /// `queue-operation` (2.0.30 and later): a prompt waits, goes on, or is taken back.
     pub fn queue_operation(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = &record.line;
-        match word(line.operation) {
+        match word(line.operation()) {
             "enqueue" => {}
             "dequeue" => {
                 self.history.queued(record.time.as_deref(), record.session().as_deref());
@@ -73,10 +73,10 @@ impl Converter {
         }
         let session = record.session();
         self.history.queued(record.time.as_deref(), session.as_deref());
-        let Some(prompt) = filled_text(line.content) else {
+        let Some(prompt) = filled_text(line.content()) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
-        let token = line.content.map(|content| content.raw().to_owned()).unwrap_or_default();
+        let token = line.content().map(|content| content.raw().to_owned()).unwrap_or_default();
         let (time, session) = (record.time.as_deref().map(str::to_owned), session.map(Cow::into_owned));
         if self.queue.waiting.len() == MAX_QUEUED {
             self.queue.waiting.remove(0);

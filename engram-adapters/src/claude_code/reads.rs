@@ -20,14 +20,14 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emi
     let file = FileRead::of(file);
     let mut index = Index::default();
     let argument = match returned.call.as_ref().and_then(|call| call.arguments.as_deref()) {
-        Some(source) if file.path.is_none() => text(FileArguments::of(parse(source, &mut index)?).path),
+        Some(source) if file.path().is_none() => text(FileArguments::of(parse(source, &mut index)?).path()),
         _ => None,
     };
-    let Some(path) = text(file.path).or(argument) else { return Ok(false) };
+    let Some(path) = text(file.path()).or(argument) else { return Ok(false) };
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let content = text(file.content).and_then(|content| content.decode().ok());
-    let numbers = (file.start_line, file.line_count, file.total_lines);
+    let content = text(file.content()).and_then(|content| content.decode().ok());
+    let numbers = (file.start_line(), file.line_count(), file.total_lines());
     if let (Some(content), (Some(start), Some(count), Some(total))) = (content, numbers)
         && let (Some(start), Some(count), Some(total)) = (start.unsigned(), count.unsigned(), total.unsigned())
         && let Some(span) = span(&content, start, count, total)

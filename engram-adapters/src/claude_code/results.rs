@@ -31,10 +31,10 @@ impl Call {
     #[inline(never)]
     pub fn of(tool: &str, kind: ToolKind, input: Field<'_>, keep_arguments: bool) -> Self {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
-        let prompt = text(arguments.prompt).map(|prompt| key(prompt.decode_lossy()));
+        let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
         // Results of reads and of notebook edits do not always name the file.
-        let unnamed = arguments.notebook_path.is_some() || kind == ToolKind::Read;
-        let of_files = arguments.path.is_some() || arguments.notebook_path.is_some();
+        let unnamed = arguments.notebook_path().is_some() || kind == ToolKind::Read;
+        let of_files = arguments.path().is_some() || arguments.notebook_path().is_some();
         let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
         Call { tool: tool.to_owned(), prompt, arguments: kept }
     }
@@ -99,11 +99,11 @@ impl Converter {
     /// One `tool_result` block. False when it only repeats what was said.
     #[inline(never)]
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let call_id = text(block.tool_use_id);
+        let call_id = text(block.tool_use_id());
         let id = call_id.ok_or_else(|| no_call(index))?.decode_lossy();
-        let joined = joined_text(block.content);
-        let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content));
-        let structured = line.tool_use_result.filter(|value| value.is_object()).map(Structured::of);
+        let joined = joined_text(block.content());
+        let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content()));
+        let structured = line.tool_use_result().filter(|value| value.is_object()).map(Structured::of);
         let new = self.history.is_new_result(&id);
         if !new && structured.is_none() {
             return Ok(false);
@@ -136,29 +136,29 @@ impl Converter {
             tool: returned.tool(),
             call_id: returned.call_id,
             status: Some(returned.status),
-            attachments: images(block.content),
+            attachments: images(block.content()),
             ..ToolResult::default()
         };
-        let (stdout, stderr) = (filled_text(structured.stdout), filled_text(structured.stderr));
+        let (stdout, stderr) = (filled_text(structured.stdout()), filled_text(structured.stderr()));
         let own_streams = stdout.is_some() || stderr.is_some();
-        if is_true(block.is_error) {
+        if is_true(block.is_error()) {
             result.exit = returned.content.and_then(exit_code);
         }
         if own_streams {
             (result.stdout, result.stderr) = (stdout, stderr);
-        } else if is_true(block.is_error) {
+        } else if is_true(block.is_error()) {
             result.stderr = returned.content;
         } else {
             result.stdout = returned.content;
         }
         result.artifact = self.artifact(structured);
-        result.truncated = result.artifact.is_some() || is_true(structured.truncated);
-        result.duration_ms = structured.total_duration_ms.or(structured.duration_ms).and_then(Value::unsigned);
+        result.truncated = result.artifact.is_some() || is_true(structured.truncated());
+        result.duration_ms = structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned);
         out.emit(result, Pointer::Item(CONTENT, index))?;
         if own_streams && !renders(returned.content, stdout, stderr) {
             say_beside(returned.content, Pointer::Field(CONTENT, index, "/content"), out)?;
         }
-        let unsaid = text(line.tool_use_result).filter(|said| !repeats(*said, returned.content));
+        let unsaid = text(line.tool_use_result()).filter(|said| !repeats(*said, returned.content));
         if unsaid.is_some() || returned.status == Status::Denied {
             returned.say_unsaid(unsaid, out)?;
         }
@@ -167,13 +167,13 @@ impl Converter {
 
     /// The side file that holds the whole output.
     fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
-        filled_text(structured.persisted_output_path).map(|path| self.artifact_at(path, structured))
+        filled_text(structured.persisted_output_path()).map(|path| self.artifact_at(path, structured))
     }
 
     #[cold]
     fn artifact_at<'a>(&self, path: Text<'a>, structured: &Structured<'a>) -> Artifact<'a> {
         let held = self.context.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
-        let bytes = structured.persisted_output_size.and_then(Value::unsigned);
+        let bytes = structured.persisted_output_size().and_then(Value::unsigned);
         Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) }
     }
 }
@@ -182,11 +182,11 @@ impl Converter {
 #[inline(never)]
 fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
     let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.begins(text)));
-    if structured.is_some_and(|structured| is_true(structured.interrupted)) || begins(CANCELLED) {
+    if structured.is_some_and(|structured| is_true(structured.interrupted())) || begins(CANCELLED) {
         Status::Cancelled
-    } else if !is_true(block.is_error) {
+    } else if !is_true(block.is_error()) {
         Status::Ok
-    } else if line.tool_denial_kind.is_some() || begins(DENIED) {
+    } else if line.tool_denial_kind().is_some() || begins(DENIED) {
         Status::Denied
     } else {
         Status::Error
@@ -238,9 +238,9 @@ fn joined_text(content: Field<'_>) -> Option<String> {
 fn join(content: Value<'_>) -> Option<String> {
     let mut joined = String::from("\"");
     for block in content.elements().map(Block::of) {
-        let said = match word(block.kind) {
-            "text" => word(block.text),
-            "tool_reference" => word(block.tool_name),
+        let said = match word(block.kind()) {
+            "text" => word(block.text()),
+            "tool_reference" => word(block.tool_name()),
             _ => continue,
         };
         if joined.len() > 1 {

@@ -1,6 +1,7 @@
 //! The shapes of the log's lines: which fields the tape needs, under the names that the harness gives them.
 
-use crate::kit::value::view;
+use crate::kit::value::{Field, Value, is_true};
+use crate::kit::view::view;
 
 view! {
     /// One line of a transcript. Which fields it has follows from its `type`.
@@ -183,8 +184,8 @@ view! {
 }
 
 view! {
-    /// One replacement of a MultiEdit.
-    Replacement {
+    /// One replacement of a MultiEdit, as its list has them.
+    Listed {
         old_string: "old_string" Text,
         new_string: "new_string" Text,
         replace_all: "replace_all" Flag,
@@ -209,5 +210,28 @@ view! {
         new_start: "newStart" Number,
         new_lines: "newLines" Number,
         lines: "lines" List,
+    }
+}
+
+/// One replacement of an Edit or MultiEdit.
+#[derive(Clone, Copy)]
+pub(super) struct Replacement<'a> {
+    pub old: Field<'a>,
+    pub new: Field<'a>,
+    /// Wherever the old text stands.
+    pub everywhere: bool,
+}
+
+impl<'a> Replacement<'a> {
+    /// Those of a list; where it has none, the one that stands beside it.
+    pub fn all(list: Field<'a>, alone: Replacement<'a>) -> Vec<Replacement<'a>> {
+        let listed = list.into_iter().flat_map(Value::elements).map(Listed::of);
+        let mut all: Vec<_> = listed
+            .map(|listed| Replacement { old: listed.old_string(), new: listed.new_string(), everywhere: is_true(listed.replace_all()) })
+            .collect();
+        if all.is_empty() {
+            all.push(alone);
+        }
+        all
     }
 }

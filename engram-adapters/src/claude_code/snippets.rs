@@ -16,7 +16,7 @@ use super::schema::{FileArguments, Replacement};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::spans::pinned;
-use crate::kit::value::{Index, Value, parse, text, word};
+use crate::kit::value::{Index, is_true, parse, text, word};
 
 impl Converter {
     /// What the arguments of the call tell. True when there was something.
@@ -26,13 +26,13 @@ impl Converter {
         let Some(source) = call.arguments.as_deref() else { return Ok(false) };
         let mut places = Index::default();
         let arguments = FileArguments::of(parse(source, &mut places)?);
-        let Some(file) = text(arguments.path.or(arguments.notebook_path)) else { return Ok(false) };
+        let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
         let pointer = Pointer::Item("/message/content", index);
         let edit = Edit { call_id: returned.call_id, file };
         match TOOLS.kind(&call.tool) {
             ToolKind::Read => reads::shown(returned, file, pointer, out)?,
             ToolKind::Write => write(&edit, &arguments, returned.content, pointer, out)?,
-            ToolKind::Edit if arguments.notebook_path.is_some() => return self.notebook_cell(&edit, &arguments, source, pointer, out),
+            ToolKind::Edit if arguments.notebook_path().is_some() => return self.notebook_cell(&edit, &arguments, source, pointer, out),
             ToolKind::Edit => replace(&edit, &arguments, pointer, out)?,
             _ => return Ok(false),
         }
@@ -48,7 +48,7 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
-        let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode), "" | "replace"));
+        let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode()), "" | "replace"));
         if cell.is_some() && self.last_cell == cell {
             return Ok(false);
         }
@@ -68,7 +68,7 @@ fn write(
 ) -> Result<(), Fault> {
     let created = answer.is_some_and(|answer| answer.begins("File created successfully"));
     let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
-    if let Some(after) = text(arguments.content).and_then(|content| content.decode().ok()) {
+    if let Some(after) = text(arguments.content()).and_then(|content| content.decode().ok()) {
         after_side(&mut event, &after);
     }
     out.emit(event, pointer)?;
@@ -77,14 +77,13 @@ fn write(
 
 /// One snippet for each replacement.
 fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let single = Replacement { old_string: arguments.old_string, new_string: arguments.new_string, replace_all: arguments.replace_all };
-    let several: Vec<Replacement<'_>> = arguments.edits.into_iter().flat_map(Value::elements).map(Replacement::of).collect();
-    let replacements = if several.is_empty() { vec![single] } else { several };
+    let alone = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
+    let replacements = Replacement::all(arguments.edits(), alone);
     for replacement in replacements {
         let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
-        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old_string));
-        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new_string));
-        if word(replacement.old_string).is_empty() {
+        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old));
+        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new));
+        if word(replacement.old).is_empty() {
             event.op = EditOp::Create;
             (event.before_hash, event.before_anchor_hashes) = (None, Vec::new());
         }

@@ -91,12 +91,12 @@ fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<
 }
 
 fn result_that_names(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Option<String>)> {
-    let result = line.tool_use_result?;
+    let result = line.tool_use_result()?;
     if word(result.member("agentId")) != agent {
         return None;
     }
     let owned = |text: engram_core::text::Text<'_>| text.decode_lossy().into_owned();
-    let call = Message::of(line.message?).content?.elements().find_map(|block| text(Block::of(block).tool_use_id)).map(owned);
+    let call = Message::of(line.message()?).content()?.elements().find_map(|block| text(Block::of(block).tool_use_id())).map(owned);
     Some((call, text(result.member("agentType")).map(owned)))
 }
 

@@ -78,24 +78,24 @@ impl Usages {
     #[inline(never)]
     pub fn state(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (line, message) = (&record.line, &record.message);
-        let (Some(usage), Some(id)) = (message.usage, record.message_key) else { return Ok(()) };
+        let (Some(usage), Some(id)) = (message.usage(), record.message_key) else { return Ok(()) };
         if self.said.contains(id) {
             return Ok(());
         }
         let usage = Usage::of(usage);
-        let counts = [number(usage.input), number(usage.output), number(usage.cache_read), number(usage.cache_write)];
+        let counts = [number(usage.input()), number(usage.output()), number(usage.cache_read()), number(usage.cache_write())];
         let earlier = self.open.iter().position(|open| open.message == id);
         if let Some(at) = earlier {
             self.open.remove(at);
         }
-        let is_final = message.stop_reason.is_some() || line.cost_usd.is_some();
+        let is_final = message.stop_reason().is_some() || line.cost_usd().is_some();
         if is_final {
             self.said.first(id);
         } else if earlier.is_some() || self.open.len() < MAX_OPEN {
             self.open.push(Open::of(record, id, counts, out.line()));
             return Ok(());
         }
-        emit(text(message.model), counts, number(line.cost_usd), out)
+        emit(text(message.model()), counts, number(line.cost_usd()), out)
     }
 }
 
@@ -108,11 +108,11 @@ impl Open {
             message,
             line,
             time: record.time.as_deref().map(str::to_owned),
-            id: owned(record.line.uuid),
+            id: owned(record.line.uuid()),
             session: record.session().map(Cow::into_owned),
             agent: record.agent.as_deref().map(str::to_owned),
             replay: record.replay,
-            model: owned(record.message.model),
+            model: owned(record.message.model()),
             counts: counts.map(|count| count.map(|count| count.as_str().to_owned())),
         }
     }

@@ -35,20 +35,13 @@ pub(super) struct Converter {
     pub container: Container,
     pub history: History,
     pub context: Context,
-    pub index: Index,
     /// For JSON inside a string of the record: its text, and where its values lie.
     pub inner: (Room, Index),
 }
 
 impl Converter {
-    pub fn new(context: &Context) -> Self {
-        Converter {
-            container: Container::Envelope,
-            history: History::default(),
-            context: context.clone(),
-            index: Index::default(),
-            inner: Default::default(),
-        }
+    fn new(context: &Context) -> Self {
+        Converter { container: Container::Envelope, history: History::default(), context: context.clone(), inner: Default::default() }
     }
 
     /// A place in an item, given as it is in the envelope form.
@@ -79,8 +72,8 @@ impl Converter {
     /// Converts one line, of whatever form.
     fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let envelope = Line::read(line, "")?;
-        let kind = word(envelope.kind);
-        if let Some(payload) = envelope.payload {
+        let kind = word(envelope.kind());
+        if let Some(payload) = envelope.payload() {
             self.container = Container::Envelope;
             return self.envelope(kind, &envelope, payload, out);
         }
@@ -96,11 +89,11 @@ impl Converter {
 
     /// One line of the envelope form.
     fn envelope(&mut self, kind: &str, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let t = tape_time(line.timestamp);
+        let t = tape_time(line.timestamp());
         if kind == "session_meta" {
             self.history.copied.meta(payload.first("id"), payload.first("subagent_history_start_ordinal"));
         }
-        let replay = self.history.copied.covers(line.ordinal, payload);
+        let replay = self.history.copied.covers(line.ordinal(), payload);
         self.history.replay = replay;
         let own = word(payload.first("type"));
         let item = if own == "item_completed" { payload.first("item") } else { None };
@@ -121,12 +114,12 @@ impl Converter {
 
     /// One line of the bare form.
     fn bare(&mut self, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let t = tape_time(bare.timestamp);
-        out.stamp(Stamp { t: t.as_deref(), id: text(bare.id), replay: false });
-        if bare.kind.is_none() && bare.id.is_some() && t.is_some() {
-            return self.header(bare.instructions, bare.git, out);
+        let t = tape_time(bare.timestamp());
+        out.stamp(Stamp { t: t.as_deref(), id: text(bare.id()), replay: false });
+        if bare.kind().is_none() && bare.id().is_some() && t.is_some() {
+            return self.header(bare.instructions(), bare.git(), out);
         }
-        self.item(word(bare.kind), line, out)
+        self.item(word(bare.kind()), line, out)
     }
 }
 
@@ -134,7 +127,7 @@ impl Converter {
 /// need not be looked into.
 fn is_state(line: &str) -> bool {
     let id = line.strip_prefix(r#"{"record_type":"state","previous_response_id":"#).and_then(|rest| rest.strip_suffix('}'));
-    let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_plain = |id: &str| id.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b'_')));
     id.is_some_and(|id| id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain))
 }
 
@@ -147,25 +140,37 @@ impl Root {
     }
 }
 
-impl Session for Converter {
+/// An artifact that is read record by record.
+pub(super) struct Artifact {
+    converter: Converter,
+    /// Where the values of the current line lie.
+    index: Index,
+}
+
+impl Artifact {
+    /// An artifact of which nothing has been read.
+    pub fn open(context: &Context) -> Self {
+        Artifact { converter: Converter::new(context), index: Index::default() }
+    }
+}
+
+impl Session for Artifact {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         if is_state(text) {
-            self.container = Container::Bare;
+            self.converter.container = Container::Bare;
             return Ok(rules::bookkeeping("state", rules::STATE));
         }
-        let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(text, &mut index).and_then(|line| self.line(line, out));
-        self.index = index;
-        outcome
+        let line = parse(text, &mut self.index)?;
+        self.converter.line(line, out)
     }
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        self.convert_document(text, out)
+        self.converter.convert_document(text, out)
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        for (call_id, held) in self.history.waiting.drain() {
-            self.result_without_output(&call_id, &held, out)?;
+        for (call_id, held) in self.converter.history.waiting.drain() {
+            self.converter.result_without_output(&call_id, &held, out)?;
         }
         Ok(())
     }

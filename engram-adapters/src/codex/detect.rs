@@ -81,15 +81,25 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut index = Index::default();
     if let Some(session) = legacy::head(head.text(), &mut index) {
-        return Identity { schema: Some(TS_JSON), session_id: owned(session.id), start: time(session.timestamp), ..Identity::default() };
+        return Identity {
+            schema: Some(TS_JSON),
+            session_id: owned(session.id()),
+            start: time(session.timestamp()),
+            ..Identity::default()
+        };
     }
     if let Some(header) = header(head, &mut index) {
-        return Identity { schema: Some(BARE_JSONL), session_id: owned(header.id), start: time(header.timestamp), ..Identity::default() };
+        return Identity {
+            schema: Some(BARE_JSONL),
+            session_id: owned(header.id()),
+            start: time(header.timestamp()),
+            ..Identity::default()
+        };
     }
     let mut first_time = None;
     let stated = find_envelope(head, |line| {
-        first_time.get_or_insert_with(|| time(line.timestamp));
-        meta(line).map(|meta| (owned(meta.cli_version), owned(meta.id)))
+        first_time.get_or_insert_with(|| time(line.timestamp()));
+        meta(line).map(|meta| (owned(meta.cli_version()), owned(meta.id())))
     });
     let (version, session_id) = stated.unwrap_or_default();
     Identity { version, session_id, start: first_time.flatten(), ..Identity::default() }
@@ -99,8 +109,8 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
     let mut index = Index::default();
     let meta = meta(&envelope(head.lines().next()?, &mut index)?)?;
-    let parent = text(spawned(meta.source)?.parent_thread_id)?.decode_lossy().into_owned();
-    Some((owned(meta.id)?, parent))
+    let parent = text(spawned(meta.source())?.parent_thread_id())?.decode_lossy().into_owned();
+    Some((owned(meta.id())?, parent))
 }
 
 /// True when the field stands at the beginning of the line, where the harness writes it. Long lines of others are not parsed.
@@ -123,12 +133,12 @@ fn envelope<'a>(line: &'a str, index: &'a mut Index) -> Option<Line<'a>> {
     // A cut line may stand in front of a whole one.
     let cut = next.filter(|_| parse(line, index).is_err());
     let found = Line::of(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
-    (found.timestamp.is_some() && found.payload.is_some() && ENVELOPE_TYPES.contains(&word(found.kind))).then_some(found)
+    (found.timestamp().is_some() && found.payload().is_some() && ENVELOPE_TYPES.contains(&word(found.kind()))).then_some(found)
 }
 
 /// The header of a session, if the line is one.
 fn meta<'a>(line: &Line<'a>) -> Option<SessionMeta<'a>> {
-    if word(line.kind) == "session_meta" { line.payload.map(SessionMeta::of) } else { None }
+    if word(line.kind()) == "session_meta" { line.payload().map(SessionMeta::of) } else { None }
 }
 
 /// The header of the bare form, in the first line. `instructions` must be there, if only as `null`.
@@ -138,7 +148,7 @@ fn header<'a>(head: &Head<'a>, index: &'a mut Index) -> Option<Bare<'a>> {
     let has_only_known = line.members().all(|(name, _)| ["id", "timestamp", "instructions", "git"].contains(&name));
     let header = Bare::of(line);
     let is_header = has_only_known && line.members().any(|(name, _)| name == "instructions");
-    (is_header && header.id.is_some() && time(header.timestamp).is_some()).then_some(header)
+    (is_header && header.id().is_some() && time(header.timestamp()).is_some()).then_some(header)
 }
 
 fn is_bare(line: Value<'_>) -> bool {

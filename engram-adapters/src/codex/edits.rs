@@ -38,7 +38,7 @@ pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
 pub(super) fn patch_of_command(arguments: Value<'_>) -> Option<String> {
     BEGIN.find(arguments.raw().as_bytes())?;
     let asked = Command::of(arguments);
-    let command = asked.command.or(asked.cmd)?;
+    let command = asked.command().or(asked.cmd())?;
     match command.text() {
         Some(text) => patch_of_input(Some(text)),
         None => command.elements().find_map(|word| patch_of_input(word.text())),
@@ -61,13 +61,13 @@ impl Converter {
 
     fn change(&mut self, file: Text<'_>, change: &Change<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let name = file.decode_lossy();
-        match word(change.kind) {
+        match word(change.kind()) {
             "add" => {
                 // Adding over a file is logged as `add` too. What this session wrote before is known to be there.
                 let known = !self.history.said.first(("file", name.as_ref()));
                 let mut edit = CodeEdit::new(if known { EditOp::Overwrite } else { EditOp::Create }, file);
                 edit.call_id = Some(call_id);
-                if let Some(content) = text(change.content).and_then(|content| content.decode().ok()) {
+                if let Some(content) = text(change.content()).and_then(|content| content.decode().ok()) {
                     edit.after_range = Some(whole_range(&content));
                     edit.file_after_hash = Hash::of_pinned_text(&content);
                     describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
@@ -77,7 +77,7 @@ impl Converter {
             "delete" => {
                 let mut edit = CodeEdit::new(EditOp::Delete, file);
                 edit.call_id = Some(call_id);
-                if let Some(content) = text(change.content).and_then(|content| content.decode().ok()) {
+                if let Some(content) = text(change.content()).and_then(|content| content.decode().ok()) {
                     edit.before_range = Some(whole_range(&content));
                     edit.file_before_hash = Hash::of_pinned_text(&content);
                     describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
@@ -86,13 +86,13 @@ impl Converter {
             }
             "update" => {
                 self.history.said.first(("file", name.as_ref()));
-                let diff = text(change.unified_diff).and_then(|diff| diff.decode().ok()).unwrap_or_default();
+                let diff = text(change.unified_diff()).and_then(|diff| diff.decode().ok()).unwrap_or_default();
                 let Some(runs) = unified_runs(&diff) else {
                     return Err(Fault::malformed("/payload", "a unified diff", &diff));
                 };
-                self.moved(file, text(change.move_path), call_id, at, out)?;
+                self.moved(file, text(change.move_path()), call_id, at, out)?;
                 for run in &runs {
-                    let mut edit = CodeEdit::new(EditOp::Update, text(change.move_path).unwrap_or(file));
+                    let mut edit = CodeEdit::new(EditOp::Update, text(change.move_path()).unwrap_or(file));
                     edit.call_id = Some(call_id);
                     describe_run(&mut edit, run);
                     out.emit(edit, at)?;

@@ -67,41 +67,41 @@ impl<'a> Done<'a> {
     pub fn of_item(item: Value<'a>, form: Form) -> Result<Self, Fault> {
         let (record, at) = (form.item(), "/payload/item");
         let stated = CallEnd::read(item, at)?;
-        let asked = Invocation { server: stated.server, tool: stated.tool, arguments: stated.arguments };
-        Ok(Done { form, record, rule: rules::ITEM_OUTPUT_TWIN, at, id: stated.id, stated, asked })
+        let asked = Invocation::of(item);
+        Ok(Done { form, record, rule: rules::ITEM_OUTPUT_TWIN, at, id: stated.id(), stated, asked })
     }
 
     /// The end of a call as an event of its own states it.
     pub fn of_event(event: Value<'a>, form: Form) -> Result<Self, Fault> {
         let (record, at) = (form.event(), "/payload");
         let stated = CallEnd::read(event, at)?;
-        let asked = stated.invocation.map(Invocation::of).unwrap_or_default();
-        Ok(Done { form, record, rule: rules::EVENT_OUTPUT_TWIN, at, id: stated.call_id, stated, asked })
+        let asked = stated.invocation().map(Invocation::of).unwrap_or_default();
+        Ok(Done { form, record, rule: rules::EVENT_OUTPUT_TWIN, at, id: stated.call_id(), stated, asked })
     }
 
     /// Exit code of a command.
     fn exit(&self) -> Option<i64> {
-        integer(self.stated.exit_code)
+        integer(self.stated.exit_code())
     }
 
     /// Output and error output. A command's aggregated output holds both.
     fn streams(&self) -> (Field<'a>, Field<'a>) {
-        let CallEnd { aggregated_output, stdout, stderr, .. } = self.stated;
-        match aggregated_output {
+        let stated = &self.stated;
+        match stated.aggregated_output() {
             Some(aggregated) if self.form == Form::Command && aggregated.raw().len() > 2 => (Some(aggregated), None),
-            _ => (stdout.or(aggregated_output), stderr),
+            aggregated => (stated.stdout().or(aggregated), stated.stderr()),
         }
     }
 
     /// How it ended.
     fn ending(&self) -> Option<Status> {
         let by_success = |success: bool| if success { Status::Ok } else { Status::Error };
-        match (word(self.stated.status), self.exit()) {
+        match (word(self.stated.status()), self.exit()) {
             ("declined", _) => Some(Status::Denied),
             (_, Some(exit)) => Some(by_success(exit == 0)),
             ("completed", _) => Some(Status::Ok),
             ("failed", _) => Some(Status::Error),
-            _ => self.stated.success.map(|success| by_success(success.is_true())),
+            _ => self.stated.success().map(|success| by_success(success.is_true())),
         }
     }
 
@@ -115,7 +115,7 @@ impl Converter {
     /// Converts the end of a call that an item or event states. One call has one result: the output for the model nearly
     /// always follows, and what is stated here waits for it.
     pub(super) fn ended(&mut self, done: &Done<'_>, t: Option<&str>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if word(done.stated.source) == "user_shell" {
+        if word(done.stated.source()) == "user_shell" {
             let said = text(done.streams().0);
             out.emit(Meta::System { name: Text::Plain("user_shell"), text: said }, Pointer::At(done.at))?;
             return Ok(Outcome::Mapped);
@@ -128,7 +128,7 @@ impl Converter {
             self.nested_call(done, id, out)?;
         }
         let mut mapped = is_nested;
-        if let Some(changes) = done.stated.changes.filter(|_| done.is_applied()) {
+        if let Some(changes) = done.stated.changes().filter(|_| done.is_applied()) {
             mapped |= self.applied(changes, id, done.at, out)?;
         }
         self.history.has_ends = true;
@@ -142,12 +142,12 @@ impl Converter {
         let owned = |said: Field<'_>| said.map(|said| said.raw().to_owned());
         let (mut stdout, mut stderr) = (owned(done.streams().0), owned(done.streams().1));
         let mut status = done.ending();
-        if let Some(answer) = done.stated.result.filter(|_| done.form == Form::Mcp) {
+        if let Some(answer) = done.stated.result().filter(|_| done.form == Form::Mcp) {
             let answer = McpResult::read(answer, done.at)?;
-            (stdout, stderr) = (answer.texts(), owned(answer.err));
+            (stdout, stderr) = (answer.texts(), owned(answer.err()));
             status = answer.status().or(status);
         }
-        let duration_ms = done.stated.duration.and_then(|duration| Duration::of(duration).millis());
+        let duration_ms = done.stated.duration().and_then(|duration| Duration::of(duration).millis());
         Ok(Held {
             record: done.record,
             rule: done.rule,
@@ -206,11 +206,11 @@ impl Converter {
     /// A call inside a script of code mode (0.169): only its item says that it was made.
     fn nested_call(&mut self, done: &Done<'_>, id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (tool, args) = match done.form {
-            Form::Command => (Cow::Borrowed("exec_command"), done.stated.command),
-            Form::Patch => (Cow::Borrowed("apply_patch"), done.stated.changes),
+            Form::Command => (Cow::Borrowed("exec_command"), done.stated.command()),
+            Form::Patch => (Cow::Borrowed("apply_patch"), done.stated.changes()),
             Form::Mcp => {
                 let name = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
-                (Cow::Owned(format!("mcp__{}__{}", name(done.asked.server), name(done.asked.tool))), done.asked.arguments)
+                (Cow::Owned(format!("mcp__{}__{}", name(done.asked.server()), name(done.asked.tool()))), done.asked.arguments())
             }
         };
         self.nested(&tool, id, args, done.at, out)
@@ -228,13 +228,13 @@ impl Converter {
 
     /// A look at an image: the `view_image` call says it already, unless a script made it.
     pub(super) fn image_view(&mut self, item: &ImageView<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(id) = text(item.id) else {
+        let Some(id) = text(item.id()) else {
             return Err(Fault::malformed("/payload/item/id", "the id of a call", "nothing"));
         };
         if out.call(id).is_some() {
             return Ok(rules::duplicate("event_msg/item_completed/ImageView", rules::IMAGE_VIEW));
         }
-        self.nested("view_image", id, item.path, "/payload/item", out)?;
+        self.nested("view_image", id, item.path(), "/payload/item", out)?;
         let result =
             ToolResult { tool: Some(Text::Plain("view_image")), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
         out.emit(result, Pointer::At("/payload/item"))?;
@@ -245,16 +245,16 @@ impl Converter {
 impl<'a> McpResult<'a> {
     /// The answer proper, which an event wraps.
     fn answer(&self) -> McpResult<'a> {
-        self.ok.map_or(*self, McpResult::of)
+        self.ok().map_or(*self, McpResult::of)
     }
 
     /// The texts of the answer as one JSON token.
     fn texts(&self) -> Option<String> {
-        joined(self.answer().content, "\\n")
+        joined(self.answer().content(), "\\n")
     }
 
     fn status(&self) -> Option<Status> {
-        let is_error = self.answer().is_error.map(Value::is_true).or(self.err.map(|_| true))?;
+        let is_error = self.answer().is_error().map(Value::is_true).or(self.err().map(|_| true))?;
         Some(if is_error { Status::Error } else { Status::Ok })
     }
 }

@@ -41,12 +41,12 @@ impl Converter {
             "task_started" => Ok(rules::bookkeeping("event_msg/task_started", rules::TURN_START)),
             "task_complete" => self.turn_end(&TurnEnd::read(event, "/payload")?, out),
             "turn_aborted" => {
-                out.emit(Meta::Interrupt { text: text(Notice::read(event, "/payload")?.reason) }, Pointer::At("/payload/reason"))?;
+                out.emit(Meta::Interrupt { text: text(Notice::read(event, "/payload")?.reason()) }, Pointer::At("/payload/reason"))?;
                 Ok(Outcome::Mapped)
             }
             "context_compacted" => self.compaction_mark("event_msg/context_compacted", rules::COMPACTED, out),
             "thread_rolled_back" => {
-                let turns = Notice::read(event, "/payload")?.num_turns.map(|turns| Text::Plain(turns.raw()));
+                let turns = Notice::read(event, "/payload")?.num_turns().map(|turns| Text::Plain(turns.raw()));
                 out.emit(Meta::System { name: Text::Plain("thread_rolled_back"), text: turns }, Pointer::Root)?;
                 Ok(Outcome::Mapped)
             }
@@ -56,7 +56,7 @@ impl Converter {
             "exec_command_end" => self.ended(&Done::of_event(event, Form::Command)?, t, out),
             "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp)?, t, out),
             "error" => {
-                let message = text(Notice::read(event, "/payload")?.message);
+                let message = text(Notice::read(event, "/payload")?.message());
                 out.emit(Meta::Error { code: None, text: message }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
             }
@@ -78,13 +78,13 @@ impl Converter {
             "ContextCompaction" => self.compaction_mark("event_msg/item_completed/ContextCompaction", rules::ITEM_COMPACTED, out),
             "SubAgentActivity" => {
                 let activity = AgentActivity::read(item, at)?;
-                let name = format!("SubAgentActivity.{}", word(activity.kind));
-                self.agent_notice(activity.id, &name, text(activity.agent_thread_id), out)
+                let name = format!("SubAgentActivity.{}", word(activity.kind()));
+                self.agent_notice(activity.id(), &name, text(activity.agent_thread_id()), out)
             }
             "CollabAgentToolCall" => {
                 let activity = AgentActivity::read(item, at)?;
-                let name = format!("CollabAgentToolCall.{}", word(activity.tool));
-                self.agent_notice(activity.id, &name, text(elements(activity.receiver_thread_ids).next()), out)
+                let name = format!("CollabAgentToolCall.{}", word(activity.tool()));
+                self.agent_notice(activity.id(), &name, text(elements(activity.receiver_thread_ids()).next()), out)
             }
             other => Err(Fault::unrecognized(&format!("event_msg/item_completed/{other}"))),
         }
@@ -99,12 +99,12 @@ impl Converter {
 
     /// A message or reasoning of the agent, up to 0.142.
     fn said(&mut self, fact: Fact, record: &'static str, event: &Notice<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(said) = event.message.or(event.text) else {
+        let Some(said) = event.message().or(event.text()) else {
             return Err(Fault::malformed("/payload", "a text", "nothing"));
         };
         let (is_new, rule) = match fact {
             Fact::Answer => {
-                (self.answer(Side::Screen, said, None, event.phase, Pointer::At("/payload/message"), out)?, rules::MESSAGE_TWIN)
+                (self.answer(Side::Screen, said, None, event.phase(), Pointer::At("/payload/message"), out)?, rules::MESSAGE_TWIN)
             }
             _ => (self.thought(Side::Screen, said, None, Pointer::At("/payload/text"), out)?, rules::REASONING_TWIN),
         };
@@ -113,10 +113,10 @@ impl Converter {
 
     /// A prompt, up to 0.142. Its text is empty when it is an image alone.
     fn user_message(&mut self, event: &Notice<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let new = elements(event.images).filter(|image| self.history.twins.is_new(Side::Screen, Fact::Image, image.raw()));
+        let new = elements(event.images()).filter(|image| self.history.twins.is_new(Side::Screen, Fact::Image, image.raw()));
         let mut attachments: Vec<Attachment<'_>> = new.filter_map(media::data_url).collect();
         let mut mapped = false;
-        if let Some(said) = event.message.filter(|said| said.raw().len() > 2) {
+        if let Some(said) = event.message().filter(|said| said.raw().len() > 2) {
             mapped = self.prompt(Side::Screen, Role::User, said, &mut attachments, Pointer::At("/payload/message"), out)?;
         }
         if !attachments.is_empty() {
@@ -130,12 +130,12 @@ impl Converter {
     fn item_message(&mut self, is_answer: bool, item: &Spoken<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let path = "/payload/item/content";
         let mut mapped = false;
-        for (index, value) in elements(item.content).enumerate() {
+        for (index, value) in elements(item.content()).enumerate() {
             let part = Part::read(value, path)?;
             let pointer = Pointer::Field(path, index, "/text");
-            match (word(part.kind), part.text) {
+            match (word(part.kind()), part.text()) {
                 ("text" | "Text", Some(said)) if is_answer => {
-                    mapped |= self.answer(Side::Screen, said, item.id, item.phase, pointer, out)?;
+                    mapped |= self.answer(Side::Screen, said, item.id(), item.phase(), pointer, out)?;
                 }
                 ("text" | "Text", Some(said)) => {
                     mapped |= self.prompt(Side::Screen, Role::User, said, &mut Vec::new(), pointer, out)?;
@@ -153,9 +153,9 @@ impl Converter {
 
     fn item_reasoning(&mut self, item: &Spoken<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut mapped = false;
-        for (path, parts) in [("/payload/item/summary_text", item.summary_text), ("/payload/item/raw_content", item.raw_content)] {
+        for (path, parts) in [("/payload/item/summary_text", item.summary_text()), ("/payload/item/raw_content", item.raw_content())] {
             for (index, part) in elements(parts).enumerate() {
-                mapped |= self.thought(Side::Screen, part, item.id, Pointer::Item(path, index), out)?;
+                mapped |= self.thought(Side::Screen, part, item.id(), Pointer::Item(path, index), out)?;
             }
         }
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate("event_msg/item_completed/Reasoning", rules::REASONING_TWIN) })
@@ -163,19 +163,19 @@ impl Converter {
 
     fn turn_end(&mut self, end: &TurnEnd<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = "event_msg/task_complete";
-        let unsaid = end.last_agent_message.filter(|last| self.history.said.first((Fact::Answer, last.raw())));
+        let unsaid = end.last_agent_message().filter(|last| self.history.said.first((Fact::Answer, last.raw())));
         if let Some(last) = unsaid {
             let answer = MsgOut { text: last.text(), channel: Some(Channel::Final), ..MsgOut::default() };
             out.emit(answer, Pointer::At("/payload/last_agent_message"))?;
         }
-        if let Some(error) = end.error {
+        if let Some(error) = end.error() {
             let error = TurnError::read(error, "/payload/error")?;
-            let code = error.info.map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
-            out.emit(Meta::Error { code, text: text(error.message) }, Pointer::At("/payload/error"))?;
+            let code = error.info().map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
+            out.emit(Meta::Error { code, text: text(error.message()) }, Pointer::At("/payload/error"))?;
         }
-        Ok(if unsaid.is_some() || end.error.is_some() {
+        Ok(if unsaid.is_some() || end.error().is_some() {
             Outcome::Mapped
-        } else if filled_text(end.last_agent_message).is_some() {
+        } else if filled_text(end.last_agent_message()).is_some() {
             rules::duplicate(record, rules::LAST_MESSAGE)
         } else {
             rules::bookkeeping(record, rules::TURN_END)
@@ -196,10 +196,10 @@ impl Converter {
         let Some(info) = info.map(|info| TokenInfo::read(info, "/payload/info")).transpose()? else {
             return Ok(rules::bookkeeping(record, rules::NO_COUNTS));
         };
-        let Some(last) = info.last else {
+        let Some(last) = info.last() else {
             return Ok(rules::bookkeeping(record, rules::NO_COUNTS));
         };
-        if !self.counts_are_new(last, info.total) {
+        if !self.counts_are_new(last, info.total()) {
             return Ok(rules::duplicate(record, rules::SAME_COUNTS));
         }
         let usage = Usage { tokens: settings::tokens(last, "/payload/info/last_token_usage")?, ..Usage::default() };

@@ -43,17 +43,17 @@ impl Converter {
             "custom_tool_call_output" => self.output(&Output::read(item, "/payload")?, "response_item/custom_tool_call_output", out),
             "local_shell_call" => {
                 let asked = Asked::read(item, "/payload")?;
-                self.plain_call("local_shell", asked.call_id.or(asked.id), asked.action, out)
+                self.plain_call("local_shell", asked.call_id().or(asked.id()), asked.action(), out)
             }
             "tool_search_call" => {
                 let asked = Asked::read(item, "/payload")?;
-                self.plain_call("tool_search", asked.call_id, asked.arguments, out)
+                self.plain_call("tool_search", asked.call_id(), asked.arguments(), out)
             }
             "tool_search_output" => self.tools_found(&Output::read(item, "/payload")?, out),
-            "additional_tools" => self.tools_offered(Output::read(item, "/payload")?.tools, out).map(|()| Outcome::Mapped),
+            "additional_tools" => self.tools_offered(Output::read(item, "/payload")?.tools(), out).map(|()| Outcome::Mapped),
             "agent_message" => self.agent_message(&Message::read(item, "/payload")?, out),
             "ghost_snapshot" => {
-                let id = item.member("ghost_commit").and_then(|commit| text(GhostCommit::of(commit).id));
+                let id = item.member("ghost_commit").and_then(|commit| text(GhostCommit::of(commit).id()));
                 out.emit(Meta::System { name: Text::Plain("ghost_snapshot"), text: id }, Pointer::Root)?;
                 Ok(Outcome::Mapped)
             }
@@ -72,7 +72,7 @@ impl Converter {
     }
 
     fn message(&mut self, message: &Message<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let role = match word(message.role) {
+        let role = match word(message.role()) {
             "assistant" => None,
             "user" => Some(Role::User),
             "system" => Some(Role::System),
@@ -80,25 +80,25 @@ impl Converter {
             other => return Err(Fault::malformed(self.at("/payload/role"), "a role", other)),
         };
         let record = self.ledger_name("response_item/message");
-        if elements(message.content).next().is_none() {
+        if elements(message.content()).next().is_none() {
             // It was said all the same, if only that there is nothing to say.
-            out.emit(Meta::System { name: Text::Plain("empty_message"), text: text(message.role) }, self.root().pointer())?;
+            out.emit(Meta::System { name: Text::Plain("empty_message"), text: text(message.role()) }, self.root().pointer())?;
             return Ok(Outcome::Mapped);
         }
-        let mut attachments = self.images(message.content);
+        let mut attachments = self.images(message.content());
         let mut mapped = false;
         let path = self.at("/payload/content");
-        for (index, value) in elements(message.content).enumerate() {
+        for (index, value) in elements(message.content()).enumerate() {
             let part = Part::read(value, &path)?;
             let pointer = Pointer::Field(&path, index, "/text");
-            match (word(part.kind), part.text, role) {
+            match (word(part.kind()), part.text(), role) {
                 ("input_text" | "output_text" | "text", Some(said), None) => {
-                    mapped |= self.answer(Side::Model, said, message.id, message.phase, pointer, out)?;
+                    mapped |= self.answer(Side::Model, said, message.id(), message.phase(), pointer, out)?;
                 }
                 ("input_text" | "output_text" | "text", Some(said), Some(role)) => {
                     mapped |= self.prompt(Side::Model, role, said, &mut attachments, pointer, out)?;
                 }
-                ("input_image", _, _) if part.image_url.is_some() => {}
+                ("input_image", _, _) if part.image_url().is_some() => {}
                 (kind, _, _) => {
                     out.unrecognized_block(kind, value.raw(), Pointer::Item(&path, index))?;
                     mapped = true;
@@ -173,14 +173,14 @@ impl Converter {
     fn reasoning(&mut self, item: &Reasoning<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = self.ledger_name("response_item/reasoning");
         let (mut said, mut mapped) = (false, false);
-        for (path, parts) in [(self.at("/payload/summary"), item.summary), (self.at("/payload/content"), item.content)] {
+        for (path, parts) in [(self.at("/payload/summary"), item.summary()), (self.at("/payload/content"), item.content())] {
             for (index, value) in elements(parts).enumerate() {
                 let part = Part::read(value, &path)?;
-                if let Some(text) = part.text {
+                if let Some(text) = part.text() {
                     said = true;
-                    mapped |= self.thought(Side::Model, text, item.id, Pointer::Field(&path, index, "/text"), out)?;
+                    mapped |= self.thought(Side::Model, text, item.id(), Pointer::Field(&path, index, "/text"), out)?;
                 } else {
-                    out.unrecognized_block(word(part.kind), value.raw(), Pointer::Item(&path, index))?;
+                    out.unrecognized_block(word(part.kind()), value.raw(), Pointer::Item(&path, index))?;
                     mapped = true;
                 }
             }
@@ -189,7 +189,7 @@ impl Converter {
             return Ok(if mapped { Outcome::Mapped } else { rules::duplicate(record, rules::REASONING_TWIN) });
         }
         // Encrypted, or not even that: the model reasoned, and the text is not in the log.
-        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id), redacted: true, ..MsgOut::default() };
+        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id()), redacted: true, ..MsgOut::default() };
         out.emit(hidden, Pointer::At(&self.at("/payload/encrypted_content")))?;
         Ok(Outcome::Mapped)
     }
@@ -217,15 +217,15 @@ impl Converter {
     /// A message between agents (0.169).
     fn agent_message(&mut self, message: &Message<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let own = self.history.agent_path.as_deref().unwrap_or("/root");
-        let is_own = text(message.author).is_some_and(|author| author.is(own));
+        let is_own = text(message.author()).is_some_and(|author| author.is(own));
         let path = self.at("/payload/content");
         let mut mapped = false;
-        for (index, value) in elements(message.content).enumerate() {
+        for (index, value) in elements(message.content()).enumerate() {
             let part = Part::read(value, &path)?;
             let pointer = Pointer::Field(&path, index, "/text");
-            match (word(part.kind), text(part.text)) {
+            match (word(part.kind()), text(part.text())) {
                 ("input_text" | "output_text" | "text", said @ Some(_)) if is_own => {
-                    out.emit(MsgOut { text: said, message_id: text(message.id), ..MsgOut::default() }, pointer)?;
+                    out.emit(MsgOut { text: said, message_id: text(message.id()), ..MsgOut::default() }, pointer)?;
                 }
                 ("input_text" | "output_text" | "text", said @ Some(_)) => {
                     out.emit(MsgIn { role: Role::User, text: said, synthetic: true, attachments: Vec::new() }, pointer)?;
@@ -236,25 +236,25 @@ impl Converter {
             mapped = true;
         }
         if !mapped {
-            out.emit(Meta::System { name: Text::Plain("agent_message"), text: text(message.author) }, Pointer::Root)?;
+            out.emit(Meta::System { name: Text::Plain("agent_message"), text: text(message.author()) }, Pointer::Root)?;
         }
         Ok(Outcome::Mapped)
     }
 
     /// A function call (its arguments are JSON in a string) or a custom tool call (its input is text).
     fn call(&mut self, asked: &Asked<'_>, is_custom: bool, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(tool) = text(asked.name) else {
+        let Some(tool) = text(asked.name()) else {
             return Err(Fault::malformed(self.at("/payload/name"), "the name of a tool", "nothing"));
         };
         let name = tool.decode_lossy();
-        let namespace = text(asked.namespace).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
-        let args = if is_custom { asked.input } else { asked.arguments };
+        let namespace = text(asked.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
+        let args = if is_custom { asked.input() } else { asked.arguments() };
         let (mut room, mut index) = std::mem::take(&mut self.inner);
         let decoded = text(args).filter(|_| !is_custom).and_then(|args| args.decode_in(&mut room).ok()).unwrap_or_default();
         let value = container(decoded, &mut index);
         let token = args.map(Value::raw);
         let kind = tools::kind(&name, &namespace);
-        let mut call = ToolCall { tool, kind, call_id: text(asked.call_id), args: value.map(Value::raw).or(token) };
+        let mut call = ToolCall { tool, kind, call_id: text(asked.call_id()), args: value.map(Value::raw).or(token) };
         let emitted = out.emit(call.clone(), self.root().pointer());
         if let Err(Fault::Limit(_)) = emitted {
             // Nested too deep to be copied as a value; the text that holds it has no depth.
@@ -265,7 +265,7 @@ impl Converter {
         }
         let patch = if is_custom { edits::patch_of_input(text(args)) } else { value.and_then(edits::patch_of_command) };
         self.inner = (room, index);
-        self.remember_call(asked.call_id, &name, patch, is_custom);
+        self.remember_call(asked.call_id(), &name, patch, is_custom);
         Ok(Outcome::Mapped)
     }
 
@@ -286,10 +286,10 @@ impl Converter {
     }
 
     fn tools_found(&mut self, item: &Output<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let status = (word(item.status) == "completed").then_some(Status::Ok);
-        let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(item.call_id), status, ..ToolResult::default() };
+        let status = (word(item.status()) == "completed").then_some(Status::Ok);
+        let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(item.call_id()), status, ..ToolResult::default() };
         out.emit(result, self.root().pointer())?;
-        self.tools_offered(item.tools.filter(|tools| tools.raw() != "[]"), out)?;
+        self.tools_offered(item.tools().filter(|tools| tools.raw() != "[]"), out)?;
         Ok(Outcome::Mapped)
     }
 

@@ -41,10 +41,10 @@ impl<'a> Wrapped<'a> {
 
     /// How the call ended.
     pub fn ending(&self) -> Ending {
-        let mut ending = Ending::of_body(word(self.output));
-        if let Some(metadata) = self.metadata.map(Metadata::of) {
-            ending.exit = integer(metadata.exit_code);
-            ending.duration_ms = metadata.duration_seconds.and_then(|seconds| millis(seconds.raw()));
+        let mut ending = Ending::of_body(word(self.output()));
+        if let Some(metadata) = self.metadata().map(Metadata::of) {
+            ending.exit = integer(metadata.exit_code());
+            ending.duration_ms = metadata.duration_seconds().and_then(|seconds| millis(seconds.raw()));
         }
         ending.settle()
     }

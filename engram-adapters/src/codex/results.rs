@@ -19,10 +19,10 @@ use super::schema::{Output, Part, Wrapped, elements};
 impl Converter {
     /// Converts the output of a call, as the model gets it.
     pub(super) fn output(&mut self, item: &Output<'_>, record: &'static str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(output) = item.output else {
+        let Some(output) = item.output() else {
             return Err(Fault::malformed(self.at("/payload/output"), "an output", "nothing"));
         };
-        let key = text(item.call_id).map(|id| id.decode_lossy()).unwrap_or_default();
+        let key = text(item.call_id()).map(|id| id.decode_lossy()).unwrap_or_default();
         let held = self.history.waiting.take(&key);
         if output.is_array() {
             return self.output_parts(item, output, &key, held.as_ref(), out);
@@ -31,7 +31,7 @@ impl Converter {
         let decoded = output.text().filter(|text| may_be_wrapped(text.spelled())).and_then(|text| text.decode_in(&mut room).ok());
         let wrapped = decoded.and_then(|text| Wrapped::inside(text, &mut index));
         let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
-        let said = wrapped.and_then(|wrapped| wrapped.output).unwrap_or(output);
+        let said = wrapped.and_then(|wrapped| wrapped.output()).unwrap_or(output);
         let token = said.raw();
         // An item can come later only where there are items at all, and where none came before.
         let may_be_repeated = self.history.has_ends && held.is_none();
@@ -62,15 +62,15 @@ impl Converter {
         let path = self.at("/payload/output");
         let said = joined(Some(output), "");
         let mut ending = said.as_deref().map(Ending::of_token).unwrap_or_default();
-        ending.truncated |= output.elements().filter_map(|part| Part::of(part).text).any(|text| Ending::of_token(text.raw()).truncated);
-        let attachments = output.elements().filter_map(|part| Part::of(part).image_url).filter_map(media::data_url).collect();
+        ending.truncated |= output.elements().filter_map(|part| Part::of(part).text()).any(|text| Ending::of_token(text.raw()).truncated);
+        let attachments = output.elements().filter_map(|part| Part::of(part).image_url()).filter_map(media::data_url).collect();
         let result = ToolResult { stdout: said.as_deref().map(Text::Token), attachments, ..ending.facts() };
         let is_said = held.is_none_or(|held| held.is_in(said.as_deref().unwrap_or_default()));
         self.emit_output(item, key, result, held, is_said, out)?;
         for (index, value) in output.elements().enumerate() {
             let part = Part::read(value, &path)?;
-            if part.text.is_none() && part.image_url.is_none() {
-                out.unrecognized_block(word(part.kind), value.raw(), Pointer::Item(&path, index))?;
+            if part.text().is_none() && part.image_url().is_none() {
+                out.unrecognized_block(word(part.kind()), value.raw(), Pointer::Item(&path, index))?;
             }
         }
         self.close(key, ending, None, item, out)?;
@@ -88,7 +88,7 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         result.tool = self.history.calls.get(key).map(|call| Text::Plain(&call.tool));
-        result.call_id = text(item.call_id);
+        result.call_id = text(item.call_id());
         if let Some(held) = held {
             held.complete(&mut result);
         }
@@ -107,11 +107,11 @@ impl Converter {
         call.said = said;
         self.history.scripts.retain(|script| script != key);
         let patch = call.patch.take();
-        if call.tool == "view_image" && !item.output.is_some_and(Value::is_array) {
+        if call.tool == "view_image" && !item.output().is_some_and(Value::is_array) {
             self.history.shown += 1;
         }
         let listed = call.changes_listed;
-        if let (Some(patch), true, false, Some(id)) = (patch, ending.patched, listed, text(item.call_id)) {
+        if let (Some(patch), true, false, Some(id)) = (patch, ending.patched, listed, text(item.call_id())) {
             self.patched(&patch, id, out)?;
         }
         Ok(())
@@ -120,6 +120,6 @@ impl Converter {
 
 /// The texts of parts as one JSON token; the tokens are joined as they stand.
 pub(super) fn joined(parts: Field<'_>, between: &str) -> Option<String> {
-    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::of(part).text).map(|text| unquote(text.raw())).collect();
+    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::of(part).text()).map(|text| unquote(text.raw())).collect();
     (!texts.is_empty()).then(|| format!("\"{}\"", texts.join(between)))
 }

@@ -1,6 +1,7 @@
 //! The shapes of Codex records: which fields of each type the tape needs.
 
-use crate::kit::value::{Field, Value, view};
+use crate::kit::value::{Field, Value};
+use crate::kit::view::view;
 
 view! {
     /// One line of the envelope form (0.34 and later).
@@ -212,7 +213,7 @@ view! {
 impl Duration<'_> {
     /// Whole milliseconds.
     pub fn millis(&self) -> Option<u64> {
-        let (secs, nanos) = (self.secs?.unsigned()?, self.nanos?.unsigned()?);
+        let (secs, nanos) = (self.secs()?.unsigned()?, self.nanos()?.unsigned()?);
         secs.checked_mul(1000)?.checked_add(nanos / 1_000_000)
     }
 }
@@ -347,7 +348,7 @@ view! {
 impl<'a> Settings<'a> {
     /// What the mode of the turn brings along.
     pub fn mode_instructions(&self) -> Field<'a> {
-        self.collaboration_mode?.member("settings")?.member("developer_instructions")
+        self.collaboration_mode()?.member("settings")?.member("developer_instructions")
     }
 }
 

@@ -21,15 +21,15 @@ impl Converter {
     /// The header of the envelope form. A second one belongs to the history that a fork or child copied.
     pub(super) fn session_meta(&mut self, meta: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let meta = SessionMeta::read(meta, "/payload")?;
-        let spawn = spawned(meta.source);
-        let mut facts = SessionFacts { provider: text(meta.model_provider), cwd: text(meta.cwd), ..SessionFacts::default() };
-        self.repository(meta.git, &mut facts);
-        let path = filled_text(meta.agent_path).or_else(|| filled_text(spawn?.agent_path));
-        let nickname = filled_text(meta.agent_nickname).or_else(|| filled_text(spawn?.agent_nickname));
+        let spawn = spawned(meta.source());
+        let mut facts = SessionFacts { provider: text(meta.model_provider()), cwd: text(meta.cwd()), ..SessionFacts::default() };
+        self.repository(meta.git(), &mut facts);
+        let path = filled_text(meta.agent_path()).or_else(|| filled_text(spawn?.agent_path()));
+        let nickname = filled_text(meta.agent_nickname()).or_else(|| filled_text(spawn?.agent_nickname()));
         facts.agent = path.or(nickname);
-        facts.parent_session_id = text(meta.parent_thread_id).or_else(|| text(spawn?.parent_thread_id));
+        facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
         if spawn.is_none() {
-            facts.fork_of = text(meta.forked_from_id).or_else(|| text(HistoryBase::of(meta.history_base?).thread_id));
+            facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::of(meta.history_base()?).thread_id()));
         }
         if self.history.copied.is_own_meta() {
             self.history.is_spawned = spawn.is_some();
@@ -37,8 +37,8 @@ impl Converter {
             self.surroundings(&mut facts);
         }
         out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
-        self.instructions(meta.instructions, "/payload/instructions", out)?;
-        if let Some(prompt) = meta.base_instructions.and_then(|base| text(BaseInstructions::of(base).text)) {
+        self.instructions(meta.instructions(), "/payload/instructions", out)?;
+        if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::of(base).text())) {
             let decoded = prompt.decode_lossy();
             let (hash, bytes) = (Some(Hash::of_text(&decoded)), Some(decoded.len() as u64));
             let context = Context { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
@@ -49,9 +49,9 @@ impl Converter {
 
     pub(super) fn repository<'a>(&self, git: Field<'a>, facts: &mut SessionFacts<'a>) {
         let git = git.map(Git::of).unwrap_or_default();
-        facts.repo_head = text(git.commit_hash);
-        facts.repo_branch = text(git.branch);
-        facts.repo_url = text(git.repository_url);
+        facts.repo_head = text(git.commit_hash());
+        facts.repo_branch = text(git.branch());
+        facts.repo_url = text(git.repository_url());
     }
 
     /// Adds what only the files around the artifact say.
@@ -79,15 +79,15 @@ impl Converter {
     pub(super) fn turn_context(&mut self, turn: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let turn = Settings::read(turn, "/payload")?;
         let mut mapped = self.session_facts(&turn, out)?;
-        mapped |= self.instructions(turn.user_instructions, "/payload/user_instructions", out)?;
-        mapped |= self.instructions(turn.developer_instructions, "/payload/developer_instructions", out)?;
+        mapped |= self.instructions(turn.user_instructions(), "/payload/user_instructions", out)?;
+        mapped |= self.instructions(turn.developer_instructions(), "/payload/developer_instructions", out)?;
         let path = "/payload/collaboration_mode/settings/developer_instructions";
         mapped |= self.instructions(turn.mode_instructions(), path, out)?;
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate("turn_context", rules::SETTINGS) })
     }
 
     pub(super) fn settings_applied(&mut self, event: &Notice<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(settings) = event.thread_settings else {
+        let Some(settings) = event.thread_settings() else {
             return Err(Fault::malformed("/payload/thread_settings", "settings", "nothing"));
         };
         let settings = Settings::read(settings, "/payload/thread_settings")?;
@@ -99,18 +99,18 @@ impl Converter {
 
     /// States model and directory when they changed.
     fn session_facts(&mut self, settings: &Settings<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let now = key((settings.model.map(Value::raw), settings.cwd.map(Value::raw)));
+        let now = key((settings.model().map(Value::raw), settings.cwd().map(Value::raw)));
         if self.history.settings.replace(now) == Some(now) {
             return Ok(false);
         }
-        let provider = text(settings.model_provider_id);
-        let facts = SessionFacts { model: text(settings.model), cwd: text(settings.cwd), provider, ..SessionFacts::default() };
+        let provider = text(settings.model_provider_id());
+        let facts = SessionFacts { model: text(settings.model()), cwd: text(settings.cwd()), provider, ..SessionFacts::default() };
         out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
         Ok(true)
     }
 
     pub(super) fn renamed(&mut self, event: &Notice<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let facts = SessionFacts { title: text(event.thread_name), ..SessionFacts::default() };
+        let facts = SessionFacts { title: text(event.thread_name()), ..SessionFacts::default() };
         out.emit(Meta::Session(facts), Pointer::At("/payload/thread_name"))?;
         Ok(Outcome::Mapped)
     }
@@ -140,10 +140,10 @@ impl Converter {
 
     pub(super) fn usage_record(&mut self, record: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = UsageRecord::read(record, "/payload")?;
-        let Some(usage) = record.usage else {
+        let Some(usage) = record.usage() else {
             return Err(Fault::malformed("/payload/usage", "token counts", "nothing"));
         };
-        if !self.counts_are_new(usage, record.thread) {
+        if !self.counts_are_new(usage, record.thread()) {
             return Ok(rules::duplicate("token_usage_record", rules::SAME_COUNTS));
         }
         out.emit(Meta::Usage(Usage { tokens: tokens(usage, "/payload/usage")?, ..Usage::default() }), Pointer::At("/payload/usage"))?;
@@ -176,11 +176,11 @@ fn texts<'a>(field: Field<'a>, depth: usize, out: &mut Vec<Value<'a>>) {
 pub(super) fn tokens<'a>(usage: Value<'a>, at: &str) -> Result<Tokens<'a>, Fault> {
     let usage = TokenUsage::read(usage, at)?;
     Ok(Tokens {
-        input: number(usage.input),
-        output: number(usage.output),
-        cache_read: number(usage.cached_input),
-        cache_write: number(usage.cache_write_input),
-        reasoning: number(usage.reasoning_output),
-        total: number(usage.total),
+        input: number(usage.input()),
+        output: number(usage.output()),
+        cache_read: number(usage.cached_input()),
+        cache_write: number(usage.cache_write_input()),
+        reasoning: number(usage.reasoning_output()),
+        total: number(usage.total()),
     })
 }

@@ -61,12 +61,12 @@ fn starts(line: &str, child: &str) -> Option<String> {
     let call = match payload.first("item").map(AgentActivity::of) {
         None if word(payload.first("type")) == "function_call_output" => {
             let output = Output::of(payload);
-            let said = text(output.output)?.decode().ok()?;
-            said.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id)?
+            let said = text(output.output())?.decode().ok()?;
+            said.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id())?
         }
-        Some(activity) if word(activity.agent_thread_id) == child => activity.id,
-        Some(activity) if word(activity.tool) == "spawn_agent" => {
-            elements(activity.receiver_thread_ids).any(|id| word(Some(id)) == child).then_some(activity.id)?
+        Some(activity) if word(activity.agent_thread_id()) == child => activity.id(),
+        Some(activity) if word(activity.tool()) == "spawn_agent" => {
+            elements(activity.receiver_thread_ids()).any(|id| word(Some(id)) == child).then_some(activity.id())?
         }
         _ => None,
     };

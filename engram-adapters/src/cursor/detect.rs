@@ -8,7 +8,8 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 
 use super::{clock, decoded, millis, revisions};
-use crate::kit::value::{Field, Index, Value, find_line, parse, view, word};
+use crate::kit::value::{Field, Index, Value, find_line, parse, word};
+use crate::kit::view::view;
 
 /// Cursor's kinds of artifact. Each is a schema of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,34 +148,34 @@ fn may_show_a_mark(line: &[u8]) -> bool {
 
 /// The mark that a line shows. A `system/init` line alone shows none: another harness prints the same.
 fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
-    if line.uuid.is_some() || line.camel_session_id.is_some() {
+    if line.uuid().is_some() || line.camel_session_id().is_some() {
         return None;
     }
-    if line.hook_event_name.is_some() && line.conversation_id.is_some() && line.generation_id.is_some() {
+    if line.hook_event_name().is_some() && line.conversation_id().is_some() && line.generation_id().is_some() {
         return Some((Form::Hooks, "hook.payload"));
     }
-    if word(line.store) == "chat" && line.meta.is_some_and(|meta| meta.member("agentId").is_some()) {
+    if word(line.store()) == "chat" && line.meta().is_some_and(|meta| meta.member("agentId").is_some()) {
         return Some((Form::Chat, "store.chat"));
     }
-    match word(line.store) {
+    match word(line.store()) {
         "composer" => return Some((Form::Rows, "store.composer_row")),
         "inline_composer" | "tab" => return Some((Form::Inline, "store.composer_inline")),
         _ => {}
     }
-    if line.kind.is_none() && line.store.is_none() {
-        let content = line.message.and_then(|message| message.member("content"));
-        let is_message = matches!(word(line.role), "user" | "assistant") && content.is_some_and(Value::is_array);
+    if line.kind().is_none() && line.store().is_none() {
+        let content = line.message().and_then(|message| message.member("content"));
+        let is_message = matches!(word(line.role()), "user" | "assistant") && content.is_some_and(Value::is_array);
         return is_message.then_some((Form::Transcript, "transcript.message"));
     }
-    if word(line.kind) == "turn_ended" && line.status.is_some() {
+    if word(line.kind()) == "turn_ended" && line.status().is_some() {
         return Some((Form::Transcript, "transcript.turn_ended"));
     }
-    line.session_id?;
-    match word(line.kind) {
-        "tool_call" if line.call_id.is_some() && line.tool_call.is_some() => Some((Form::Stream, "stream.tool_call")),
-        "result" if line.request_id.is_some() && line.duration_api_ms.is_some() => Some((Form::Stream, "stream.result")),
-        "assistant" if line.timestamp_ms.is_some() => Some((Form::Stream, "stream.timestamp_ms")),
-        "thinking" | "connection" | "retry" | "interaction_query" if line.subtype.is_some() && line.timestamp_ms.is_some() => {
+    line.session_id()?;
+    match word(line.kind()) {
+        "tool_call" if line.call_id().is_some() && line.tool_call().is_some() => Some((Form::Stream, "stream.tool_call")),
+        "result" if line.request_id().is_some() && line.duration_api_ms().is_some() => Some((Form::Stream, "stream.result")),
+        "assistant" if line.timestamp_ms().is_some() => Some((Form::Stream, "stream.timestamp_ms")),
+        "thinking" | "connection" | "retry" | "interaction_query" if line.subtype().is_some() && line.timestamp_ms().is_some() => {
             Some((Form::Stream, "stream.timestamp_ms"))
         }
         _ => None,
@@ -197,21 +198,21 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         Form::Transcript => identity.start = find_line(lines(head), transcript_time),
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
         Form::Chat => {
-            identity.session_id = find(|line| name(line.meta?.member("agentId")));
-            identity.start = find(|line| millis(line.meta?.member("createdAt")));
+            identity.session_id = find(|line| name(line.meta()?.member("agentId")));
+            identity.start = find(|line| millis(line.meta()?.member("createdAt")));
         }
         Form::Rows | Form::Inline => {
             identity.schema = identity.schema.filter(|_| form == Form::Inline || rows_are_known(head));
-            identity.session_id = find(|line| name(line.id));
-            identity.start = find(|line| millis(line.composer?.member("createdAt").or(line.composer?.member("lastSendTime"))));
+            identity.session_id = find(|line| name(line.id()));
+            identity.start = find(|line| millis(line.composer()?.member("createdAt").or(line.composer()?.member("lastSendTime"))));
         }
         Form::Hooks => {
-            identity.session_id = find(|line| name(line.conversation_id));
-            identity.version = find(|line| name(line.cursor_version));
+            identity.session_id = find(|line| name(line.conversation_id()));
+            identity.version = find(|line| name(line.cursor_version()));
         }
         Form::Stream => {
-            identity.session_id = find(|line| name(line.session_id));
-            identity.start = find(|line| millis(line.timestamp_ms));
+            identity.session_id = find(|line| name(line.session_id()));
+            identity.start = find(|line| millis(line.timestamp_ms()));
         }
     }
     identity
@@ -222,8 +223,8 @@ fn rows_are_known(head: &Head<'_>) -> bool {
     let number = |record: Field<'_>| record?.member("_v")?.unsigned();
     let known = find_line(lines(head), |line| {
         let line = Line::of(line);
-        let of_record = number(line.composer).map(|version| COMPOSER_SCHEMAS.contains(&version));
-        of_record.or_else(|| number(line.bubble).map(|version| version == BUBBLE_SCHEMA))
+        let of_record = number(line.composer()).map(|version| COMPOSER_SCHEMAS.contains(&version));
+        of_record.or_else(|| number(line.bubble()).map(|version| version == BUBBLE_SCHEMA))
     });
     known == Some(true)
 }

@@ -10,7 +10,8 @@ use engram_core::text::Text;
 
 use crate::kit::patch::{Run, unified_runs};
 use crate::kit::spans::{ChangedSpan, pinned};
-use crate::kit::value::{Value, filled_text, text, view};
+use crate::kit::value::{Value, filled_text, text};
+use crate::kit::view::view;
 
 view! {
     /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
@@ -31,11 +32,11 @@ pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitte
         _ => return Ok(()),
     };
     let args = Args::of(args);
-    let Some(file) = filled_text(args.path) else { return Ok(()) };
+    let Some(file) = filled_text(args.path()) else { return Ok(()) };
     let mut edit = CodeEdit::new(op, file);
     edit.unconfirmed = true;
-    (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string));
-    (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.contents).or(text(args.new_string)));
+    (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string()));
+    (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.contents()).or(text(args.new_string())));
     edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
     out.parent_of_next(Some(call));
     out.emit(edit, pointer)?;

@@ -12,7 +12,8 @@ use engram_core::text::Text;
 
 use super::edits::snippet;
 use super::{decoded, text_or_json, tools};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, view, word};
+use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, word};
+use crate::kit::view::view;
 
 view! {
     /// The fields of all hook steps (SDK 1.0.32; `preCompact` also from the command line 2026.10.01).
@@ -79,14 +80,14 @@ impl Session for Converter {
 
 impl Converter {
     fn payload(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if let Some(version) = decoded(payload.cursor_version) {
+        if let Some(version) = decoded(payload.cursor_version()) {
             out.version(&version)?;
         }
-        let session = decoded(payload.conversation_id).filter(|id| !id.is_empty());
-        let agent = decoded(payload.subagent_id).filter(|id| !id.is_empty());
+        let session = decoded(payload.conversation_id()).filter(|id| !id.is_empty());
+        let agent = decoded(payload.subagent_id()).filter(|id| !id.is_empty());
         out.source(session.as_deref(), agent.as_deref());
-        out.stamp(Stamp { id: filled_text(payload.generation_id), ..Stamp::default() });
-        let name = word(payload.hook_event_name);
+        out.stamp(Stamp { id: filled_text(payload.generation_id()), ..Stamp::default() });
+        let name = word(payload.hook_event_name());
         if !is_known(name) {
             return Err(Fault::unrecognized(name));
         }
@@ -138,11 +139,11 @@ fn is_known(step: &str) -> bool {
 impl Converter {
     /// Every payload repeats the facts of the session; only what is new is written. `preCompact` names the model that compacts.
     fn session(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let is_sessions = !matches!(word(payload.hook_event_name), "preCompact" | "subagentStart");
-        let model = if is_sessions { decoded(payload.model).unwrap_or_default().into_owned() } else { self.stated.0.clone() };
-        let root = payload.workspace_roots.and_then(|roots| roots.elements().next());
+        let is_sessions = !matches!(word(payload.hook_event_name()), "preCompact" | "subagentStart");
+        let model = if is_sessions { decoded(payload.model()).unwrap_or_default().into_owned() } else { self.stated.0.clone() };
+        let root = payload.workspace_roots().and_then(|roots| roots.elements().next());
         let cwd = decoded(root).unwrap_or_default().into_owned();
-        let transcript = decoded(payload.transcript_path).unwrap_or_default().into_owned();
+        let transcript = decoded(payload.transcript_path()).unwrap_or_default().into_owned();
         let now = (model, cwd, transcript);
         if now == self.stated {
             return Ok(false);
@@ -151,7 +152,7 @@ impl Converter {
         let facts = SessionFacts {
             model: new(&now.0, &self.stated.0).then_some(Text::Plain(&now.0)),
             cwd: new(&now.1, &self.stated.1).then_some(Text::Plain(&now.1)),
-            agent: filled_text(payload.composer_mode),
+            agent: filled_text(payload.composer_mode()),
             ..SessionFacts::default()
         };
         let mut written = false;
@@ -173,7 +174,7 @@ impl<'a> Payload<'a> {
     /// Writes the events of a payload. False when it says nothing beside its own name.
     fn convert(&self, step: &str, out: &mut Emitter) -> Result<bool, Fault> {
         match step {
-            "beforeSubmitPrompt" => self.prompt(out)?,
+            "beforeSubmitPrompt" => self.say_prompt(out)?,
             "afterAgentResponse" => {
                 out.emit(MsgOut { text: self.said()?, ..MsgOut::default() }, Pointer::At("/text"))?;
                 self.usage(out)?;
@@ -183,28 +184,28 @@ impl<'a> Payload<'a> {
                 out.emit(MsgOut { text: self.said()?, channel, ..MsgOut::default() }, Pointer::At("/text"))?;
             }
             "preToolUse" => self.call(out)?,
-            "postToolUse" => self.result(Some(Status::Ok), self.tool_output, None, out)?,
+            "postToolUse" => self.result(Some(Status::Ok), self.tool_output(), None, out)?,
             "postToolUseFailure" => {
-                let status = match (is_true(self.is_interrupt), word(self.failure_type)) {
+                let status = match (is_true(self.is_interrupt()), word(self.failure_type())) {
                     (true, _) => Status::Cancelled,
                     (_, "permission_denied") => Status::Denied,
                     _ => Status::Error,
                 };
-                self.result(Some(status), None, text(self.error_message), out)?;
+                self.result(Some(status), None, text(self.error_message()), out)?;
             }
-            "beforeShellExecution" | "beforeMCPExecution" => self.notice(step, self.tool_input.or(self.command), out)?,
-            "afterShellExecution" => self.notice(step, self.output, out)?,
-            "afterMCPExecution" => self.notice(step, self.result_json, out)?,
+            "beforeShellExecution" | "beforeMCPExecution" => self.notice(step, self.tool_input().or(self.command()), out)?,
+            "afterShellExecution" => self.notice(step, self.output(), out)?,
+            "afterMCPExecution" => self.notice(step, self.result_json(), out)?,
             "beforeReadFile" | "beforeTabFileRead" => self.file_content(step, out)?,
             "afterFileEdit" | "afterTabFileEdit" => self.edited(step, out)?,
             "preCompact" => {
-                out.emit(Meta::Compaction { text: None, trigger: filled_text(self.trigger) }, Pointer::Root)?;
+                out.emit(Meta::Compaction { text: None, trigger: filled_text(self.trigger()) }, Pointer::Root)?;
             }
             "subagentStart" => self.subagent(out)?,
             "subagentStop" => {
-                self.notice(step, self.summary, out)?;
-                if filled_text(self.agent_transcript_path).is_some() {
-                    self.notice("agent_transcript_path", self.agent_transcript_path, out)?;
+                self.notice(step, self.summary(), out)?;
+                if filled_text(self.agent_transcript_path()).is_some() {
+                    self.notice("agent_transcript_path", self.agent_transcript_path(), out)?;
                 }
             }
             "stop" | "sessionEnd" => return self.ended(out),
@@ -214,34 +215,34 @@ impl<'a> Payload<'a> {
     }
 
     fn said(&self) -> Result<Option<Text<'a>>, Fault> {
-        text(self.text).map(Some).ok_or_else(|| Fault::malformed("/text", "a string", "none"))
+        text(self.text()).map(Some).ok_or_else(|| Fault::malformed("/text", "a string", "none"))
     }
 
-    fn prompt(&self, out: &mut Emitter) -> Result<(), Fault> {
+    fn say_prompt(&self, out: &mut Emitter) -> Result<(), Fault> {
         let file =
             |attached: Value<'a>| Attachment { media_type: None, hash: None, bytes: None, name: filled_text(attached.member("file_path")) };
-        let attachments = self.attachments.into_iter().flat_map(Value::elements).map(file).collect();
-        let prompt = text(self.prompt).ok_or_else(|| Fault::malformed("/prompt", "a string", "none"))?;
+        let attachments = self.attachments().into_iter().flat_map(Value::elements).map(file).collect();
+        let prompt = text(self.prompt()).ok_or_else(|| Fault::malformed("/prompt", "a string", "none"))?;
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments }, Pointer::At("/prompt"))?;
         Ok(())
     }
 
     fn call(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let tool = filled_text(self.tool_name).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
+        let tool = filled_text(self.tool_name()).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
-        let call = ToolCall { tool, kind, call_id: filled_text(self.tool_use_id), args: self.tool_input.map(Value::raw) };
+        let call = ToolCall { tool, kind, call_id: filled_text(self.tool_use_id()), args: self.tool_input().map(Value::raw) };
         out.emit(call, Pointer::At("/tool_input"))?;
         Ok(())
     }
 
     /// A result, after its call where no earlier payload gave the call.
     fn result(&self, status: Option<Status>, output: Field<'a>, error: Option<Text<'a>>, out: &mut Emitter) -> Result<(), Fault> {
-        let call_id = filled_text(self.tool_use_id);
+        let call_id = filled_text(self.tool_use_id());
         if call_id.is_none_or(|id| out.call(id).is_none()) {
             self.call(out)?;
         }
-        let duration_ms = self.duration.and_then(|value| value.raw().split('.').next()?.parse().ok());
-        let (tool, stdout) = (filled_text(self.tool_name), text_or_json(output).filter(|text| !text.is_empty()));
+        let duration_ms = self.duration().and_then(|value| value.raw().split('.').next()?.parse().ok());
+        let (tool, stdout) = (filled_text(self.tool_name()), text_or_json(output).filter(|text| !text.is_empty()));
         let result = ToolResult { tool, call_id, status, stdout, stderr: error, duration_ms, ..ToolResult::default() };
         out.emit(result, Pointer::Root)?;
         Ok(())
@@ -255,19 +256,19 @@ impl<'a> Payload<'a> {
 
     /// The whole file that is about to be read: its hash. Whether it was read is another step's to say.
     fn file_content(&self, step: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let content = text(self.content).and_then(|content| content.decode().ok());
+        let content = text(self.content()).and_then(|content| content.decode().ok());
         let hash = content.as_deref().and_then(Hash::of_pinned_text);
         let bytes = content.as_deref().map(|content| content.len() as u64);
-        let context = Context { name: Text::Plain(step), file: filled_text(self.file_path), hash, bytes, text: None };
+        let context = Context { name: Text::Plain(step), file: filled_text(self.file_path()), hash, bytes, text: None };
         out.emit(Meta::Context(context), Pointer::At("/content"))?;
         Ok(())
     }
 
     /// Edits that were made, by their old and new text, which stands in a notice: no call may have been logged.
     fn edited(&self, step: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let file = filled_text(self.file_path).ok_or_else(|| Fault::malformed("/file_path", "a string", "none"))?;
-        let edits = self.edits.filter(|edits| edits.is_array()).ok_or_else(|| Fault::malformed("/edits", "a list", "none"))?;
-        self.notice(step, self.edits, out)?;
+        let file = filled_text(self.file_path()).ok_or_else(|| Fault::malformed("/file_path", "a string", "none"))?;
+        let edits = self.edits().filter(|edits| edits.is_array()).ok_or_else(|| Fault::malformed("/edits", "a list", "none"))?;
+        self.notice(step, self.edits(), out)?;
         for (index, replaced) in edits.elements().enumerate() {
             let mut edit = CodeEdit::new(EditOp::Update, file);
             (edit.before_hash, edit.before_anchor_hashes) = snippet(text(replaced.member("old_string")));
@@ -280,16 +281,16 @@ impl<'a> Payload<'a> {
 
     fn subagent(&self, out: &mut Emitter) -> Result<(), Fault> {
         let facts = SessionFacts {
-            model: filled_text(self.subagent_model),
-            repo_branch: filled_text(self.git_branch),
-            parent_session_id: filled_text(self.parent_conversation_id),
-            parent_call_id: filled_text(self.tool_call_id),
-            agent: filled_text(self.subagent_type),
+            model: filled_text(self.subagent_model()),
+            repo_branch: filled_text(self.git_branch()),
+            parent_session_id: filled_text(self.parent_conversation_id()),
+            parent_call_id: filled_text(self.tool_call_id()),
+            agent: filled_text(self.subagent_type()),
             ..SessionFacts::default()
         };
-        out.parent_of_next(filled_text(self.tool_call_id).and_then(|id| out.call(id)));
+        out.parent_of_next(filled_text(self.tool_call_id()).and_then(|id| out.call(id)));
         out.emit(Meta::Session(facts), Pointer::Root)?;
-        if let Some(task) = filled_text(self.task) {
+        if let Some(task) = filled_text(self.task()) {
             let task = MsgIn { role: Role::User, text: Some(task), synthetic: true, attachments: Vec::new() };
             out.emit(task, Pointer::At("/task"))?;
         }
@@ -298,11 +299,11 @@ impl<'a> Payload<'a> {
 
     fn ended(&self, out: &mut Emitter) -> Result<bool, Fault> {
         let counted = self.usage(out)?;
-        match word(self.status) {
-            "aborted" => out.emit(Meta::Interrupt { text: filled_text(self.error_message) }, Pointer::At("/status"))?,
+        match word(self.status()) {
+            "aborted" => out.emit(Meta::Interrupt { text: filled_text(self.error_message()) }, Pointer::At("/status"))?,
             "error" => {
                 let code = Some(Text::Plain("error"));
-                out.emit(Meta::Error { code, text: filled_text(self.error_message) }, Pointer::At("/status"))?
+                out.emit(Meta::Error { code, text: filled_text(self.error_message()) }, Pointer::At("/status"))?
             }
             _ => return Ok(counted),
         };
@@ -311,10 +312,10 @@ impl<'a> Payload<'a> {
 
     fn usage(&self, out: &mut Emitter) -> Result<bool, Fault> {
         let tokens = Tokens {
-            input: number(self.input_tokens),
-            output: number(self.output_tokens),
-            cache_read: number(self.cache_read_tokens),
-            cache_write: number(self.cache_write_tokens),
+            input: number(self.input_tokens()),
+            output: number(self.output_tokens()),
+            cache_read: number(self.cache_read_tokens()),
+            cache_write: number(self.cache_write_tokens()),
             ..Tokens::default()
         };
         let stated = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].iter().any(Option::is_some);

@@ -11,7 +11,8 @@ use super::stream_calls::{Called, Calls, ToolCallBody};
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
 use super::{decoded, millis, text_or_json};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, view, word};
+use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, word};
+use crate::kit::view::view;
 
 view! {
     /// A line of any type.
@@ -92,8 +93,8 @@ impl Session for Converter {
 
 impl<'a> Record<'a> {
     fn called(&self) -> Result<Called<'a>, Fault> {
-        let call_id = filled_text(self.call_id).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
-        let body = self.tool_call.ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
+        let call_id = filled_text(self.call_id()).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
+        let body = self.tool_call().ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
         let body = ToolCallBody::read(body, "/tool_call")?;
         Ok(Called { call_id, body, name: None, told: None, failed: false, pointer: Pointer::At("/tool_call") })
     }
@@ -102,12 +103,12 @@ impl<'a> Record<'a> {
 impl Converter {
     fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = Record::read(line, "")?;
-        let time = millis(record.timestamp_ms);
-        if let Some(session_id) = decoded(record.session_id).filter(|id| !id.is_empty()) {
+        let time = millis(record.timestamp_ms());
+        if let Some(session_id) = decoded(record.session_id()).filter(|id| !id.is_empty()) {
             out.source(Some(&session_id), None);
         }
         let stamp = Stamp { t: time.as_deref(), ..Stamp::default() };
-        let (kind, subtype) = (word(record.kind), word(record.subtype));
+        let (kind, subtype) = (word(record.kind()), word(record.subtype()));
         let number = out.line();
         if !matches!(kind, "assistant" | "thinking") && self.pieces.flush(out)? > 0 {
             out.restamp(number, stamp);
@@ -123,7 +124,7 @@ impl Converter {
             ("user", _) => user(&record, out),
             ("assistant", _) => self.assistant(&record, stamp, out),
             ("thinking", "delta") => {
-                self.pieces.add(Piece::Thought, &decoded(record.text).unwrap_or_default(), stamp, out)?;
+                self.pieces.add(Piece::Thought, &decoded(record.text()).unwrap_or_default(), stamp, out)?;
                 Ok(Piece::Thought.outcome())
             }
             ("thinking", "completed") => {
@@ -132,9 +133,9 @@ impl Converter {
             }
             ("tool_call", "started") => self.calls.started(&record.called()?, &mut self.queries, out),
             ("tool_call", "completed") => self.calls.completed(&record.called()?, &mut self.queries, out),
-            ("interaction_query", "request") => self.queries.request(word(record.query_type), record.query, out),
-            ("interaction_query", "response") => self.queries.response(record.response, out),
-            ("connection" | "retry", _) => connection(kind, subtype, record.endpoint_url, out),
+            ("interaction_query", "request") => self.queries.request(word(record.query_type()), record.query(), out),
+            ("interaction_query", "response") => self.queries.response(record.response(), out),
+            ("connection" | "retry", _) => connection(kind, subtype, record.endpoint_url(), out),
             ("result", subtype) => self.result(&record, subtype, out),
             (kind, "") => Err(Fault::unrecognized(kind)),
             (kind, subtype) => Err(Fault::unrecognized(&format!("{kind}/{subtype}"))),
@@ -143,24 +144,24 @@ impl Converter {
 
     /// A piece of a message has a time and belongs to no model call; the whole message follows and is what counts.
     fn assistant(&mut self, record: &Record<'_>, stamp: Stamp<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let is_piece = record.timestamp_ms.is_some() && record.model_call_id.is_none();
+        let is_piece = record.timestamp_ms().is_some() && record.model_call_id().is_none();
         let parts = parts(record)?;
-        if is_piece && parts.iter().all(|(part, _)| word(part.kind) == "text") {
+        if is_piece && parts.iter().all(|(part, _)| word(part.kind()) == "text") {
             for (part, _) in parts {
-                self.pieces.add(Piece::Answer, &decoded(part.text).unwrap_or_default(), stamp, out)?;
+                self.pieces.add(Piece::Answer, &decoded(part.text()).unwrap_or_default(), stamp, out)?;
             }
             return Ok(Piece::Answer.outcome());
         }
-        let channel = if record.model_call_id.is_some() { Channel::Commentary } else { Channel::Final };
+        let channel = if record.model_call_id().is_some() { Channel::Commentary } else { Channel::Final };
         let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
         for (index, (part, value)) in parts.iter().enumerate() {
             let pointer = Pointer::Item("/message/content", index);
-            if word(part.kind) != "text" {
-                out.unrecognized_block(word(part.kind), value.raw(), pointer)?;
+            if word(part.kind()) != "text" {
+                out.unrecognized_block(word(part.kind()), value.raw(), pointer)?;
                 outcome = Ok(Outcome::Mapped);
                 continue;
             }
-            let Some(text) = text(part.text) else { continue };
+            let Some(text) = text(part.text()) else { continue };
             if !self.pieces.whole(&text.decode_lossy(), stamp, out)? {
                 outcome = Ok(Piece::Answer.outcome());
                 continue;
@@ -173,11 +174,11 @@ impl Converter {
 
     /// The end of the run. Its text is that of all messages, joined without a separator; only a text that is not is new.
     fn result(&mut self, record: &Record<'_>, subtype: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let said = filled_text(record.result);
-        let failed = is_true(record.is_error) || subtype != "success";
+        let said = filled_text(record.result());
+        let failed = is_true(record.is_error()) || subtype != "success";
         let mut outcome = Outcome::Duplicate { record: "result/success", rule: "result_text" };
         if failed {
-            let text = text_or_json(record.error).or(said);
+            let text = text_or_json(record.error()).or(said);
             let code = Some(Text::Plain(subtype)).filter(|subtype| !subtype.is_empty());
             out.emit(Meta::Error { code, text }, Pointer::Root)?;
             outcome = Outcome::Mapped;
@@ -187,7 +188,7 @@ impl Converter {
             out.emit(MsgOut { text: Some(text), channel: Some(Channel::Final), ..MsgOut::default() }, Pointer::At("/result"))?;
             outcome = Outcome::Mapped;
         }
-        if let Some(usage) = record.usage {
+        if let Some(usage) = record.usage() {
             out.emit(Meta::Usage(TurnUsage::of(usage).stated()), Pointer::At("/usage"))?;
             outcome = Outcome::Mapped;
         }
@@ -198,10 +199,10 @@ impl Converter {
 impl<'a> TurnUsage<'a> {
     fn stated(&self) -> Usage<'a> {
         let tokens = Tokens {
-            input: number(self.input_tokens),
-            output: number(self.output_tokens),
-            cache_read: number(self.cache_read_tokens),
-            cache_write: number(self.cache_write_tokens),
+            input: number(self.input_tokens()),
+            output: number(self.output_tokens()),
+            cache_read: number(self.cache_read_tokens()),
+            cache_write: number(self.cache_write_tokens()),
             ..Tokens::default()
         };
         Usage { tokens, ..Usage::default() }
@@ -210,8 +211,8 @@ impl<'a> TurnUsage<'a> {
 
 /// The parts of a message, each with the value that it was read from.
 fn parts<'a>(record: &Record<'a>) -> Result<Vec<(Part<'a>, Value<'a>)>, Fault> {
-    let message = record.message.ok_or_else(|| Fault::malformed("/message", "an object", "nothing"))?;
-    let content = Message::read(message, "/message")?.content;
+    let message = record.message().ok_or_else(|| Fault::malformed("/message", "an object", "nothing"))?;
+    let content = Message::read(message, "/message")?.content();
     let content = content.ok_or_else(|| Fault::malformed("/message/content", "a list of parts", "nothing"))?;
     content.elements().map(|part| Ok((Part::read(part, "/message/content")?, part))).collect()
 }
@@ -229,7 +230,7 @@ fn error_output(text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
 }
 
 fn init(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let facts = SessionFacts { model: filled_text(record.model), cwd: filled_text(record.cwd), ..SessionFacts::default() };
+    let facts = SessionFacts { model: filled_text(record.model()), cwd: filled_text(record.cwd()), ..SessionFacts::default() };
     out.emit(Meta::Session(facts), Pointer::Root)?;
     Ok(Outcome::Mapped)
 }
@@ -238,7 +239,7 @@ fn user(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
     for (index, (part, value)) in parts(record)?.iter().enumerate() {
         let pointer = Pointer::Item("/message/content", index);
-        match (word(part.kind), text(part.text)) {
+        match (word(part.kind()), text(part.text())) {
             ("text", None) => return Err(Fault::malformed("/message/content", "a text", "none")),
             ("text", text) => out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer).map(|_| ())?,
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,

@@ -9,7 +9,8 @@ use engram_core::text::Text;
 use super::stream_queries::Queries;
 use super::{decoded, stream_results, tools};
 use crate::kit::correlate::{OpenCalls, key};
-use crate::kit::value::{Field, Value, filled_text, is_true, view, word};
+use crate::kit::value::{Field, Value, filled_text, is_true, word};
+use crate::kit::view::view;
 
 /// `{"<name>ToolCall": {...}, "hookAdditionalContexts": [], "startedAtMs": "..", "completedAtMs": ".."}`: the key names the tool.
 #[derive(Clone, Copy, Default)]
@@ -80,7 +81,8 @@ impl<'a> ToolCallBody<'a> {
                 "completedAtMs" => body.completed_at = Some(member),
                 "function" => {
                     let function = Function::read(member, pointer)?;
-                    (body.tool, body.inner.args) = (word(function.name), function.arguments);
+                    (body.tool, body.inner) = (word(function.name()), Inner::within(member));
+                    body.inner.set("args", function.arguments());
                 }
                 name if name.ends_with("ToolCall") => (body.tool, body.inner) = (name, Inner::read(member, pointer)?),
                 _ => {}
@@ -126,7 +128,7 @@ impl Calls {
         if out.call(called.call_id).is_none() {
             queries.called(called.call_id);
             self.call(called, out)?;
-        } else if let Some(args) = inner.args
+        } else if let Some(args) = inner.args()
             && self.open.get(&id).is_some_and(|asked| asked.args != Some(key(args.raw())))
         {
             out.parent_of_next(out.call(called.call_id));
@@ -166,17 +168,17 @@ impl Calls {
             tool: Text::Plain(tool),
             kind: tools::TOOLS.kind(tool),
             call_id: Some(called.call_id),
-            args: inner.args.map(Value::raw),
+            args: inner.args().map(Value::raw),
         };
         let seq = out.emit(call, called.pointer)?;
-        let stated = inner.args.map(Args::of).unwrap_or_default();
-        if let Some(label) = filled_text(inner.description)
-            && stated.description.map(Value::raw) != inner.description.map(Value::raw)
+        let stated = inner.args().map(Args::of).unwrap_or_default();
+        if let Some(label) = filled_text(inner.description())
+            && stated.description().map(Value::raw) != inner.description().map(Value::raw)
         {
             out.parent_of_next(Some(seq));
             out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, called.pointer)?;
         }
-        let asked = Asked { args: inner.args.map(|args| key(args.raw())), numbered: is_true(stated.include_line_numbers) };
+        let asked = Asked { args: inner.args().map(|args| key(args.raw())), numbered: is_true(stated.include_line_numbers()) };
         self.open.open(&called.call_id.decode_lossy(), asked);
         Ok(())
     }

@@ -6,7 +6,8 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::value::{Field, Value, filled_text, view};
+use crate::kit::value::{Field, Value, filled_text};
+use crate::kit::view::view;
 
 /// The most questions that are held until their call comes.
 const MAX_OPEN: usize = 256;
@@ -65,13 +66,13 @@ impl Queries {
     pub(super) fn request(&mut self, name: &str, query: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let named = Named::of(query, "/query")?;
         let asked = Asked::read(named.value, "/query")?;
-        let call_id = filled_text(asked.tool_call_id).or(asked.args.and_then(|args| filled_text(args.member("toolCallId"))));
+        let call_id = filled_text(asked.tool_call_id()).or(asked.args().and_then(|args| filled_text(args.member("toolCallId"))));
         let permission =
             Permission { decision: Decision::Ask, tool: Some(Text::Plain(name)).filter(|name| !name.is_empty()), call_id, text: None };
         out.emit(Meta::Permission(permission), Pointer::At("/query"))?;
         let call_id = call_id.map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
         let known = !call_id.is_empty() && out.call(Text::Plain(&call_id)).is_some();
-        if let Some(args) = asked.args.filter(|_| !known && self.open.len() < MAX_OPEN) {
+        if let Some(args) = asked.args().filter(|_| !known && self.open.len() < MAX_OPEN) {
             let name = if name.is_empty() { "query" } else { name };
             let (name, args) = (name.to_owned(), args.raw().to_owned());
             self.open.push(Open { line: out.line(), call_id: call_id.clone(), name, args });
@@ -112,17 +113,17 @@ impl Queries {
 /// `{"approved": {}}`, `{"rejected": {"reason": ..}}`, or `{"result": ..}` around either.
 fn decision(value: Value<'_>) -> Result<(Decision, Option<Text<'_>>), Fault> {
     let answered = Answered::read(value, "/response")?;
-    if let Some(result) = answered.result {
+    if let Some(result) = answered.result() {
         let inner = Answered::read(result, "/response/result")?;
-        return Ok(match inner.rejected {
+        return Ok(match inner.rejected() {
             Some(rejected) => (Decision::Deny, filled_text(rejected.member("reason"))),
             None => (Decision::Allow, Some(Text::Plain(result.raw()))),
         });
     }
-    if let Some(rejected) = answered.rejected {
+    if let Some(rejected) = answered.rejected() {
         return Ok((Decision::Deny, filled_text(rejected.member("reason"))));
     }
-    match answered.approved {
+    match answered.approved() {
         Some(_) => Ok((Decision::Allow, None)),
         None => Err(Fault::unrecognized("interaction_query/response")),
     }

@@ -8,7 +8,8 @@ use engram_core::text::Text;
 use super::edits::{snippet, whole_file_edits};
 use super::stream_calls::Called;
 use crate::kit::spans::{ChangedSpan, line_count, pinned};
-use crate::kit::value::{Field, Value, filled_text, integer, is_true, text, view};
+use crate::kit::value::{Field, Value, filled_text, integer, is_true, text};
+use crate::kit::view::view;
 
 /// How a call ended, by the name of the one-of's member (SDK 1.0.32 descriptors). The first that is there counts.
 const CASES: &[(&str, Status)] = &[
@@ -82,7 +83,7 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
         duration_ms: called.body.duration(),
         ..ToolResult::default()
     };
-    let Some(returned) = called.body.inner.result else {
+    let Some(returned) = called.body.inner.result() else {
         result.stdout = called.told.filter(|_| !called.failed);
         result.stderr = called.told.filter(|_| called.failed);
         result.status = called.failed.then_some(Status::Error);
@@ -105,7 +106,7 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
     if status.is_some_and(|status| status != Status::Ok) {
         result.stderr = result.stderr.or(ending.failure(value));
     }
-    result.truncated |= is_true(ending.exceeded_limit);
+    result.truncated |= is_true(ending.exceeded_limit());
     result.artifact = ending.artifact();
     if result.stdout.is_none() && result.stderr.is_none() {
         result.stdout = called.told;
@@ -125,15 +126,15 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
 
 impl<'a> Ending<'a> {
     fn shell(&self, result: &mut ToolResult<'a>) {
-        result.exit = integer(self.exit_code);
-        result.stdout = filled_text(self.stdout);
-        result.stderr = filled_text(self.stderr);
+        result.exit = integer(self.exit_code());
+        result.stdout = filled_text(self.stdout());
+        result.stderr = filled_text(self.stderr());
         if result.stdout.is_none() && result.stderr.is_none() {
-            result.stdout = filled_text(self.interleaved_output).or(filled_text(self.output_head)).or(filled_text(self.output_tail));
+            result.stdout = filled_text(self.interleaved_output()).or(filled_text(self.output_head())).or(filled_text(self.output_tail()));
         }
-        result.truncated = unsigned(self.elided_chars).is_some_and(|elided| elided > 0);
-        result.duration_ms = unsigned(self.execution_time).or(result.duration_ms);
-        if is_true(self.aborted) {
+        result.truncated = unsigned(self.elided_chars()).is_some_and(|elided| elided > 0);
+        result.duration_ms = unsigned(self.execution_time()).or(result.duration_ms);
+        if is_true(self.aborted()) {
             result.status = Some(Status::Cancelled);
         } else if result.status == Some(Status::Ok) && result.exit.is_some_and(|exit| exit != 0) {
             result.status = Some(Status::Error);
@@ -143,16 +144,16 @@ impl<'a> Ending<'a> {
     /// What a successful call gave: the text, where the tool has one, else the value as JSON.
     fn output(&self, tool: &str, value: Value<'a>, result: &mut ToolResult<'a>) {
         result.stdout = match tool {
-            "readToolCall" if self.content.is_some() => filled_text(self.content),
-            "editToolCall" | "writeToolCall" => filled_text(self.message),
+            "readToolCall" if self.content().is_some() => filled_text(self.content()),
+            "editToolCall" | "writeToolCall" => filled_text(self.message()),
             "deleteToolCall" => None,
-            "webFetchToolCall" if self.markdown.is_some() => filled_text(self.markdown),
-            "fetchToolCall" if self.content.is_some() => filled_text(self.content),
+            "webFetchToolCall" if self.markdown().is_some() => filled_text(self.markdown()),
+            "fetchToolCall" if self.content().is_some() => filled_text(self.content()),
             "mcpToolCall" => {
-                if is_true(self.is_error) {
+                if is_true(self.is_error()) {
                     result.status = Some(Status::Error);
                 }
-                only_text(self.content).or(Some(Text::Plain(value.raw())))
+                only_text(self.content()).or(Some(Text::Plain(value.raw())))
             }
             _ => Some(Text::Plain(value.raw())).filter(|_| value.raw() != "{}"),
         };
@@ -160,30 +161,30 @@ impl<'a> Ending<'a> {
 
     /// Why a call failed. Several wordings stand together as the JSON that holds them.
     fn failure(&self, value: Value<'a>) -> Option<Text<'a>> {
-        let wordings = [self.reason, self.error, self.error_message, self.model_visible_error];
+        let wordings = [self.reason(), self.error(), self.error_message(), self.model_visible_error()];
         let mut filled = wordings.into_iter().filter_map(filled_text);
         let first = filled.next()?;
         Some(if filled.next().is_some() { Text::Plain(value.raw()) } else { first })
     }
 
     fn artifact(&self) -> Option<Artifact<'a>> {
-        let path = filled_text(self.output_location?.member("filePath"))?;
+        let path = filled_text(self.output_location()?.member("filePath"))?;
         Some(Artifact { path, hash: None, bytes: None })
     }
 
     /// `content` is the lines of `readRange`, joined. Cursor counts the nothing after a final line end as a line; the tape does not.
     fn show_read(&self, called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path) else { return Ok(()) };
+        let Some(file) = filled_text(self.path()) else { return Ok(()) };
         let mut read =
             CodeRead { call_id: Some(called.call_id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-        let stated = self.read_range.and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
+        let stated = self.read_range().and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
         if let Some((first, last)) = stated
-            && let Some(Ok(content)) = text(self.content).map(|content| content.decode())
+            && let Some(Ok(content)) = text(self.content()).map(|content| content.decode())
             && content.split('\n').count() as u64 == (last + 1).saturating_sub(first)
             && first > 0
             && !numbered
         {
-            let whole_end = unsigned(self.total_lines) == Some(last);
+            let whole_end = unsigned(self.total_lines()) == Some(last);
             let lines = if whole_end { line_count(&content) } else { last + 1 - first };
             read.range = Some(Range { first, last: first + lines - 1 });
             read.total_lines = whole_end.then_some(first + lines - 1);
@@ -196,13 +197,13 @@ impl<'a> Ending<'a> {
 
     /// The whole file before and after. Without the text before, the file is new, unless lines were removed.
     fn show_edit(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path) else { return Ok(()) };
-        let before = text(self.before_full_file_content);
-        let is_new = before.is_none() && unsigned(self.lines_removed).unwrap_or_default() == 0;
+        let Some(file) = filled_text(self.path()) else { return Ok(()) };
+        let before = text(self.before_full_file_content());
+        let is_new = before.is_none() && unsigned(self.lines_removed()).unwrap_or_default() == 0;
         let op = if is_new { EditOp::Create } else { EditOp::Update };
         let edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(op, file) };
-        let edits = match text(self.after_full_file_content) {
-            Some(after) => whole_file_edits(edit, before, after, text(self.diff_string)),
+        let edits = match text(self.after_full_file_content()) {
+            Some(after) => whole_file_edits(edit, before, after, text(self.diff_string())),
             None => vec![edit],
         };
         for edit in edits {
@@ -213,8 +214,8 @@ impl<'a> Ending<'a> {
 
     /// The documented form of a write (2025): the new text is an argument.
     fn show_write(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path) else { return Ok(()) };
-        let written = called.body.inner.args.and_then(|args| args.member("fileText"));
+        let Some(file) = filled_text(self.path()) else { return Ok(()) };
+        let written = called.body.inner.args().and_then(|args| args.member("fileText"));
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Overwrite, file) };
         (edit.after_hash, edit.after_anchor_hashes) = snippet(text(written));
         edit.snippet = edit.after_hash.is_some();
@@ -223,9 +224,9 @@ impl<'a> Ending<'a> {
     }
 
     fn show_delete(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path) else { return Ok(()) };
+        let Some(file) = filled_text(self.path()) else { return Ok(()) };
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Delete, file) };
-        if let Some(Ok(before)) = text(self.prev_content).map(|text| text.decode()) {
+        if let Some(Ok(before)) = text(self.prev_content()).map(|text| text.decode()) {
             edit.file_before_hash = Hash::of_pinned_text(&before);
             ChangedSpan::whole(&before, "").describe(&mut edit);
         }

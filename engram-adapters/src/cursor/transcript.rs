@@ -8,7 +8,8 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::{clock, edits, text_or_json, tools};
-use crate::kit::value::{Field, Index, Value, filled_text, parse, text, view, word};
+use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
+use crate::kit::view::view;
 
 view! {
     /// A message, or what is said of the whole transcript.
@@ -58,17 +59,17 @@ impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = Line::read(parse(text, &mut self.index)?, "")?;
         self.parent.state(out)?;
-        match (word(line.role), word(line.kind)) {
+        match (word(line.role()), word(line.kind())) {
             (role @ ("user" | "assistant"), "") => {
-                let Some(said) = line.message else { return Err(Fault::malformed("/message", "an object", "nothing")) };
+                let Some(said) = line.message() else { return Err(Fault::malformed("/message", "an object", "nothing")) };
                 message(said, role, out)
             }
-            ("", "turn_ended") => turn_ended(word(line.status), line.error, Pointer::Root, out),
+            ("", "turn_ended") => turn_ended(word(line.status()), line.error(), Pointer::Root, out),
             ("", "error") => {
-                out.emit(Meta::Error { code: None, text: text_or_json(line.error) }, Pointer::At("/error"))?;
+                out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
                 Ok(Outcome::Mapped)
             }
-            ("", "metadata") => match line.metadata.and_then(|metadata| filled_text(metadata.member("overview"))) {
+            ("", "metadata") => match line.metadata().and_then(|metadata| filled_text(metadata.member("overview"))) {
                 Some(overview) => {
                     let notice = Meta::System { name: Text::Plain("overview"), text: Some(overview) };
                     out.emit(notice, Pointer::At("/metadata/overview"))?;
@@ -82,17 +83,17 @@ impl Session for Converter {
 }
 
 fn message(message: Value<'_>, role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let Some(content) = Message::read(message, "/message")?.content else {
+    let Some(content) = Message::read(message, "/message")?.content() else {
         return Err(Fault::malformed("/message/content", "a list of parts", "nothing"));
     };
     let mut events = 0;
     for (index, value) in content.elements().enumerate() {
         let part = Part::read(value, "/message/content")?;
         let pointer = Pointer::Item("/message/content", index);
-        events += match (word(part.kind), role) {
-            ("text", "user") => prompt(text(part.text), None, pointer, out)?,
-            ("text", _) => answer(text(part.text), pointer, out)?,
-            ("tool_use", "assistant") => call(part.name, part.input, pointer, out).map(|_| 1)?,
+        events += match (word(part.kind()), role) {
+            ("text", "user") => prompt(text(part.text()), None, pointer, out)?,
+            ("text", _) => answer(text(part.text()), pointer, out)?,
+            ("tool_use", "assistant") => call(part.name(), part.input(), pointer, out).map(|_| 1)?,
             (kind, _) => {
                 out.unrecognized_block(kind, value.raw(), pointer)?;
                 1

@@ -7,7 +7,8 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 
 use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
-use crate::kit::value::{Index, Value, filled_text, parse, text, view, word};
+use crate::kit::value::{Index, Value, filled_text, parse, text, word};
+use crate::kit::view::view;
 
 view! {
     /// The document.
@@ -49,11 +50,11 @@ impl Converter {
 
     fn message(&mut self, index: usize, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let message = Message::read(value, "/messages")?;
-        match word(message.role) {
-            "user" => said(prompt(text(message.text), None, Pointer::Field("/messages", index, "/text"), out)?),
+        match word(message.role()) {
+            "user" => said(prompt(text(message.text()), None, Pointer::Field("/messages", index, "/text"), out)?),
             "assistant" => self.assistant(index, &message, out),
             "tool" => {
-                let tool = message.tool_result.and_then(|result| filled_text(result.member("toolName")));
+                let tool = message.tool_result().and_then(|result| filled_text(result.member("toolName")));
                 let result = ToolResult { tool, ..ToolResult::default() };
                 out.parent_of_next(tool.and_then(|tool| self.waiting.answer(&tool.decode_lossy())));
                 out.emit(result, Pointer::Field("/messages", index, "/toolResult"))?;
@@ -65,13 +66,13 @@ impl Converter {
 
     fn assistant(&mut self, index: usize, message: &Message<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let thinking = Pointer::Field("/messages", index, "/thinking");
-        let mut events = text(message.thinking).map_or(Ok(0), |thought| reasoning(thought, thinking, out))?;
-        events += answer(text(message.text), Pointer::Field("/messages", index, "/text"), out)?;
-        for (nth, asked) in message.tool_calls.into_iter().flat_map(Value::elements).enumerate() {
+        let mut events = text(message.thinking()).map_or(Ok(0), |thought| reasoning(thought, thinking, out))?;
+        events += answer(text(message.text()), Pointer::Field("/messages", index, "/text"), out)?;
+        for (nth, asked) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
             let asked = Call::read(asked, "/messages")?;
             let rest = format!("/toolCalls/{nth}");
-            let seq = call(asked.tool_name, asked.args, Pointer::Field("/messages", index, &rest), out)?;
-            if let Some(tool) = text(asked.tool_name) {
+            let seq = call(asked.tool_name(), asked.args(), Pointer::Field("/messages", index, &rest), out)?;
+            if let Some(tool) = text(asked.tool_name()) {
                 self.waiting.call(&tool.decode_lossy(), seq);
             }
             events += 1;
@@ -88,7 +89,7 @@ impl Session for Converter {
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
         let mut index = Index::default();
         let document = Document::read(parse(text, &mut index)?, "")?;
-        let Some(messages) = document.messages else { return Err(Fault::malformed("/messages", "a list of messages", "nothing")) };
+        let Some(messages) = document.messages() else { return Err(Fault::malformed("/messages", "a list of messages", "nothing")) };
         out.begin();
         self.parent.state(out)?;
         for (index, message) in messages.elements().enumerate() {
@@ -98,7 +99,7 @@ impl Session for Converter {
                 Err(fault) => out.settle_fault(fault, message.raw())?,
             }
         }
-        if let Some(ended) = document.turn_ended {
+        if let Some(ended) = document.turn_ended() {
             out.begin();
             let outcome = turn_ended(word(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)?;
             out.settle(outcome);

@@ -34,9 +34,9 @@ impl Converter {
         let calls = read(calls, path)?;
         let changes = changes(&calls, |call| !call.key().is_some_and(|call| self.is_answered(call)));
         for (n, call) in calls.iter().enumerate() {
-            let time = tape_time(call.timestamp);
+            let time = tape_time(call.timestamp());
             if time.is_some() {
-                out.stamp(Stamp { t: time.as_deref(), id: text(call.id), replay: false });
+                out.stamp(Stamp { t: time.as_deref(), id: text(call.id()), replay: false });
             }
             self.call(call, changes.get(n).and_then(Option::as_ref), path, n, out)?;
         }
@@ -45,11 +45,11 @@ impl Converter {
 
     #[inline(never)]
     fn call(&mut self, call: &Call<'_>, change: Option<&Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        let tool = text(call.name).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
+        let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
         let key_of_call = call.key();
         if key_of_call.is_none_or(|call| self.asks_first(call)) {
-            self.heard.note(key(("call", spelling(call.name), spelling(call.args))));
-            self.tool_call(tool, text(call.id), spelling(call.args), Pointer::Item(path, n), out)?;
+            self.heard.note(key(("call", spelling(call.name()), spelling(call.args()))));
+            self.tool_call(tool, text(call.id()), spelling(call.args()), Pointer::Item(path, n), out)?;
         }
         if call.is_settled() && key_of_call.is_none_or(|call| self.answers_first(call)) {
             self.result(call, tool, path, n, out)?;
@@ -68,12 +68,12 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let Some(tool) = text(call.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
-        let news = match call.id {
+        let Some(tool) = text(call.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
+        let news = match call.id() {
             Some(id) => self.asks_first(key(id.raw())),
-            None => self.is_news(key(("call", spelling(call.name), spelling(call.args))), reading),
+            None => self.is_news(key(("call", spelling(call.name()), spelling(call.args()))), reading),
         };
-        if news { self.tool_call(tool, text(call.id), spelling(call.args), pointer, out) } else { Ok(()) }
+        if news { self.tool_call(tool, text(call.id()), spelling(call.args()), pointer, out) } else { Ok(()) }
     }
 
     #[inline(never)]

@@ -101,7 +101,7 @@ impl Converter {
     /// What of a turn was written before under its id. A history that is written again holds less of a turn than the turn itself.
     #[inline(never)]
     pub fn rewritten(&mut self, turn: &Record<'_>, in_history: bool) -> Rewritten {
-        let (Form::Lines, Some(id)) = (self.form, turn.id) else { return Rewritten::default() };
+        let (Form::Lines, Some(id)) = (self.form, turn.id()) else { return Rewritten::default() };
         let id = key(id.raw());
         let written = if in_history { self.turns.known(id, turn) } else { self.turns.write(id, turn) };
         self.repeats += u64::from(written.text || written.thoughts || written.tokens);
@@ -134,9 +134,9 @@ impl Converter {
     /// Converts what stands before the messages: the first line, or the document without its messages.
     #[cold]
     pub fn header(&mut self, header: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        self.enter(header.start_time, None, out);
-        self.in_subagent = word(header.role) == "subagent";
-        self.change_session(header.session_id, out);
+        self.enter(header.start_time(), None, out);
+        self.in_subagent = word(header.role()) == "subagent";
+        self.change_session(header.session_id(), out);
         let context = self.context.clone();
         let mut facts = SessionFacts::default();
         if !std::mem::replace(&mut self.introduced, true) {
@@ -150,10 +150,10 @@ impl Converter {
     /// Says what a header, or a change of it, states of the session.
     #[cold]
     fn session_facts<'f>(&mut self, mut facts: SessionFacts<'f>, header: &Record<'f>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let directories: Vec<Text<'_>> = header.directories.into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
+        let directories: Vec<Text<'_>> = header.directories().into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
         // The harness lists the directory that it works in first, then those that the user added.
         facts.cwd = directories.first().copied();
-        let summary = filled_text(header.summary);
+        let summary = filled_text(header.summary());
         // What a sub-agent hands back is no title.
         facts.title = summary.filter(|_| !self.in_subagent);
         self.emit(Meta::Session(facts), Pointer::Root, out)?;
@@ -199,19 +199,19 @@ impl Converter {
         let mut header = Record::default();
         header.fill(changes, "/$set")?;
         let before = (self.events, self.repeats);
-        if header.summary.is_some() || header.directories.is_some() {
+        if header.summary().is_some() || header.directories().is_some() {
             self.enter(time(), None, out);
             self.session_facts(SessionFacts::default(), &header, "/$set", out)?;
         }
-        if self.change_session(header.session_id, out) {
+        if self.change_session(header.session_id(), out) {
             self.enter(time(), None, out);
             self.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
         }
-        if let Some(messages) = header.messages.filter(|messages| messages.raw() != "[]") {
+        if let Some(messages) = header.messages().filter(|messages| messages.raw() != "[]") {
             self.restate(messages, out)?;
             return Ok(self.outcome("messages", before, rule::RESTATED));
         }
-        Ok(match header.session_id {
+        Ok(match header.session_id() {
             _ if self.events > before.0 => Outcome::Mapped,
             Some(_) => Outcome::Bookkeeping { record: "sessionId", rule: rule::SAME_SESSION },
             None => CLOCK,
@@ -226,7 +226,7 @@ impl Converter {
             let base = ["/$set/messages/", &n.to_string()].concat();
             let mut record = Record::default();
             record.fill(message, &base)?;
-            self.enter(record.timestamp, record.id, out);
+            self.enter(record.timestamp(), record.id(), out);
             self.say(&record, &base, Some(&mut reading), out)?;
         }
         Ok(())
@@ -235,7 +235,7 @@ impl Converter {
     /// Converts a message of the conversation.
     #[inline(never)]
     pub fn message(&mut self, message: &Record<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        self.enter(message.timestamp, message.id, out);
+        self.enter(message.timestamp(), message.id(), out);
         if self.relogging.is_some() || (self.form == Form::Lines && begins_history(message)) {
             return self.logged_again(message, base, out);
         }
@@ -258,7 +258,7 @@ impl Converter {
 
     /// The history that is being written again, if this message belongs to one.
     fn relogging(&mut self, message: &Record<'_>) -> Option<Relogging> {
-        let time = message.timestamp?.raw();
+        let time = message.timestamp()?.raw();
         let current = self.relogging.take().filter(|relogging| relogging.time == time);
         let begins = || self.form == Form::Lines && begins_history(message);
         current.or_else(|| begins().then(|| Relogging { time: time.to_owned(), reading: Reading::default() }))
@@ -284,8 +284,8 @@ fn text_of(part: Value<'_>) -> Field<'_> {
 /// True for the first message line of a history that is written again: it holds the context that the harness put before the first
 /// prompt, or the model's parts as they were sent.
 fn begins_history(message: &Record<'_>) -> bool {
-    let Some(content) = message.content.filter(|content| content.is_array()) else { return false };
-    match word(message.kind) {
+    let Some(content) = message.content().filter(|content| content.is_array()) else { return false };
+    match word(message.kind()) {
         "gemini" => true,
         "user" => content.elements().next().is_some_and(|part| word(text_of(part)).starts_with(SESSION_CONTEXT)),
         _ => false,
@@ -294,9 +294,9 @@ fn begins_history(message: &Record<'_>) -> bool {
 
 impl Converter {
     fn line(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if let Some(changes) = line.set {
+        if let Some(changes) = line.changes() {
             self.change(changes, out)
-        } else if line.kind.is_some() && line.rewind_to.is_none() {
+        } else if line.kind().is_some() && line.rewind_to().is_none() {
             self.message(line, "", out)
         } else {
             self.rarer(line, out)
@@ -306,13 +306,13 @@ impl Converter {
     /// Converts a line that is neither a message nor a change.
     #[cold]
     fn rarer(&mut self, line: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if let Some(to) = line.rewind_to {
+        if let Some(to) = line.rewind_to() {
             let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
-            self.enter(line.timestamp, None, out);
+            self.enter(line.timestamp(), None, out);
             self.emit(rewind, Pointer::At("/$rewindTo"), out)?;
             return Ok(Outcome::Mapped);
         }
-        if line.session_id.is_some() {
+        if line.session_id().is_some() {
             self.header(line, out)?;
             return Ok(Outcome::Mapped);
         }

@@ -79,14 +79,14 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         let record = Record::of(value);
         if is_header(&record, value) {
             let lines = Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) };
-            return if record.messages.is_some() { document_form(source) } else { Some(lines) };
+            return if record.messages().is_some() { document_form(source) } else { Some(lines) };
         }
     }
     document_form(source)
 }
 
 fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
-    text(record.session_id).is_some() && text(record.start_time).is_some() && text(value.member("lastUpdated")).is_some()
+    text(record.session_id()).is_some() && text(record.start_time()).is_some() && text(value.member("lastUpdated")).is_some()
 }
 
 /// A document is recognised by what stands before its messages, so that it need not be in the head as a whole.
@@ -116,11 +116,11 @@ fn list_form(list: &str) -> Option<Found<'static>> {
     let mut index = Index::default();
     let first = parse(elements(list).next()?, &mut index).ok()?;
     let typed = Typed::of(first);
-    if text(typed.session_id).is_some() && text(typed.message).is_some() && typed.message_id.is_some() {
+    if text(typed.session_id()).is_some() && text(typed.message()).is_some() && typed.message_id().is_some() {
         return Some(found(Form::TypedLog, TYPED_LOG));
     }
     let turn = Turn::of(first);
-    let is_turn = matches!(word(turn.role), "user" | "model") && turn.parts.is_some_and(Value::is_array);
+    let is_turn = matches!(word(turn.role()), "user" | "model") && turn.parts().is_some_and(Value::is_array);
     is_turn.then(|| found(Form::Saved, SAVED))
 }
 
@@ -160,9 +160,9 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut index = Index::default();
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
     let record = Record::of(header);
-    identity.session_id = text(record.session_id).map(|id| id.decode_lossy().into_owned());
-    identity.agent_id = identity.session_id.clone().filter(|_| word(record.role) == "subagent");
-    identity.start = tape_time(record.start_time).map(|time| time.into_owned());
+    identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
+    identity.agent_id = identity.session_id.clone().filter(|_| word(record.role()) == "subagent");
+    identity.start = tape_time(record.start_time()).map(|time| time.into_owned());
     identity.schema = if is_known_header(header) { schema(head, &found, &record) } else { None };
     identity
 }
@@ -171,7 +171,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'static str> {
     if found.form == Form::Lines {
         let mut messages = head.lines().filter(|line| line.starts_with("{\"id\"")).take(LOOKED_AT);
-        return (header.role.is_some() && messages.all(is_known_message)).then_some(revisions::LINES);
+        return (header.role().is_some() && messages.all(is_known_message)).then_some(revisions::LINES);
     }
     if !elements(found.messages).take(LOOKED_AT).all(is_known_message) {
         return None;

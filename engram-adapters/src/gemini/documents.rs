@@ -14,7 +14,7 @@ impl Converter {
     /// Converts a whole-file log: its header, then a record a message.
     pub fn session_document(&mut self, document: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let header = Record::read(document, "")?;
-        let Some(messages) = header.messages else { return Err(Fault::malformed("/messages", "a list of messages", "none")) };
+        let Some(messages) = header.messages() else { return Err(Fault::malformed("/messages", "a list of messages", "none")) };
         out.begin();
         self.header(&header, out)?;
         out.settle(Outcome::Mapped);
@@ -48,13 +48,13 @@ impl Converter {
             let base = format!("/{n}");
             self.record_of(entry, out, |converter, out| {
                 let typed = Typed::read(entry, &base)?;
-                if word(typed.kind) != "user" {
-                    return Err(Fault::unrecognized(word(typed.kind)));
+                if word(typed.kind()) != "user" {
+                    return Err(Fault::unrecognized(word(typed.kind())));
                 }
-                let said = text(typed.message).ok_or_else(|| Fault::malformed(format!("{base}/message"), "text", "none"))?;
-                let session = text(typed.session_id).map(|id| id.decode_lossy());
+                let said = text(typed.message()).ok_or_else(|| Fault::malformed(format!("{base}/message"), "text", "none"))?;
+                let session = text(typed.session_id()).map(|id| id.decode_lossy());
                 out.source(session.as_deref(), None);
-                converter.enter(typed.timestamp, None, out);
+                converter.enter(typed.timestamp(), None, out);
                 let said = MsgIn { role: Role::User, text: Some(said), synthetic: false, attachments: Vec::new() };
                 converter.emit(said, Pointer::At(&format!("{base}/message")), out)?;
                 Ok(Outcome::Mapped)
@@ -80,8 +80,9 @@ impl Converter {
     fn turn(&mut self, turn: &Turn<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         out.stamp(Stamp::default());
         let before = self.event_count();
-        let message = Record { content: turn.parts, ..Record::default() };
-        let role = match word(turn.role) {
+        let mut message = Record::within(turn.object());
+        message.set("content", turn.parts());
+        let role = match word(turn.role()) {
             "user" => self.user(&message, base, "/parts", None, out).map(|()| "user")?,
             "model" => self.model(&message, base, "/parts", None, out).map(|()| "model")?,
             other => return Err(Fault::unrecognized(other)),

@@ -26,7 +26,7 @@ pub(super) struct Change<'a> {
 
 /// True for the tools that edit files.
 fn is_edit(call: &Call<'_>) -> bool {
-    matches!(word(call.name), "replace" | "write_file")
+    matches!(word(call.name()), "replace" | "write_file")
 }
 
 /// The changes that a turn's calls report, each at its call's place. Only calls that did what they were asked count: a cancelled
@@ -34,13 +34,14 @@ fn is_edit(call: &Call<'_>) -> bool {
 pub(super) fn changes<'a>(calls: &[Call<'a>], is_open: impl Fn(&Call<'_>) -> bool) -> Vec<Option<Change<'a>>> {
     let mut changes: Vec<Option<Change<'a>>> = Vec::new();
     for (n, call) in calls.iter().enumerate() {
-        let Some(display) = call.display.filter(|display| display.is_object() && is_edit(call) && call.succeeded() && is_open(call)) else {
+        let Some(display) = call.display().filter(|display| display.is_object() && is_edit(call) && call.succeeded() && is_open(call))
+        else {
             continue;
         };
         let file = FileChange::of(display);
-        let before = changes.iter_mut().flatten().rfind(|before| spelling(before.file.file_path) == spelling(file.file_path));
+        let before = changes.iter_mut().flatten().rfind(|before| spelling(before.file.file_path()) == spelling(file.file_path()));
         let contested = before.is_some_and(|before| {
-            let same = spelling(before.file.original) == spelling(file.original);
+            let same = spelling(before.file.original()) == spelling(file.original());
             before.contested |= same;
             same
         });
@@ -65,7 +66,7 @@ impl Converter {
         if !is_edit(call) || !call.succeeded() {
             return Ok(());
         }
-        let args = call.args.map(FileArgs::of).unwrap_or_default();
+        let args = call.args().map(FileArgs::of).unwrap_or_default();
         match change {
             Some(change) if !change.contested => {
                 self.whole_file(call, tool, &args, &change.file, Pointer::Field(path, n, "/resultDisplay"), out)
@@ -85,11 +86,11 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let Some(file) = text(change.file_path).or_else(|| text(args.file_path)) else {
+        let Some(file) = text(change.file_path()).or_else(|| text(args.file_path())) else {
             return Err(Fault::malformed("/resultDisplay/filePath", "a path", "none"));
         };
-        let creates = is_true(change.is_new_file);
-        let (Some(before), Some(after)) = (text(change.original).or(Some(Text::Plain(""))), text(change.new)) else {
+        let creates = is_true(change.is_new_file());
+        let (Some(before), Some(after)) = (text(change.original()).or(Some(Text::Plain(""))), text(change.new_content())) else {
             return Err(Fault::malformed("/resultDisplay/newContent", "the text of a file", "none"));
         };
         let (Ok(before), Ok(after)) = (before.decode(), after.decode()) else {
@@ -105,7 +106,7 @@ impl Converter {
             return Ok(());
         }
         let mut edit = CodeEdit::new(op, file);
-        edit.call_id = text(call.id);
+        edit.call_id = text(call.id());
         edit.file_before_hash = if creates { None } else { Hash::of_pinned_text(&before) };
         edit.file_after_hash = Hash::of_pinned_text(&after);
         match op {
@@ -137,17 +138,17 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let Some(file) = text(args.file_path) else { return Ok(()) };
+        let Some(file) = text(args.file_path()) else { return Ok(()) };
         let writes = tool.is("write_file");
-        let Some(Ok(new)) = text(if writes { args.content } else { args.new_string }).map(|text| text.decode()) else { return Ok(()) };
-        let creates = if writes { says_created(call) } else { filled_text(args.old_string).is_none() };
+        let Some(Ok(new)) = text(if writes { args.content() } else { args.new_string() }).map(|text| text.decode()) else { return Ok(()) };
+        let creates = if writes { says_created(call) } else { filled_text(args.old_string()).is_none() };
         let op = match (writes, creates) {
             (_, true) => EditOp::Create,
             (true, false) => EditOp::Overwrite,
             (false, false) => EditOp::Update,
         };
         let mut edit = CodeEdit::new(op, file);
-        edit.call_id = text(call.id);
+        edit.call_id = text(call.id());
         edit.unconfirmed = unconfirmed;
         if !writes && creates {
             // `replace` without an old text makes a file of exactly the new text, and says so.
@@ -157,7 +158,7 @@ impl Converter {
         }
         (edit.after_hash, edit.after_anchor_hashes) = pinned(&new);
         edit.snippet = true;
-        if !writes && let Some(Ok(old)) = text(args.old_string).map(|text| text.decode()) {
+        if !writes && let Some(Ok(old)) = text(args.old_string()).map(|text| text.decode()) {
             (edit.before_hash, edit.before_anchor_hashes) = pinned(&old);
         }
         self.emit(edit, pointer, out)
@@ -171,7 +172,7 @@ fn says_created(call: &Call<'_>) -> bool {
 
 /// The call's own replacement, where it leads to the text after.
 fn rewritten<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<Rewrite<'t>> {
-    let (old, new) = (with_plain_ends(args.old_string)?, with_plain_ends(args.new_string)?);
+    let (old, new) = (with_plain_ends(args.old_string())?, with_plain_ends(args.new_string())?);
     let mut rewrite = Rewrite::new(before);
     rewrite.replace(&old, &new, true);
     (rewrite.after() == after).then_some(rewrite)

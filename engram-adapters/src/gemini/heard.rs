@@ -89,7 +89,7 @@ impl Turns {
 impl Turn {
     fn of(message: &Record<'_>) -> Turn {
         let digest = |field: Field<'_>| field.map_or(0, |value| key(value.raw()));
-        Turn { text: digest(message.content), thoughts: digest(message.thoughts), tokens: digest(message.tokens) }
+        Turn { text: digest(message.content()), thoughts: digest(message.thoughts()), tokens: digest(message.tokens()) }
     }
 
     fn again(self, now: Turn) -> Rewritten {

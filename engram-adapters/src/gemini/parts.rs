@@ -46,7 +46,7 @@ impl Converter {
         reading: Option<&mut Reading>,
         out: &mut Emitter,
     ) -> Result<&'static str, Fault> {
-        match word(message.kind) {
+        match word(message.kind()) {
             "user" => self.user(message, base, "/content", reading, out).map(|()| "user"),
             "gemini" => self.model(message, base, "/content", reading, out).map(|()| "gemini"),
             "info" => self.notice("info", message, base, reading, out).map(|()| "info"),
@@ -68,35 +68,35 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let path = under(base, field);
-        let Some(content) = message.content else { return Ok(()) };
+        let Some(content) = message.content() else { return Ok(()) };
         if let Some(text) = content.text() {
             return self.user_text(text, false, reading, Pointer::At(&path), out);
         }
         if !content.is_array() {
             return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
         }
-        let typed: Vec<Text<'_>> = parts(message.display_content).filter_map(|part| text(part.text)).collect();
+        let typed: Vec<Text<'_>> = parts(message.display_content()).filter_map(|part| text(part.said())).collect();
         let is_typed = |said: Text<'_>| typed.iter().any(|text| same(*text, said));
-        if !typed.is_empty() && !parts(Some(content)).any(|part| text(part.text).is_some_and(is_typed)) {
+        if !typed.is_empty() && !parts(Some(content)).any(|part| text(part.said()).is_some_and(is_typed)) {
             for text in &typed {
                 let shown = under(base, "/displayContent");
                 self.user_text(*text, false, reading.as_deref_mut(), Pointer::At(&shown), out)?;
             }
         }
         let mut counted = None;
-        let mut responses = || *counted.get_or_insert_with(|| parts(Some(content)).filter(|part| part.response.is_some()).count());
+        let mut responses = || *counted.get_or_insert_with(|| parts(Some(content)).filter(|part| part.response().is_some()).count());
         for (n, part) in parts(Some(content)).enumerate() {
             let reading = reading.as_deref_mut();
-            if let Some(response) = part.response {
+            if let Some(response) = part.response() {
                 // The model's turn mostly holds it already. A file beside a result belongs to the result.
                 if response.first("id").is_none_or(|id| self.answers_first(key(id.raw()))) {
                     let beside = (responses() == 1).then_some(content);
                     self.response(response, beside, Pointer::Field(&path, n, "/functionResponse"), out)?;
                 }
-            } else if let Some(said) = text(part.text) {
+            } else if let Some(said) = text(part.said()) {
                 let put_in = !typed.is_empty() && !is_typed(said);
                 self.user_text(said, put_in, reading, Pointer::Field(&path, n, "/text"), out)?;
-            } else if let Some(blob) = part.inline_data.or(part.file_data) {
+            } else if let Some(blob) = part.inline_data().or(part.file_data()) {
                 if responses() == 0 && self.is_news(key(("file", blob.raw())), reading) {
                     let said = MsgIn { role: Role::User, text: None, synthetic: self.in_subagent, attachments: vec![attachment(blob)] };
                     self.emit(said, Pointer::Item(&path, n), out)?;
@@ -142,13 +142,13 @@ impl Converter {
         mut reading: Option<&mut Reading>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        self.change_model(message.model, base, out)?;
+        self.change_model(message.model(), base, out)?;
         // A turn is written again under its id when its tools have run.
         let written = self.rewritten(message, reading.is_some());
-        if let Some(thoughts) = message.thoughts.filter(|_| !written.thoughts) {
+        if let Some(thoughts) = message.thoughts().filter(|_| !written.thoughts) {
             self.thoughts(thoughts, message, &under(base, "/thoughts"), reading.as_deref_mut(), out)?;
         }
-        if let Some(content) = message.content {
+        if let Some(content) = message.content() {
             let path = under(base, field);
             match content.text() {
                 Some(said) if said.is_empty() || written.text => {}
@@ -160,10 +160,10 @@ impl Converter {
                 None => self.model_parts(content, message, &path, reading, out)?,
             }
         }
-        if let Some(tokens) = message.tokens.filter(|_| !written.tokens) {
-            self.usage(&Tokens::of(tokens), message.model, &under(base, "/tokens"), out)?;
+        if let Some(tokens) = message.tokens().filter(|_| !written.tokens) {
+            self.usage(&Tokens::of(tokens), message.model(), &under(base, "/tokens"), out)?;
         }
-        message.tool_calls.map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))
+        message.tool_calls().map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))
     }
 
     #[inline(never)]
@@ -199,11 +199,11 @@ impl Converter {
         }
         for (n, part) in parts(Some(content)).enumerate() {
             let reading = reading.as_deref_mut();
-            if let Some(call) = part.call {
+            if let Some(call) = part.call() {
                 self.function_call(&FunctionCall::of(call), reading, Pointer::Field(path, n, "/functionCall"), out)?;
-            } else if let Some(said) = text(part.text) {
+            } else if let Some(said) = text(part.said()) {
                 let pointer = Pointer::Field(path, n, "/text");
-                let is_thought = is_true(part.thought);
+                let is_thought = is_true(part.thought());
                 let heard = if is_thought { thought_key(said) } else { text_key("model", said) };
                 if said.is_empty() || !self.is_news(heard, reading) {
                     continue;
@@ -219,24 +219,24 @@ impl Converter {
     #[inline(never)]
     fn reasoning(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let channel = Some(Channel::Reasoning);
-        let said = MsgOut { text: Some(text), channel, model: self::text(message.model), ..MsgOut::default() };
+        let said = MsgOut { text: Some(text), channel, model: self::text(message.model()), ..MsgOut::default() };
         self.emit(said, pointer, out)
     }
 
     #[inline(never)]
     fn answer(&mut self, text: Text<'_>, message: &Record<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        self.emit(MsgOut { text: Some(text), model: self::text(message.model), ..MsgOut::default() }, pointer, out)
+        self.emit(MsgOut { text: Some(text), model: self::text(message.model()), ..MsgOut::default() }, pointer, out)
     }
 
     #[inline(never)]
     fn usage(&mut self, tokens: &Tokens<'_>, model: Field<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
         let tokens = engram_core::event::Tokens {
-            input: number(tokens.input),
-            output: number(tokens.output),
-            cache_read: number(tokens.cached),
+            input: number(tokens.input()),
+            output: number(tokens.output()),
+            cache_read: number(tokens.cached()),
             cache_write: None,
-            reasoning: number(tokens.thoughts),
-            total: number(tokens.total),
+            reasoning: number(tokens.thoughts()),
+            total: number(tokens.total()),
         };
         self.emit(Meta::Usage(Usage { model: text(model), tokens, cost_usd: None }), Pointer::At(path), out)
     }
@@ -269,11 +269,11 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let path = under(base, "/content");
-        if let Some(content) = message.content.filter(|content| content.text().is_none()) {
+        if let Some(content) = message.content().filter(|content| content.text().is_none()) {
             return Err(Fault::malformed(path, "text", content.raw()));
         }
-        let said = filled_text(message.content);
-        if !self.is_news(key((name, spelling(message.content))), reading) {
+        let said = filled_text(message.content());
+        if !self.is_news(key((name, spelling(message.content()))), reading) {
             return Ok(());
         }
         let event = match name {
@@ -291,7 +291,7 @@ fn same(one: Text<'_>, other: Text<'_>) -> bool {
 
 /// A thought as the model wrote it, spelled as a JSON string: the harness took `**subject** description` apart.
 fn spell(thought: &Thought<'_>) -> String {
-    let (subject, description) = (word(thought.subject), word(thought.description));
+    let (subject, description) = (word(thought.subject()), word(thought.description()));
     match (subject.is_empty(), description.is_empty()) {
         (true, _) => ["\"", description, "\""].concat(),
         (false, true) => ["\"**", subject, "**\""].concat(),
@@ -315,6 +315,6 @@ pub(super) fn spelling<'a>(field: Field<'a>) -> Option<&'a str> {
 /// A file beside a text, hashed.
 pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
     let blob = Blob::of(blob);
-    let (hash, bytes) = blob.data.map(|data| base64_hash(word(Some(data)))).unzip();
-    Attachment { media_type: text(blob.media_type), hash, bytes, name: text(blob.uri).or_else(|| text(blob.name)) }
+    let (hash, bytes) = blob.data().map(|data| base64_hash(word(Some(data)))).unzip();
+    Attachment { media_type: text(blob.media_type()), hash, bytes, name: text(blob.uri()).or_else(|| text(blob.name())) }
 }

@@ -47,11 +47,11 @@ impl Converter {
 
     #[inline(never)]
     fn read_file(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        let args = call.args.map(FileArgs::of).unwrap_or_default();
-        let (Some(file), Some(shown)) = (text(args.file_path).or_else(|| text(args.absolute_path)), text(call.display)) else {
+        let args = call.args().map(FileArgs::of).unwrap_or_default();
+        let (Some(file), Some(shown)) = (text(args.file_path()).or_else(|| text(args.absolute_path())), text(call.display())) else {
             return Ok(());
         };
-        let mut event = CodeRead { call_id: text(call.id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+        let mut event = CodeRead { call_id: text(call.id()), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
         let shown = shown.decode_lossy();
         let pointer = Pointer::Field(path, n, "/result");
         if !shown.is_empty() && !shown.starts_with("Read lines ") {
@@ -80,15 +80,15 @@ impl Converter {
     /// Each file is a text of its own beside the result: `--- /path ---`, a blank line, the file, a blank line (up to 0.12.0).
     #[inline(never)]
     fn read_many_files(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        for part in parts(call.result) {
-            let Some(Ok(shown)) = text(part.text).map(|text| text.decode()) else { continue };
+        for part in parts(call.result()) {
+            let Some(Ok(shown)) = text(part.text()).map(|text| text.decode()) else { continue };
             let Some((file, content)) = shown.strip_prefix("--- ").and_then(|rest| rest.split_once(" ---\n\n")) else { continue };
             let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
             let whole = !content.starts_with("[WARNING: This file was truncated");
             let text = content.strip_suffix('\n').unwrap_or(content);
             let (hash, anchor_hashes) = if whole { pinned(text) } else { Default::default() };
             let event = CodeRead {
-                call_id: self::text(call.id),
+                call_id: self::text(call.id()),
                 file: Text::Plain(file),
                 range: whole.then(|| whole_range(content)),
                 total_lines: whole.then(|| line_count(content)),
@@ -104,7 +104,7 @@ impl Converter {
 /// A read that gave the whole file as it is.
 fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
     let from_start = |first: Field<'_>, start: u64| first.is_none_or(|first| first.unsigned().is_some_and(|first| first <= start));
-    if !from_start(args.offset, 0) || !from_start(args.start_line, 1) {
+    if !from_start(args.offset(), 0) || !from_start(args.start_line(), 1) {
         return None;
     }
     let text = output.strip_suffix('\n').unwrap_or(output);

@@ -72,21 +72,21 @@ fn unquoted(value: Value<'_>) -> Cow<'_, str> {
 
 impl<'a> Said<'a> {
     fn take_response(&mut self, response: &FunctionResponse<'a>) {
-        let answer = response.response.map(Response::of).unwrap_or_default();
-        self.output.take(answer.output);
-        self.error.take(answer.error);
-        if answer.output.is_none() && answer.error.is_none() {
+        let answer = response.response().map(Response::of).unwrap_or_default();
+        self.output.take(answer.output());
+        self.error.take(answer.error());
+        if answer.output().is_none() && answer.error().is_none() {
             // A tool of the user's own may answer in another form.
-            self.output.take(response.response.filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
+            self.output.take(response.response().filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
         }
-        let files = response.parts.into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data);
+        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data());
         self.attachments.extend(files.map(attachment));
     }
 
     /// Takes what stands beside the response itself: texts that belong to it, and files.
     fn take_part(&mut self, part: &Part<'a>) {
-        self.output.take(part.text);
-        self.attachments.extend(part.inline_data.or(part.file_data).map(attachment));
+        self.output.take(part.said());
+        self.attachments.extend(part.inline_data().or(part.file_data()).map(attachment));
     }
 }
 
@@ -95,25 +95,25 @@ impl Converter {
     #[inline(never)]
     pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let mut said = Said::default();
-        for part in parts(call.result) {
-            match part.response {
+        for part in parts(call.result()) {
+            match part.response() {
                 Some(response) => said.take_response(&FunctionResponse::of(response)),
                 None => said.take_part(&part),
             }
         }
         if said.output.first.is_none() && said.error.first.is_none() {
             // A call that never ran has no result, only what the terminal shows of it.
-            let shown = call.display.filter(|shown| shown.text().is_some());
+            let shown = call.display().filter(|shown| shown.text().is_some());
             if call.succeeded() { said.output.take(shown) } else { said.error.take(shown) }
         }
-        let status = match word(call.status) {
+        let status = match word(call.status()) {
             "success" => Some(Status::Ok),
             "error" => Some(Status::Error),
             "cancelled" if said.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
             "cancelled" => Some(Status::Cancelled),
             _ => None,
         };
-        self.tool_result(tool, text(call.id), status, &said, call.display, Pointer::Item(path, n), out)
+        self.tool_result(tool, text(call.id()), status, &said, call.display(), Pointer::Item(path, n), out)
     }
 
     /// Converts a result in the form in which the model gets it, with the files among the parts that belong to it.
@@ -122,7 +122,7 @@ impl Converter {
         let response = FunctionResponse::of(response);
         let mut said = Said::default();
         said.take_response(&response);
-        for part in parts(beside).filter(|part| part.inline_data.is_some() || part.file_data.is_some()) {
+        for part in parts(beside).filter(|part| part.inline_data().is_some() || part.file_data().is_some()) {
             said.take_part(&part);
         }
         let status = match said.error.first {
@@ -131,8 +131,8 @@ impl Converter {
             Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
             Some(_) => Status::Error,
         };
-        let Some(tool) = text(response.name) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
-        self.tool_result(tool, text(response.id), Some(status), &said, None, pointer, out)
+        let Some(tool) = text(response.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
+        self.tool_result(tool, text(response.id()), Some(status), &said, None, pointer, out)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the facts of one event")]

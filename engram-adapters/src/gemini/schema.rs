@@ -1,13 +1,14 @@
 //! The shapes of the logs' records: which fields the tape needs, under the names that the harness gives them.
 
 use crate::kit::correlate::key;
-use crate::kit::value::{Field, Value, view};
+use crate::kit::value::{Field, Value};
+use crate::kit::view::view;
 
 view! {
     /// A line of a JSON Lines log, a whole document, or a message in one. Which it is follows from the fields that it has.
     Record {
         /// What a line changes in the header and the history.
-        set: "$set" Object,
+        changes: "$set" Object,
         rewind_to: "$rewindTo" Any,
         session_id: "sessionId" Text,
         start_time: "startTime" Text,
@@ -72,7 +73,7 @@ view! {
     FileChange {
         file_path: "filePath" Text,
         original: "originalContent" Text,
-        new: "newContent" Text,
+        new_content: "newContent" Text,
         is_new_file: "isNewFile" Flag,
     }
 }
@@ -168,31 +169,35 @@ view! {
 pub(super) fn parts(list: Field<'_>) -> impl Iterator<Item = Part<'_>> {
     let alone = list.filter(|list| !list.is_array());
     let listed = list.into_iter().flat_map(Value::elements);
-    alone.into_iter().chain(listed).map(|part| match part.text() {
-        Some(_) => Part { text: Some(part), ..Part::default() },
-        None => Part::of(part),
-    })
+    alone.into_iter().chain(listed).map(Part::of)
+}
+
+impl<'a> Part<'a> {
+    /// What is said in text.
+    pub fn said(&self) -> Field<'a> {
+        if self.object().text().is_some() { Some(self.object()) } else { self.text() }
+    }
 }
 
 impl<'a> Call<'a> {
     /// What tells the call apart from others, if it has an id.
     pub fn key(&self) -> Option<u64> {
-        self.id.map(|id| key(id.raw()))
+        self.id().map(|id| key(id.raw()))
     }
 
     /// True when the call did what it was asked.
     pub fn succeeded(&self) -> bool {
-        self.status.is_some_and(|status| status.raw() == "\"success\"")
+        self.status().is_some_and(|status| status.raw() == "\"success\"")
     }
 
     /// True when the outcome is known.
     pub fn is_settled(&self) -> bool {
-        self.status.is_some_and(|status| matches!(status.raw(), "\"success\"" | "\"error\"" | "\"cancelled\""))
+        self.status().is_some_and(|status| matches!(status.raw(), "\"success\"" | "\"error\"" | "\"cancelled\""))
     }
 
     /// The response's output, where it stands alone.
     pub fn output(&self) -> Field<'a> {
-        let response = parts(self.result).find_map(|part| part.response)?;
-        Response::of(FunctionResponse::of(response).response?).output
+        let response = parts(self.result()).find_map(|part| part.response())?;
+        Response::of(FunctionResponse::of(response).response()?).output()
     }
 }

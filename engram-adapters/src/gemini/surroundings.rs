@@ -52,10 +52,10 @@ fn call_in(log: &str, agent_id: &str) -> Option<(String, Option<String>)> {
     let mut index = Index::default();
     log.lines().filter(|line| memmem::find(line.as_bytes(), mark.as_bytes()).is_some()).find_map(|line| {
         let line = Record::of(parse(line, &mut index).ok()?);
-        let call = line.tool_calls?.elements().find(|call| word(call.member("agentId")) == agent_id)?;
+        let call = line.tool_calls()?.elements().find(|call| word(call.member("agentId")) == agent_id)?;
         let call = Call::of(call);
         let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
-        Some((owned(call.id)?, owned(call.args.and_then(|args| args.member("agent_name")))))
+        Some((owned(call.id())?, owned(call.args().and_then(|args| args.member("agent_name")))))
     })
 }
 

@@ -12,3 +12,4 @@ pub mod spans;
 pub mod time;
 pub mod tool_table;
 pub mod value;
+pub mod view;

@@ -81,6 +81,23 @@ impl Names {
     }
 }
 
+/// The number of a name that is one of these.
+pub(crate) const fn number_of(name: &str, names: &[&str]) -> usize {
+    let mut number = 0;
+    while !is_same(name.as_bytes(), names[number].as_bytes()) {
+        number += 1;
+    }
+    number
+}
+
+const fn is_same(name: &[u8], other: &[u8]) -> bool {
+    let mut byte = 0;
+    while byte < name.len() && byte < other.len() && name[byte] == other[byte] {
+        byte += 1;
+    }
+    byte == name.len() && byte == other.len()
+}
+
 /// The numbers of names at their places, if each has a place of its own.
 const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
     let (mut places, mut taken) = ([0; PLACES], [false; PLACES]);

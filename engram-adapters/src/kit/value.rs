@@ -6,7 +6,6 @@ use engram_core::text::Text;
 
 pub use super::json::Index;
 use super::json::{Node, ODD};
-use super::names::Names;
 pub use super::shape::Shape;
 
 /// A JSON value as a slice of its source, without white space around it.
@@ -14,7 +13,7 @@ pub use super::shape::Shape;
 pub struct Value<'a> {
     /// The text of the record that it is a part of.
     record: &'a str,
-    /// This value's node, then those of what is in it.
+    /// This value's node, then those of what is in it and of what is behind it.
     nodes: &'a [Node],
 }
 
@@ -43,6 +42,9 @@ pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl Fn
 }
 
 impl<'a> Value<'a> {
+    /// No value at all: neither an object nor anything else.
+    pub(in crate::kit) const NONE: Value<'static> = Value { record: "", nodes: &[] };
+
     /// The source text.
     #[inline(always)]
     pub fn raw(self) -> &'a str {
@@ -109,58 +111,6 @@ impl<'a> Value<'a> {
         self.each_member().filter_map(move |(name, value)| Some((self.record.get(name.name_in(self.record.as_bytes()))?, value)))
     }
 
-    /// Hands on the fields of a view, each with the number of its name. Other members are passed over without being looked at.
-    ///
-    /// # Errors
-    /// [`Fault::Malformed`] where this is no object, or one of the fields has another shape or stands there twice.
-    #[inline(always)]
-    pub(crate) fn each_field(self, names: &Names, pointer: &str, mut hand_on: impl FnMut(usize, Value<'a>)) -> Result<(), Fault> {
-        if !self.is_object() {
-            return Err(Fault::malformed(pointer, "an object", self.raw()));
-        }
-        // A bit each: a view has no more fields.
-        let mut seen = 0_u64;
-        let mut wrong = None;
-        self.each_named(names, |number, shape, first, value| {
-            if !shape.begins(first) || seen >> number & 1 == 1 {
-                wrong = Some((number, shape, value));
-                return None;
-            }
-            if first != b'n' {
-                seen |= 1 << number;
-                hand_on(number, value);
-            }
-            Some(())
-        });
-        match wrong {
-            None => Ok(()),
-            Some((number, shape, value)) => Err(shape.misfit(value, pointer, names.name(number))),
-        }
-    }
-
-    /// As `each_field`, where a field of another shape counts as absent, and of several of one name the last is handed on last.
-    #[inline(always)]
-    pub(crate) fn each_fitting_field(self, names: &Names, mut hand_on: impl FnMut(usize, Field<'a>)) {
-        self.each_named(names, |number, shape, first, value| {
-            hand_on(number, (shape.begins(first) && first != b'n').then_some(value));
-            Some(())
-        });
-    }
-
-    /// Hands on the members that `names` names until told to stop: number, shape, the value's first byte, and the value.
-    #[inline(always)]
-    fn each_named(self, names: &Names, mut hand_on: impl FnMut(usize, Shape, u8, Value<'a>) -> Option<()>) {
-        let text = self.record.as_bytes();
-        for (node, value) in self.each_member() {
-            if let Some((number, shape)) = names.find(text, node.name_in(text))
-                && let Some(first) = text.get(node.start as usize)
-                && hand_on(number, shape, *first, value).is_none()
-            {
-                return;
-            }
-        }
-    }
-
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
     fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
@@ -170,16 +120,34 @@ impl<'a> Value<'a> {
 
     /// The nodes of what is in this value, if it begins with `kind`.
     #[inline(always)]
-    fn inner(self, kind: u8) -> &'a [Node] {
-        if self.first_byte() == kind { &self.nodes[1..] } else { &[] }
+    pub(in crate::kit) fn inner(self, kind: u8) -> &'a [Node] {
+        let [node, ..] = self.nodes else { return &[] };
+        if self.first_byte() == kind { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
     }
 
     /// Takes the first value of those whose nodes are left.
     #[inline(always)]
     fn take(self, rest: &mut &'a [Node]) -> Option<Value<'a>> {
-        let (nodes, others) = rest.split_at_checked(rest.first()?.size())?;
-        *rest = others;
+        let nodes = *rest;
+        *rest = nodes.get(nodes.first()?.size()..)?;
         Some(Value { record: self.record, nodes })
+    }
+
+    /// The value in this one whose node is that many behind this one's.
+    #[inline(always)]
+    pub(in crate::kit) fn behind(self, nodes: u32) -> Value<'a> {
+        Value { record: self.record, nodes: self.nodes.get(nodes as usize..).unwrap_or_default() }
+    }
+
+    /// How many nodes behind that of `other` this value's is. It lies in it.
+    pub(in crate::kit) fn nodes_behind(self, other: Value<'_>) -> u32 {
+        other.nodes.len().saturating_sub(self.nodes.len()) as u32
+    }
+
+    /// The text of the record that this value is a part of.
+    #[inline(always)]
+    pub(in crate::kit) fn record(self) -> &'a str {
+        self.record
     }
 
     /// The member of that name; the last where there are several.
@@ -229,61 +197,6 @@ pub fn integer(field: Field<'_>) -> Option<i64> {
 pub fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(Value::is_true)
 }
-
-/// Declares a borrowed view of an object: each field with the name and the [`Shape`] that it has in the source.
-macro_rules! view {
-    ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, Default)]
-        pub(super) struct $view<'a> {
-            $($(#[$field_meta])* pub $field: $crate::kit::value::Field<'a>,)*
-        }
-
-        #[allow(dead_code, reason = "some views are read strictly, some leniently")]
-        impl<'a> $view<'a> {
-            /// Sets the field of that number.
-            #[inline(always)]
-            fn set(&mut self, number: usize, field: $crate::kit::value::Field<'a>) {
-                #[allow(non_camel_case_types, reason = "numbers the fields under their own names")]
-                enum Number { $($field,)* }
-                match number {
-                    $(number if number == Number::$field as usize => self.$field = field,)*
-                    _ => {}
-                }
-            }
-
-            fn names() -> &'static $crate::kit::names::Names {
-                use $crate::kit::{names::Names, value::Shape};
-                static NAMES: Names = Names::of(&[$($name,)*], &[$(Shape::$shape,)*]);
-                &NAMES
-            }
-
-            /// The fields of `value` that have their shape; none where it is no object.
-            pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
-                let mut view = Self::default();
-                value.each_fitting_field(Self::names(), |number, field| view.set(number, field));
-                view
-            }
-
-            /// The fields of `value`, which lies at `pointer`.
-            ///
-            /// # Errors
-            /// [`Fault::Malformed`](engram_core::emit::Fault::Malformed) where it is no object, or one of these fields has another shape
-            /// or stands there twice.
-            pub fn read(value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
-                let mut view = Self::default();
-                view.fill(value, pointer)?;
-                Ok(view)
-            }
-
-            /// As `read`, into an empty view where it stands: the large ones are not moved.
-            pub fn fill(&mut self, value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
-                value.each_field(Self::names(), pointer, |number, value| self.set(number, Some(value)))
-            }
-        }
-    };
-}
-pub(crate) use view;
 
 #[cfg(test)]
 mod tests {

@@ -58,22 +58,28 @@ pub(super) enum End<'a> {
 impl Converter {
     /// Converts a tool part: the call, its result, and what it read or changed.
     pub fn call(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let call = match part.invocation {
+        let call = match part.invocation() {
             Some(invocation) => first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?,
             None => state_call(part)?,
         };
-        turn.stamp(call.started, part.id, out);
+        turn.stamp(call.started, part.id(), out);
         let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
         out.emit(event, place)?;
         if matches!(call.end, End::Open) {
-            return match filled_text(call.metadata.output) {
+            return match filled_text(call.metadata.output()) {
                 Some(so_far) => notice("tool.output_so_far", Some(so_far), place, out),
                 None => Ok(Outcome::Mapped),
             };
         }
-        turn.stamp(call.ended.or(call.started), part.id, out);
+        turn.stamp(call.ended.or(call.started), part.id(), out);
         let mut result = outcome(&call);
-        result.attachments = call.attachments.into_iter().flat_map(Value::elements).map(|file| attachment(&File::of(file))).collect();
+        result.attachments = call
+            .attachments
+            .into_iter()
+            .flat_map(Value::elements)
+            .map(File::of)
+            .map(|file| attachment(file.mime(), file.url(), file.filename()))
+            .collect();
         let succeeded = result.status == Some(Status::Ok);
         out.emit(result, place)?;
         if succeeded {
@@ -91,59 +97,59 @@ fn needed<'a>(field: Field<'a>, pointer: &'static str) -> Result<Text<'a>, Fault
 
 /// The call of a part since 0.5.29.
 fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
-    let state = part.state.ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
+    let state = part.state().ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
     let state = State::read(state, "/state")?;
-    let name = needed(part.tool, "/tool")?;
-    let end = match word(state.status) {
+    let name = needed(part.tool(), "/tool")?;
+    let end = match word(state.status()) {
         "pending" | "running" => End::Open,
-        "completed" => End::Completed(text(state.output)),
-        "error" => End::Failed(text(state.error)),
+        "completed" => End::Completed(text(state.output())),
+        "error" => End::Failed(text(state.error())),
         "" => return Err(Fault::malformed("/state/status", "text", "nothing")),
         other => return Err(Fault::unrecognized(&format!("tool/{other}"))),
     };
-    let time = Time::stated(state.time);
+    let time = Time::stated(state.time());
     // The arguments of a call that is still being written stand in `raw`.
-    let input = state.input.filter(|input| input.raw() != "{}").or(state.raw.filter(|raw| raw.raw() != "\"\"")).or(state.input);
+    let input = state.input().filter(|input| input.raw() != "{}").or(state.raw().filter(|raw| raw.raw() != "\"\"")).or(state.input());
     Ok(Call {
         tool: name.decode_lossy(),
         name,
-        id: filled_text(part.call_id),
+        id: filled_text(part.call_id()),
         input,
         end,
-        metadata: state.metadata.map_or_else(Metadata::default, Metadata::of),
-        stated: state.metadata,
-        started: integer(time.start),
-        ended: integer(time.end),
-        attachments: state.attachments,
+        metadata: state.metadata().map_or_else(Metadata::default, Metadata::of),
+        stated: state.metadata(),
+        started: integer(time.start()),
+        ended: integer(time.end()),
+        attachments: state.attachments(),
         output: OnceCell::new(),
     })
 }
 
 /// The call of a part of 0.1.174, whose metadata stands in the message.
 fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
-    let name = needed(invocation.name, "/toolInvocation/toolName")?;
-    let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id)));
+    let name = needed(invocation.name(), "/toolInvocation/toolName")?;
+    let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id())));
     let of_tool = metadata.map_or_else(Metadata::default, Metadata::of);
-    let result = text(invocation.result);
-    let end = match word(invocation.state) {
+    let result = text(invocation.result());
+    let end = match word(invocation.state()) {
         "call" | "partial-call" => End::Open,
         "result" if metadata.is_none() => End::Aborted(result),
-        "result" if is_true(of_tool.error) => End::Failed(result),
+        "result" if is_true(of_tool.error()) => End::Failed(result),
         "result" => End::Completed(result),
         "" => return Err(Fault::malformed("/toolInvocation/state", "text", "nothing")),
         other => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
     };
-    let time = Time::stated(of_tool.time);
+    let time = Time::stated(of_tool.time());
     Ok(Call {
         tool: name.decode_lossy(),
         name,
-        id: filled_text(invocation.call_id),
-        input: invocation.args,
+        id: filled_text(invocation.call_id()),
+        input: invocation.args(),
         end,
         metadata: of_tool,
         stated: metadata,
-        started: integer(time.start),
-        ended: integer(time.end),
+        started: integer(time.start()),
+        ended: integer(time.end()),
         attachments: None,
         output: OnceCell::new(),
     })
@@ -176,7 +182,7 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
                 () => Status::Error,
             });
             result.stderr = said;
-            result.stdout = filled_text(metadata.output);
+            result.stdout = filled_text(metadata.output());
         }
         // A call of a tool that does not exist, or with wrong arguments, becomes a call of this one, which always completes.
         End::Completed(said) if call.tool == "invalid" => {
@@ -185,11 +191,11 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
         }
         End::Completed(said) => {
             result.stdout = said;
-            result.exit = integer(metadata.exit);
+            result.exit = integer(metadata.exit());
             result.status = completed_status(call, result.exit);
             // The file lies elsewhere, and not at all beside an export: it is named, not read.
-            result.artifact = filled_text(metadata.output_path).map(|path| Artifact { path, hash: None, bytes: None });
-            result.truncated = is_true(metadata.truncated) && is_cut(call);
+            result.artifact = filled_text(metadata.output_path()).map(|path| Artifact { path, hash: None, bytes: None });
+            result.truncated = is_true(metadata.truncated()) && is_cut(call);
         }
     }
     result
@@ -222,8 +228,8 @@ fn duration(call: &Call<'_>) -> Option<u64> {
 }
 
 /// A file by its name, or by its URL where that leads elsewhere than to the content itself.
-pub(super) fn attachment<'a>(file: &File<'a>) -> Attachment<'a> {
+pub(super) fn attachment<'a>(mime: Field<'a>, url: Field<'a>, filename: Field<'a>) -> Attachment<'a> {
     let none = Attachment { media_type: None, hash: None, bytes: None, name: None };
-    let held = file.url.and_then(data_url).unwrap_or(none);
-    Attachment { media_type: filled_text(file.mime).or(held.media_type), name: held.name.or(filled_text(file.filename)), ..held }
+    let held = url.and_then(data_url).unwrap_or(none);
+    Attachment { media_type: filled_text(mime).or(held.media_type), name: held.name.or(filled_text(filename)), ..held }
 }

@@ -62,33 +62,33 @@ impl Converter {
 
     /// States what the session says of itself.
     fn info(&mut self, info: &Info<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let time = Time::stated(info.time);
-        self.created = integer(time.created);
+        let time = Time::stated(info.time());
+        self.created = integer(time.created());
         let created = self.created.and_then(from_millis);
-        out.stamp(Stamp { t: created.as_deref(), id: text(info.id), replay: false });
+        out.stamp(Stamp { t: created.as_deref(), id: text(info.id()), replay: false });
         let context = self.context.clone();
-        let model = info.model.map_or_else(Model::default, Model::of);
+        let model = info.model().map_or_else(Model::default, Model::of);
         let facts = SessionFacts {
-            title: filled_text(info.title),
-            cwd: changed(&mut self.standing.cwd, info.directory),
-            agent: changed(&mut self.standing.agent, info.agent),
-            model: changed(&mut self.standing.model, model.id),
-            provider: changed(&mut self.standing.provider, model.provider_id),
-            parent_session_id: filled_text(info.parent_id).or(context.parent_session_id.as_deref().map(Text::Plain)),
+            title: filled_text(info.title()),
+            cwd: changed(&mut self.standing.cwd, info.directory()),
+            agent: changed(&mut self.standing.agent, info.agent()),
+            model: changed(&mut self.standing.model, model.id()),
+            provider: changed(&mut self.standing.provider, model.provider_id()),
+            parent_session_id: filled_text(info.parent_id()).or(context.parent_session_id.as_deref().map(Text::Plain)),
             parent_call_id: context.parent_call_id.as_deref().map(Text::Plain),
             ..SessionFacts::default()
         };
         out.emit(Meta::Session(facts), INFO)?;
-        for rule in info.permission.into_iter().flat_map(Value::elements) {
+        for rule in info.permission().into_iter().flat_map(Value::elements) {
             out.emit(Meta::Permission(permission(&Rule::read(rule, "/permission")?)), INFO)?;
         }
-        if let Some(url) = info.share.and_then(|share| filled_text(share.member("url"))) {
+        if let Some(url) = info.share().and_then(|share| filled_text(share.member("url"))) {
             out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, INFO)?;
         }
-        if let Some(revert) = info.revert {
+        if let Some(revert) = info.revert() {
             out.emit(Meta::System { name: Text::Plain("revert"), text: filled_text(revert.member("diff")) }, INFO)?;
         }
-        if time.archived.is_some() {
+        if time.archived().is_some() {
             out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
         }
         Ok(Outcome::Mapped)
@@ -96,12 +96,12 @@ impl Converter {
 }
 
 fn permission<'a>(rule: &Rule<'a>) -> Permission<'a> {
-    let decision = match word(rule.action) {
+    let decision = match word(rule.action()) {
         "allow" => Decision::Allow,
         "deny" => Decision::Deny,
         _ => Decision::Ask,
     };
-    Permission { decision, tool: text(rule.permission), call_id: None, text: filled_text(rule.pattern) }
+    Permission { decision, tool: text(rule.permission()), call_id: None, text: filled_text(rule.pattern()) }
 }
 
 /// Where the session's own record lies.
@@ -123,8 +123,8 @@ impl Session for Converter {
         let mut index = Index::default();
         let document = Document::read(parse(source, &mut index)?, "")?;
         let missing = |field: &'static str| Fault::malformed(field, "a session with messages", "nothing");
-        let info = document.info.ok_or_else(|| missing("/info"))?;
-        let messages = document.messages.ok_or_else(|| missing("/messages"))?;
+        let info = document.info().ok_or_else(|| missing("/info"))?;
+        let messages = document.messages().ok_or_else(|| missing("/messages"))?;
         self.record_at(INFO, info, out, |converter, out| converter.info(&Info::read(info, "")?, out))?;
         for (n, message) in messages.elements().enumerate() {
             self.message(n, message, out)?;
@@ -136,7 +136,8 @@ impl Session for Converter {
 impl Converter {
     /// Converts a message: what it says of itself, then a record a part.
     fn message(&mut self, n: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Message { info: Some(info), parts: Some(parts) } = Message::of(message) else {
+        let stated = Message::of(message);
+        let (Some(info), Some(parts)) = (stated.info(), stated.parts()) else {
             let fault = Fault::malformed("", "a message with parts", message.raw());
             return self.record_at(Pointer::Item("/messages", n), message, out, |_, _| Err(fault));
         };

@@ -51,10 +51,10 @@ fn export(head: &Head<'_>) -> Option<Header> {
     let info = Info::of(parse(record, &mut index).ok()?);
     let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
     Some(Header {
-        session_id: owned(info.id).filter(|id| id.starts_with(SESSION))?,
-        parent_id: owned(info.parent_id),
-        version: owned(info.version)?,
-        created: integer(Time::stated(info.time).created),
+        session_id: owned(info.id()).filter(|id| id.starts_with(SESSION))?,
+        parent_id: owned(info.parent_id()),
+        version: owned(info.version())?,
+        created: integer(Time::stated(info.time()).created()),
     })
 }
 
@@ -71,13 +71,13 @@ fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> + use<'h> 
 
 /// The mark that a line of a stream has.
 fn mark(line: &Line<'_>) -> Option<&'static str> {
-    if !word(line.session_id).starts_with(SESSION) || line.timestamp.is_none() {
+    if !word(line.session_id()).starts_with(SESSION) || line.timestamp().is_none() {
         return None;
     }
-    match word(line.kind) {
-        "error" => line.error.map(|_| STREAM_ERROR),
+    match word(line.kind()) {
+        "error" => line.error().map(|_| STREAM_ERROR),
         "step_start" | "step_finish" | "text" | "tool_use" | "reasoning" => {
-            word(line.part?.member("messageID")).starts_with("msg_").then_some(STREAM_PART)
+            word(line.part()?.member("messageID")).starts_with("msg_").then_some(STREAM_PART)
         }
         _ => None,
     }
@@ -109,8 +109,8 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     let of_stream = |line: Value<'_>| {
         let line = Line::of(line);
         mark(&line)?;
-        let session_id = text(line.session_id).map(|id| id.decode_lossy().into_owned());
-        let start = integer(line.timestamp).and_then(from_millis).map(String::from);
+        let session_id = text(line.session_id()).map(|id| id.decode_lossy().into_owned());
+        let start = integer(line.timestamp()).and_then(from_millis).map(String::from);
         Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
     };
     find_line(stream_lines(head), of_stream).unwrap_or_default()

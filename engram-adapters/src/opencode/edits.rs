@@ -47,26 +47,26 @@ impl<'e> Edits<'e> {
 
     /// `write` says whether the file was there, but not what it held. A formatter may change the file afterwards.
     fn write(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(input.file_path) else { return Ok(()) };
-        let is_new = flag(metadata.exists) == Some(false);
+        let Some(file) = filled_text(input.file_path()) else { return Ok(()) };
+        let is_new = flag(metadata.exists()) == Some(false);
         let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
-        self.emit(snippet(op, file, None, text(input.content).and_then(lines_of)), out)
+        self.emit(snippet(op, file, None, text(input.content()).and_then(lines_of)), out)
     }
 
     fn edit(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(input.file_path) else { return Ok(()) };
-        let (old, new) = (text(input.old_string).and_then(lines_of), text(input.new_string).and_then(lines_of));
+        let Some(file) = filled_text(input.file_path()) else { return Ok(()) };
+        let (old, new) = (text(input.old_string()).and_then(lines_of), text(input.new_string()).and_then(lines_of));
         // An empty old text asks for a new file. The result shows an empty file before, whatever there was.
         if old.as_deref() == Some("") {
             return self.emit(snippet(EditOp::Create, file, None, new), out);
         }
-        let filediff = metadata.filediff.map_or_else(FileDiff::default, FileDiff::of);
-        let all = is_true(input.replace_all);
-        if let Some((before, after)) = whole_files(filediff.before, filediff.after) {
+        let filediff = metadata.filediff().map_or_else(FileDiff::default, FileDiff::of);
+        let all = is_true(input.replace_all());
+        if let Some((before, after)) = whole_files(filediff.before(), filediff.after()) {
             let replaced = old.as_deref().zip(new.as_deref());
             return self.between(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
         }
-        let diff = text(filediff.patch.or(metadata.diff)).and_then(lines_of);
+        let diff = text(filediff.patch().or(metadata.diff())).and_then(lines_of);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
             return self.emit(snippet(EditOp::Update, file, old, new), out);
         };
@@ -111,28 +111,28 @@ impl<'e> Edits<'e> {
     }
 
     fn apply_patch(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(files) = metadata.files else { return self.patch_text(input, out) };
-        let patch_text = text(input.patch_text).and_then(lines_of);
+        let Some(files) = metadata.files() else { return self.patch_text(input, out) };
+        let patch_text = text(input.patch_text()).and_then(lines_of);
         let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
         for patched in files.elements().map(PatchedFile::of) {
-            let Some(file) = filled_text(patched.file_path) else { continue };
-            let named = filled_text(patched.move_path).unwrap_or(file);
-            let kind = word(patched.kind);
+            let Some(file) = filled_text(patched.file_path()) else { continue };
+            let named = filled_text(patched.move_path()).unwrap_or(file);
+            let kind = word(patched.kind());
             if kind == "move" {
                 self.moved(file, named, out)?;
             }
-            if let Some((before, after)) = whole_files(patched.before, patched.after).filter(|_| kind != "delete") {
+            if let Some((before, after)) = whole_files(patched.before(), patched.after()).filter(|_| kind != "delete") {
                 self.between(named, &before, &after, None, out)?;
                 continue;
             }
-            let diff = text(patched.patch).and_then(lines_of);
+            let diff = text(patched.patch()).and_then(lines_of);
             let diff = diff.as_deref().and_then(Diff::parse);
             let op = match kind {
                 "add" => EditOp::Create,
                 "delete" => EditOp::Delete,
                 _ => EditOp::Update,
             };
-            let relative = text(patched.relative_path).map(|path| path.decode_lossy()).unwrap_or_default();
+            let relative = text(patched.relative_path()).map(|path| path.decode_lossy()).unwrap_or_default();
             let request = requested.iter().find(|request| request.path == relative || moves_to(&request.change, &relative));
             let proof = request.map_or(Proof::None, |request| Proof::Requested(&request.change));
             match diff {
@@ -158,7 +158,7 @@ impl<'e> Edits<'e> {
 
     /// The edits of a patch of which only the text is known, and that it was applied (`patch`, 0.1.174).
     fn patch_text(self, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(patch) = text(input.patch_text).and_then(lines_of) else { return Ok(()) };
+        let Some(patch) = text(input.patch_text()).and_then(lines_of) else { return Ok(()) };
         for file in begin_patch(&patch).unwrap_or_default() {
             let edits = Edits { call_id: self.call_id, place: self.place, ..self };
             let path = Text::Plain(file.path);

@@ -3,7 +3,8 @@
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
-use crate::kit::value::{Index, parse, view};
+use crate::kit::value::{Index, parse};
+use crate::kit::view::view;
 
 /// An export being written.
 pub(super) struct ExportText {
@@ -93,9 +94,9 @@ impl ExportText {
         let mut is_empty = body.trim_ascii_end().ends_with('{') && body.trim_ascii_end().len() == 1;
         for (key, value) in ids {
             let stated = match *key {
-                "id" => &known.id,
-                "sessionID" => &known.session_id,
-                _ => &known.message_id,
+                "id" => &known.id(),
+                "sessionID" => &known.session_id(),
+                _ => &known.message_id(),
             };
             if stated.is_none() && !value.is_empty() {
                 self.text.push_str(if std::mem::take(&mut is_empty) { "\"" } else { ",\"" });

@@ -46,20 +46,20 @@ pub(super) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// What an envelope says.
     pub fn of(envelope: &Envelope<'a>, has_steps: bool, session_created: Option<i64>) -> Self {
-        let created = integer(Time::stated(envelope.time).created);
+        let created = integer(Time::stated(envelope.time()).created());
         Turn {
-            speaker: match word(envelope.role) {
+            speaker: match word(envelope.role()) {
                 "user" => Speaker::User,
                 "assistant" => Speaker::Assistant,
                 _ => Speaker::Unknown,
             },
-            message_id: text(envelope.id),
-            model: filled_text(envelope.model_id),
-            is_summary: is_true(envelope.summary),
+            message_id: text(envelope.id()),
+            model: filled_text(envelope.model_id()),
+            is_summary: is_true(envelope.summary()),
             has_steps,
             replay: created.zip(session_created).is_some_and(|(message, session)| message < session),
             printed: None,
-            tool_metadata: envelope.tool,
+            tool_metadata: envelope.tool(),
         }
     }
 
@@ -74,14 +74,14 @@ impl Converter {
     /// Converts what a message says of itself. Most only repeat what the messages before them said.
     pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if turn.speaker == Speaker::Unknown {
-            let role = envelope.role.ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
+            let role = envelope.role().ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
             return Err(Fault::unrecognized(&format!("message/{}", word(Some(role)))));
         }
-        turn.stamp(integer(Time::stated(envelope.time).created), envelope.id, out);
+        turn.stamp(integer(Time::stated(envelope.time()).created()), envelope.id(), out);
         let mut said = self.state_session(envelope, place, out)?;
         said |= self.system_prompts(envelope, place, out)?;
         said |= summary(envelope, place, out)?;
-        if let Some(error) = envelope.error {
+        if let Some(error) = envelope.error() {
             state_error(error, place, out)?;
             said = true;
         }
@@ -91,12 +91,12 @@ impl Converter {
 
     /// States model, agent and directory, where they changed.
     fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let asked = envelope.model.map_or_else(Model::default, Model::of);
-        let cwd = envelope.path.and_then(|path| path.member("cwd"));
-        let model = changed(&mut self.standing.model, envelope.model_id.or(asked.model_id));
-        let provider = changed(&mut self.standing.provider, envelope.provider_id.or(asked.provider_id));
+        let asked = envelope.model().map_or_else(Model::default, Model::of);
+        let cwd = envelope.path().and_then(|path| path.member("cwd"));
+        let model = changed(&mut self.standing.model, envelope.model_id().or(asked.model_id()));
+        let provider = changed(&mut self.standing.provider, envelope.provider_id().or(asked.provider_id()));
         let cwd = changed(&mut self.standing.cwd, cwd);
-        let agent = changed(&mut self.standing.agent, envelope.agent.or(envelope.mode));
+        let agent = changed(&mut self.standing.agent, envelope.agent().or(envelope.mode()));
         let is_new = [model, provider, cwd, agent].iter().any(Option::is_some);
         if is_new {
             out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, ..SessionFacts::default() }), place)?;
@@ -106,7 +106,7 @@ impl Converter {
 
     /// States the system prompts: the harness's own by hash, instruction files by text, each once.
     fn system_prompts(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(system) = envelope.system else { return Ok(false) };
+        let Some(system) = envelope.system() else { return Ok(false) };
         let mut said = false;
         for prompt in system.elements().filter_map(Value::text) {
             let plain = prompt.decode_lossy();
@@ -154,10 +154,10 @@ fn context_of(plain: &str) -> Context<'_> {
 
 /// States the title and text that a model wrote of the turn (user messages, 1.0.0 to 1.2.27).
 fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(summary) = envelope.summary.filter(|summary| summary.is_object()) else { return Ok(false) };
+    let Some(summary) = envelope.summary().filter(|summary| summary.is_object()) else { return Ok(false) };
     let summary = Summary::read(summary, "/summary")?;
     let mut said = false;
-    for (name, value) in [("summary.title", summary.title), ("summary.body", summary.body)] {
+    for (name, value) in [("summary.title", summary.title()), ("summary.body", summary.body())] {
         if let Some(value) = filled_text(value) {
             out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, place)?;
             said = true;
@@ -169,13 +169,13 @@ fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Re
 /// States an error, or that the turn was stopped.
 pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let error = schema::Error::read(error, "/error")?;
-    let data = error.data.map_or_else(ErrorData::default, ErrorData::of);
-    if word(error.name) == "MessageAbortedError" {
-        out.emit(Meta::Interrupt { text: filled_text(data.message) }, place)?;
+    let data = error.data().map_or_else(ErrorData::default, ErrorData::of);
+    if word(error.name()) == "MessageAbortedError" {
+        out.emit(Meta::Interrupt { text: filled_text(data.message()) }, place)?;
         return Ok(());
     }
-    out.emit(Meta::Error { code: text(error.name), text: filled_text(data.message) }, place)?;
-    if let Some(body) = filled_text(data.response_body) {
+    out.emit(Meta::Error { code: text(error.name()), text: filled_text(data.message()) }, place)?;
+    if let Some(body) = filled_text(data.response_body()) {
         out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, place)?;
     }
     Ok(())
@@ -183,32 +183,32 @@ pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitte
 
 /// States the tokens of a message none of whose parts does.
 fn usage_of_message(envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(tokens) = envelope.tokens.filter(|_| !turn.has_steps) else { return Ok(false) };
+    let Some(tokens) = envelope.tokens().filter(|_| !turn.has_steps) else { return Ok(false) };
     let tokens = schema::Tokens::read(tokens, "/tokens")?;
     if !is_spent(&tokens) {
         return Ok(false);
     }
-    out.emit(usage(&tokens, envelope.cost, turn.model), place)?;
+    out.emit(usage(&tokens, envelope.cost(), turn.model), place)?;
     Ok(true)
 }
 
 /// False while a request has not come back: the counts are then written as zeros.
 fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
-    [tokens.input, tokens.output].into_iter().flatten().any(|count| count.raw() != "0")
+    [tokens.input(), tokens.output()].into_iter().flatten().any(|count| count.raw() != "0")
 }
 
 /// Tokens and cost as an event.
 pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
-    let cache = tokens.cache.map_or_else(Cache::default, Cache::of);
+    let cache = tokens.cache().map_or_else(Cache::default, Cache::of);
     Meta::Usage(Usage {
         model,
         tokens: Tokens {
-            input: number(tokens.input),
-            output: number(tokens.output),
-            cache_read: number(cache.read),
-            cache_write: number(cache.write),
-            reasoning: number(tokens.reasoning),
-            total: number(tokens.total),
+            input: number(tokens.input()),
+            output: number(tokens.output()),
+            cache_read: number(cache.read_from_cache()),
+            cache_write: number(cache.written_to_cache()),
+            reasoning: number(tokens.reasoning()),
+            total: number(tokens.total()),
         },
         cost_usd: number(cost),
     })

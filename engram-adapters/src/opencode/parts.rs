@@ -10,49 +10,49 @@ use super::calls::attachment;
 use super::convert::{Converter, bookkeeping};
 use super::descriptor::rule;
 use super::messages::{Speaker, Turn, state_error, usage};
-use super::schema::{File, Part, Time, Tokens, flag};
+use super::schema::{Part, Time, Tokens, flag};
 use crate::kit::value::{Value, filled_text, integer, is_true, text, word};
 
 impl Converter {
     /// Converts one part.
     pub fn part(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let time = Time::stated(part.time);
-        turn.stamp(integer(time.start.or(time.created)), part.id, out);
-        match word(part.kind) {
+        let time = Time::stated(part.time());
+        turn.stamp(integer(time.start().or(time.created())), part.id(), out);
+        match word(part.kind()) {
             "text" => self.text(part, turn, place, out),
             "reasoning" => reasoning(part, turn, place, out),
             "tool" | "tool-invocation" => self.call(part, turn, place, out),
             "step-start" => Ok(bookkeeping("part/step-start", rule::STEP_START)),
             "step-finish" => step_finish(part, turn, place, out),
             "patch" => patch(part, place, out),
-            "snapshot" => notice("snapshot", filled_text(part.snapshot), place, out),
+            "snapshot" => notice("snapshot", filled_text(part.snapshot()), place, out),
             "file" => file(part, turn, place, out),
             "compaction" => {
                 // 1.0.98 does not say.
-                self.compaction_trigger = flag(part.auto).map(|auto| if auto { "auto" } else { "manual" });
+                self.compaction_trigger = flag(part.auto()).map(|auto| if auto { "auto" } else { "manual" });
                 notice("compaction", self.compaction_trigger.map(Text::Plain), place, out)
             }
             "retry" => {
-                let error = part.error.ok_or_else(|| Fault::malformed("/error", "an error", "nothing"))?;
+                let error = part.error().ok_or_else(|| Fault::malformed("/error", "an error", "nothing"))?;
                 state_error(error, place, out)?;
                 Ok(Outcome::Mapped)
             }
-            "agent" => notice("agent", filled_text(part.name), place, out),
+            "agent" => notice("agent", filled_text(part.name()), place, out),
             "subtask" => subtask(part, place, out),
-            "source-url" => notice("source", filled_text(part.url), place, out),
+            "source-url" => notice("source", filled_text(part.url()), place, out),
             "" => Err(Fault::malformed("/type", "a type of part", "nothing")),
             other => Err(Fault::unrecognized(other)),
         }
     }
 
     fn text(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let said = text(part.text).ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
+        let said = text(part.text()).ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
         if said.is_empty() {
             return notice("empty_text", None, place, out);
         }
         match turn.speaker {
             Speaker::User => {
-                let synthetic = is_true(part.synthetic);
+                let synthetic = is_true(part.synthetic());
                 out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, place)?;
             }
             Speaker::Assistant if turn.is_summary => {
@@ -76,8 +76,8 @@ fn nobody() -> Fault {
 
 /// Reasoning. That which only its provider can read has no text.
 fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let said = filled_text(part.text);
-    if said.is_none() && part.metadata.is_none() {
+    let said = filled_text(part.text());
+    if said.is_none() && part.metadata().is_none() {
         return notice("empty_reasoning", None, place, out);
     }
     let message =
@@ -87,25 +87,24 @@ fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emi
 }
 
 fn step_finish(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let tokens = part.tokens.ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
-    out.emit(usage(&Tokens::read(tokens, "/tokens")?, part.cost, turn.model), place)?;
+    let tokens = part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
+    out.emit(usage(&Tokens::read(tokens, "/tokens")?, part.cost(), turn.model), place)?;
     Ok(Outcome::Mapped)
 }
 
 /// The files that a step changed, by whichever tool: the only trace of what a command did to a file.
 fn patch(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let files = part.files.ok_or_else(|| Fault::malformed("/files", "a list of files", "nothing"))?;
+    let files = part.files().ok_or_else(|| Fault::malformed("/files", "a list of files", "nothing"))?;
     let files: Vec<_> = files.elements().filter_map(Value::text).map(|file| file.decode_lossy()).collect();
     let list = files.join("\n");
     notice("files_changed", (!list.is_empty()).then_some(Text::Plain(&list)), place, out)
 }
 
 fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let file = File { mime: part.mime.or(part.media_type), url: part.url, filename: part.filename };
-    let attached = attachment(&file);
+    let attached = attachment(part.mime().or(part.media_type()), part.url(), part.filename());
     match turn.speaker {
         Speaker::User => {
-            let synthetic = is_true(part.synthetic);
+            let synthetic = is_true(part.synthetic());
             out.emit(MsgIn { role: Role::User, text: None, synthetic, attachments: vec![attached] }, place)?;
         }
         Speaker::Assistant => {
@@ -120,10 +119,10 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
 
 /// A task that the user hands to an agent with a command.
 fn subtask(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    if let Some(prompt) = filled_text(part.prompt) {
+    if let Some(prompt) = filled_text(part.prompt()) {
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments: Vec::new() }, place)?;
     }
-    notice("subtask", filled_text(part.description), place, out)
+    notice("subtask", filled_text(part.description()), place, out)
 }
 
 /// A notice of the harness.

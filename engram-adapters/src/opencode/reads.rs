@@ -28,7 +28,7 @@ impl Converter {
     /// States what a read returned. Images and directories have no lines.
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let ("read", Some(input)) = (&*call.tool, call.input) else { return Ok(()) };
-        let Some(file) = filled_text(FileArgs::of(input).file_path) else { return Ok(()) };
+        let Some(file) = filled_text(FileArgs::of(input).file_path()) else { return Ok(()) };
         let Some(said) = call.output() else { return Ok(()) };
         if DIRECTORY.find(said.as_bytes()).is_some() {
             return Ok(());

@@ -2,7 +2,8 @@
 
 use engram_core::emit::Fault;
 
-use crate::kit::value::{Field, Value, view};
+use crate::kit::value::{Field, Value};
+use crate::kit::view::view;
 
 view! {
     /// `opencode export`: a session with its messages and their parts.
@@ -140,8 +141,8 @@ view! {
 view! {
     /// Cached tokens of one request.
     Cache {
-        read: "read" Number,
-        write: "write" Number,
+        read_from_cache: "read" Number,
+        written_to_cache: "write" Number,
     }
 }
 
@@ -288,26 +289,26 @@ impl<'a> Envelope<'a> {
     /// Reads a message's own record into an empty envelope where it stands: it is large.
     pub fn fill_message(&mut self, value: Value<'a>) -> Result<(), Fault> {
         self.fill(value, "")?;
-        self.metadata.map_or(Ok(()), |metadata| self.add_metadata(metadata))
+        self.metadata().map_or(Ok(()), |metadata| self.add_metadata(metadata))
     }
 
     /// Puts what 0.1.174 has under `metadata` and `metadata.assistant` in its later place.
     fn add_metadata(&mut self, metadata: Value<'a>) -> Result<(), Fault> {
         let common = Envelope::read(metadata, "/metadata")?;
-        let of_assistant = match common.assistant {
+        let of_assistant = match common.assistant() {
             Some(assistant) => Envelope::read(assistant, "/metadata/assistant")?,
             None => Envelope::default(),
         };
-        self.time = self.time.or(common.time);
-        self.error = self.error.or(common.error);
-        self.model_id = self.model_id.or(of_assistant.model_id);
-        self.provider_id = self.provider_id.or(of_assistant.provider_id);
-        self.path = self.path.or(of_assistant.path);
-        self.system = self.system.or(of_assistant.system);
-        self.summary = self.summary.or(of_assistant.summary);
-        self.cost = self.cost.or(of_assistant.cost);
-        self.tokens = self.tokens.or(of_assistant.tokens);
-        self.tool = common.tool;
+        self.set("time", self.time().or(common.time()));
+        self.set("error", self.error().or(common.error()));
+        self.set("modelID", self.model_id().or(of_assistant.model_id()));
+        self.set("providerID", self.provider_id().or(of_assistant.provider_id()));
+        self.set("path", self.path().or(of_assistant.path()));
+        self.set("system", self.system().or(of_assistant.system()));
+        self.set("summary", self.summary().or(of_assistant.summary()));
+        self.set("cost", self.cost().or(of_assistant.cost()));
+        self.set("tokens", self.tokens().or(of_assistant.tokens()));
+        self.set("tool", common.tool());
         Ok(())
     }
 }

@@ -14,15 +14,15 @@ use crate::kit::value::{text, word};
 impl Converter {
     /// Converts one line of a stream.
     pub fn stream_line(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if let Some(session) = text(line.session_id).map(|id| id.decode_lossy()) {
+        if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
             out.source(Some(&*session), None);
         }
-        let printed = line.timestamp;
-        match (word(line.kind), line.part, line.error) {
+        let printed = line.timestamp();
+        match (word(line.kind()), line.part(), line.error()) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(stated), _) => {
                 let mut part = Part::default();
                 part.fill(stated, "/part")?;
-                let message_id = text(part.message_id);
+                let message_id = text(part.message_id());
                 let turn = Turn { speaker: Speaker::Assistant, printed, message_id, has_steps: true, ..Turn::default() };
                 self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under(Pointer::At("/part"), fault))
             }

@@ -42,6 +42,6 @@ pub(super) fn starts(part: &str, session_id: &str) -> Option<String> {
 
 fn call_that_started(part: Value<'_>, session_id: &str) -> Option<String> {
     let metadata = Metadata::of(part.member("state")?.member("metadata")?);
-    let started = text(metadata.session_id).is_some_and(|id| id.is(session_id));
+    let started = text(metadata.session_id()).is_some_and(|id| id.is(session_id));
     started.then(|| text(part.member("callID")).map(|id| id.decode_lossy().into_owned()))?
 }

@@ -11,6 +11,7 @@ mod golden;
 mod hostile;
 mod mutation;
 mod report;
+mod schema;
 mod tape;
 mod tidy;
 mod tree;

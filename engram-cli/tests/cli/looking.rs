@@ -48,6 +48,19 @@ fn the_schema_is_json() {
 }
 
 #[test]
+fn every_shell_completes_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = run(&["completions", shell]);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{shell}");
+        let script = String::from_utf8(output.stdout).unwrap();
+        for command in ["ingest", "detect", "audit", "check", "conform", "adapters", "schema", "completions"] {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+    }
+    assert_eq!(code(&run(&["completions", "no-shell"])), 2);
+}
+
+#[test]
 fn check_finds_what_is_wrong_and_where() {
     let tape = String::from_utf8(run(&["ingest", text(&claude_file())]).stdout).unwrap();
     let folder = folder_of(&[("good.tape.jsonl", &tape), ("bad.tape.jsonl", &tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1))]);

@@ -173,3 +173,28 @@ fn in_a_directory_a_named_adapter_takes_only_its_own() {
     assert!(names(out.path()).iter().all(|name| name.starts_with("codex/")));
     assert!(stderr(&output).contains("no session in 1 file,"), "{}", stderr(&output));
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_no_temporary_file() {
+    use std::io::Write;
+    use std::time::{Duration, Instant};
+
+    let out = tempfile::tempdir().unwrap();
+    let mut child = engram().args(["ingest", "-", "--out", text(out.path())]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // Enough for the log to be recognised; then it does not end.
+    let log = fs::read(claude_file()).unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for _ in 0..(3 << 20) / log.len() + 1 {
+        stdin.write_all(&log).unwrap();
+    }
+    let began = Instant::now();
+    while !names(out.path()).iter().any(|name| name.ends_with(".tmp")) {
+        assert!(began.elapsed() < Duration::from_secs(60), "no tape is begun: {:?}", names(out.path()));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names(out.path()), Vec::<String>::new());
+    drop(stdin);
+}

@@ -13,7 +13,8 @@ use crate::cursor::edits::whole_file_edits;
 use crate::cursor::transcript::reasoning;
 use crate::cursor::{decoded, millis, text_or_json, tools};
 use crate::kit::time;
-use crate::kit::value::{Index, Value, filled_text, integer, is_true, number, parse, text, view, word};
+use crate::kit::value::{Index, Value, filled_text, integer, is_true, number, parse, text, word};
+use crate::kit::view::view;
 
 view! {
     /// One line of the opened text.
@@ -98,9 +99,9 @@ impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let nothing = |pointer| Fault::malformed(pointer, "an object", "nothing");
         let line = Line::read(parse(source, &mut self.index)?, "")?;
-        match word(line.store) {
-            "composer" | "inline_composer" | "tab" => Composer::of(line.composer.ok_or_else(|| nothing("/composer"))?).convert(out),
-            "bubble" => Bubble::read(line.bubble.ok_or_else(|| nothing("/bubble"))?, "/bubble")?.convert(&line, out),
+        match word(line.store()) {
+            "composer" | "inline_composer" | "tab" => Composer::of(line.composer().ok_or_else(|| nothing("/composer"))?).convert(out),
+            "bubble" => Bubble::read(line.bubble().ok_or_else(|| nothing("/bubble"))?, "/bubble")?.convert(&line, out),
             name => Err(Fault::unrecognized(name)),
         }
     }
@@ -108,13 +109,13 @@ impl Session for Converter {
 
 impl Composer<'_> {
     fn convert(&self, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let time = millis(self.created_at.or(self.last_send_time));
+        let time = millis(self.created_at().or(self.last_send_time()));
         out.stamp(Stamp { t: time.as_deref(), ..Stamp::default() });
         let facts = SessionFacts {
-            model: self.model_config.and_then(|config| filled_text(config.member("modelName"))),
-            title: filled_text(self.name).or(filled_text(self.chat_title)),
-            cwd: self.workspace_identifier.and_then(|workspace| filled_text(workspace.member("uri")?.member("fsPath"))),
-            agent: filled_text(self.unified_mode),
+            model: self.model_config().and_then(|config| filled_text(config.member("modelName"))),
+            title: filled_text(self.name()).or(filled_text(self.chat_title())),
+            cwd: self.workspace_identifier().and_then(|workspace| filled_text(workspace.member("uri")?.member("fsPath"))),
+            agent: filled_text(self.unified_mode()),
             ..SessionFacts::default()
         };
         out.emit(Meta::Session(facts), Pointer::At("/composer"))?;
@@ -124,12 +125,12 @@ impl Composer<'_> {
 
 impl Bubble<'_> {
     fn convert(&self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let created = decoded(self.created_at);
+        let created = decoded(self.created_at());
         let time = created.as_deref().and_then(time::rfc3339);
-        out.stamp(Stamp { t: time.as_deref(), id: text(self.bubble_id.or(self.id)), replay: false });
-        let said = filled_text(self.text).or(filled_text(self.raw_text));
+        out.stamp(Stamp { t: time.as_deref(), id: text(self.bubble_id().or(self.id())), replay: false });
+        let said = filled_text(self.text()).or(filled_text(self.raw_text()));
         let mut events = 0;
-        match self.kind.map(Value::raw) {
+        match self.kind().map(Value::raw) {
             Some("1" | "\"user\"") => {
                 if said.is_some() {
                     let prompt = MsgIn { role: Role::User, text: said, synthetic: false, attachments: Vec::new() };
@@ -138,10 +139,10 @@ impl Bubble<'_> {
                 }
             }
             Some("2" | "\"ai\"") => {
-                if let Some(thought) = self.thinking.and_then(|thinking| filled_text(thinking.member("text"))) {
+                if let Some(thought) = self.thinking().and_then(|thinking| filled_text(thinking.member("text"))) {
                     events += reasoning(thought, Pointer::At("/bubble/thinking/text"), out)?;
                 }
-                let model = self.model_info.and_then(|info| filled_text(info.member("modelName"))).or(filled_text(self.model_type));
+                let model = self.model_info().and_then(|info| filled_text(info.member("modelName"))).or(filled_text(self.model_type()));
                 if said.is_some() {
                     out.emit(MsgOut { text: said, model, ..MsgOut::default() }, Pointer::At("/bubble/text"))?;
                     events += 1;
@@ -149,12 +150,12 @@ impl Bubble<'_> {
             }
             kind => return Err(Fault::unrecognized(&format!("bubble/{}", kind.unwrap_or_default()))),
         }
-        if let Some(blocks) = self.code_blocks.filter(|blocks| blocks.elements().next().is_some()) {
+        if let Some(blocks) = self.code_blocks().filter(|blocks| blocks.elements().next().is_some()) {
             let notice = Meta::System { name: Text::Plain("codeBlocks"), text: Some(Text::Plain(blocks.raw())) };
             out.emit(notice, Pointer::At("/bubble/codeBlocks"))?;
             events += 1;
         }
-        if let Some(call) = self.tool_former_data {
+        if let Some(call) = self.tool_former_data() {
             events += ToolFormerData::of(call).convert(line, out)?;
         }
         events += self.usage(out)?;
@@ -163,7 +164,7 @@ impl Bubble<'_> {
 
     /// Tokens of the message. 0 of both is how the editor says that it does not know.
     fn usage(&self, out: &mut Emitter) -> Result<usize, Fault> {
-        let count = |name| self.token_count?.member(name);
+        let count = |name| self.token_count()?.member(name);
         let (input, output) = (count("inputTokens"), count("outputTokens"));
         if ![input, output].into_iter().any(|tokens| integer(tokens).is_some_and(|tokens| tokens > 0)) {
             return Ok(0);
@@ -177,10 +178,10 @@ impl Bubble<'_> {
 impl ToolFormerData<'_> {
     /// A call and, where it has ended, its result and the edit that it shows.
     fn convert(&self, line: &Line<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-        let Some(tool) = filled_text(self.name) else { return Ok(0) };
+        let Some(tool) = filled_text(self.name()) else { return Ok(0) };
         let pointer = Pointer::At("/bubble/toolFormerData");
-        let call_id = filled_text(self.tool_call_id);
-        let (params, raw_args) = (decoded(self.params), decoded(self.raw_args));
+        let call_id = filled_text(self.tool_call_id());
+        let (params, raw_args) = (decoded(self.params()), decoded(self.raw_args()));
         let is_json = |args: &&str| parse(args, &mut Index::default()).is_ok();
         let args = raw_args.as_deref().filter(is_json).or(params.as_deref().filter(is_json));
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
@@ -189,44 +190,44 @@ impl ToolFormerData<'_> {
         if let Some(params) = params.as_deref().filter(|params| args != Some(*params)) {
             out.emit(Meta::System { name: Text::Plain("params"), text: Some(Text::Plain(params)) }, pointer)?;
         }
-        let rejected = word(self.user_decision) == "rejected";
-        if let Some(decision) = match word(self.user_decision) {
+        let rejected = word(self.user_decision()) == "rejected";
+        if let Some(decision) = match word(self.user_decision()) {
             "accepted" => Some(Decision::Allow),
             "rejected" => Some(Decision::Deny),
             _ => None,
         } {
             out.emit(Meta::Permission(Permission { decision, tool: Some(tool), call_id, text: None }), pointer)?;
         }
-        let status = match word(self.status) {
+        let status = match word(self.status()) {
             "completed" => Status::Ok,
             "error" => Status::Error,
             "cancelled" => Status::Cancelled,
             _ => return Ok(events),
         };
-        let told = decoded(self.result);
+        let told = decoded(self.result());
         let mut index = Index::default();
         let outcomes = told.as_deref().and_then(|told| parse(told, &mut index).ok()).map(Outcomes::of).unwrap_or_default();
-        let exit = integer(outcomes.exit_code);
+        let exit = integer(outcomes.exit_code());
         let result = ToolResult {
             tool: Some(tool),
             call_id,
             status: Some(if exit.is_some_and(|exit| exit != 0) { Status::Error } else { status }),
             exit,
-            stdout: filled_text(outcomes.output).or(told.as_deref().map(Text::Plain)).filter(|text| !text.is_empty()),
-            stderr: text_or_json(self.error).filter(|text| !text.is_empty()),
+            stdout: filled_text(outcomes.output()).or(told.as_deref().map(Text::Plain)).filter(|text| !text.is_empty()),
+            stderr: text_or_json(self.error()).filter(|text| !text.is_empty()),
             ..ToolResult::default()
         };
         out.parent_of_next(Some(call));
         out.emit(result, pointer)?;
         events += 1;
-        if status == Status::Ok && !rejected && !is_true(outcomes.apply_failed) {
+        if status == Status::Ok && !rejected && !is_true(outcomes.apply_failed()) {
             let mut index = Index::default();
             let params = params.as_deref().and_then(|params| parse(params, &mut index).ok()).map(Params::of).unwrap_or_default();
-            let file = filled_text(params.relative_workspace_path).or(filled_text(params.target_file));
-            if let (Some(file), Some(after)) = (file, text(line.after)) {
-                let op = if line.before.is_some() { EditOp::Update } else { EditOp::Create };
+            let file = filled_text(params.relative_workspace_path()).or(filled_text(params.target_file()));
+            if let (Some(file), Some(after)) = (file, text(line.after())) {
+                let op = if line.before().is_some() { EditOp::Update } else { EditOp::Create };
                 let edit = CodeEdit { call_id, ..CodeEdit::new(op, file) };
-                for edit in whole_file_edits(edit, text(line.before), after, None) {
+                for edit in whole_file_edits(edit, text(line.before()), after, None) {
                     out.parent_of_next(Some(call));
                     out.emit(edit, pointer)?;
                 }

@@ -8,7 +8,8 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use crate::cursor::transcript::prompt;
-use crate::kit::value::{filled_text, is_true, view};
+use crate::kit::value::{filled_text, is_true};
+use crate::kit::view::view;
 
 view! {
     /// What the harness says beside a message.
@@ -53,7 +54,7 @@ pub(super) fn user_text(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<usize, Fault> {
-    if is_true(options.is_summary) {
+    if is_true(options.is_summary()) {
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
         return Ok(1);
     }
@@ -68,11 +69,11 @@ pub(super) fn user_text(
 
 /// What the agent said, or a summary of it.
 pub(super) fn agent_text(text: Text<'_>, options: &CursorOptions<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    if is_true(options.is_summary) {
+    if is_true(options.is_summary()) {
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
         return Ok(1);
     }
-    let model = filled_text(options.model_name);
+    let model = filled_text(options.model_name());
     out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;
     Ok(1)
 }

@@ -1,0 +1,199 @@
+//! Borrowed views of objects: which members a converter needs, under names of its own.
+
+use engram_core::emit::Fault;
+
+use super::names::Names;
+use super::shape::Shape;
+use super::value::{Field, Value};
+
+/// The members of an object that a view names. Of each only the place is noted, so that a view is small, however many fields it has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a, const N: usize> {
+    object: Value<'a>,
+    /// How many nodes behind the object's own each field's is; 0 where it is absent.
+    places: [u32; N],
+}
+
+impl<'a, const N: usize> Fields<'a, N> {
+    /// No field.
+    pub(crate) const NONE: Self = Fields { object: Value::NONE, places: [0; N] };
+
+    /// The field of the name with that number.
+    #[inline(always)]
+    pub(crate) fn get(&self, number: usize) -> Field<'a> {
+        match self.places[number] {
+            0 => None,
+            place => Some(self.object.behind(place)),
+        }
+    }
+
+    /// No field of `object` yet.
+    pub(crate) fn within(object: Value<'a>) -> Self {
+        Fields { object, ..Self::NONE }
+    }
+
+    /// What the fields are of.
+    pub(crate) fn object(&self) -> Value<'a> {
+        self.object
+    }
+
+    /// Puts a value that lies in the object in the place of the field with that number.
+    pub(crate) fn set(&mut self, number: usize, field: Field<'a>) {
+        self.places[number] = field.map_or(0, |value| value.nodes_behind(self.object));
+    }
+
+    /// Notes the fields of `object`, which lies at `pointer`. None must have been noted.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] where it is no object, or one of the fields has another shape or stands there twice.
+    pub(crate) fn fill(&mut self, object: Value<'a>, names: &Names, pointer: &str) -> Result<(), Fault> {
+        self.object = object;
+        place(object, names, pointer, &mut self.places)
+    }
+
+    /// As `fill`, where a field of another shape counts as absent, and of several of one name the last counts.
+    pub(crate) fn fill_fitting(&mut self, object: Value<'a>, names: &Names) {
+        self.object = object;
+        place_fitting(object, names, &mut self.places);
+    }
+}
+
+// All views share these two loops: what each line runs through must stay in the cache of a core.
+
+#[inline(never)]
+fn place(object: Value<'_>, names: &Names, pointer: &str, places: &mut [u32]) -> Result<(), Fault> {
+    if !object.is_object() {
+        return Err(Fault::malformed(pointer, "an object", object.raw()));
+    }
+    let wrong = each_named(object, names, |Member { number, shape, first, behind }| {
+        let place = places.get_mut(number)?;
+        if !shape.begins(first) || *place != 0 {
+            return None;
+        }
+        if first != b'n' {
+            *place = behind;
+        }
+        Some(())
+    });
+    match wrong {
+        None => Ok(()),
+        Some(Member { number, shape, behind, .. }) => Err(shape.misfit(object.behind(behind), pointer, names.name(number))),
+    }
+}
+
+#[inline(never)]
+fn place_fitting(object: Value<'_>, names: &Names, places: &mut [u32]) {
+    each_named(object, names, |Member { number, shape, first, behind }| {
+        *places.get_mut(number)? = if shape.begins(first) && first != b'n' { behind } else { 0 };
+        Some(())
+    });
+}
+
+/// A member that a view names.
+#[derive(Clone, Copy)]
+struct Member {
+    /// Of its name.
+    number: usize,
+    /// That it should have.
+    shape: Shape,
+    /// The first byte of its value.
+    first: u8,
+    /// How many nodes behind the object's own its node is.
+    behind: u32,
+}
+
+/// Hands on the members that `names` names; others are passed over without being looked at. Gives the one that is not taken.
+#[inline(always)]
+fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
+    let text = object.record().as_bytes();
+    let nodes = object.inner(b'{');
+    let mut at = 0;
+    while let Some(node) = nodes.get(at) {
+        if let Some((number, shape)) = names.find(text, node.name_in(text))
+            && let Some(first) = text.get(node.start as usize)
+        {
+            let member = Member { number, shape, first: *first, behind: at as u32 + 1 };
+            if take(member).is_none() {
+                return Some(member);
+            }
+        }
+        at += node.size();
+    }
+    None
+}
+
+/// Declares a borrowed view of an object: each field with the name and the [`Shape`] that it has in the source.
+macro_rules! view {
+    ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy)]
+        pub(super) struct $view<'a>($crate::kit::view::Fields<'a, { $view::NAMES.len() }>);
+
+        impl Default for $view<'_> {
+            fn default() -> Self {
+                $view($crate::kit::view::Fields::NONE)
+            }
+        }
+
+        impl $view<'_> {
+            const NAMES: &'static [&'static str] = &[$($name,)*];
+
+            fn names() -> &'static $crate::kit::names::Names {
+                use $crate::kit::{names::Names, shape::Shape};
+                static NAMES: Names = Names::of($view::NAMES, &[$(Shape::$shape,)*]);
+                &NAMES
+            }
+        }
+
+        #[allow(dead_code, reason = "some views are read strictly, some leniently")]
+        impl<'a> $view<'a> {
+            $(
+                $(#[$field_meta])*
+                #[inline(always)]
+                pub fn $field(&self) -> $crate::kit::value::Field<'a> {
+                    const NUMBER: usize = $crate::kit::names::number_of($name, $view::NAMES);
+                    self.0.get(NUMBER)
+                }
+            )*
+
+            /// None of the fields of `object`; [`Self::set`] puts some there.
+            pub fn within(object: $crate::kit::value::Value<'a>) -> Self {
+                $view($crate::kit::view::Fields::within(object))
+            }
+
+            /// The value that the fields are of.
+            pub fn object(&self) -> $crate::kit::value::Value<'a> {
+                self.0.object()
+            }
+
+            /// Puts a value that lies in the object in the place of the field of that name.
+            pub fn set(&mut self, name: &str, field: $crate::kit::value::Field<'a>) {
+                self.0.set($crate::kit::names::number_of(name, $view::NAMES), field);
+            }
+
+            /// The fields of `value` that have their shape; none where it is no object.
+            pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
+                let mut view = Self::default();
+                view.0.fill_fitting(value, Self::names());
+                view
+            }
+
+            /// The fields of `value`, which lies at `pointer`.
+            ///
+            /// # Errors
+            /// [`Fault::Malformed`](engram_core::emit::Fault::Malformed) where it is no object, or one of these fields has another shape
+            /// or stands there twice.
+            pub fn read(value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
+                let mut view = Self::default();
+                view.fill(value, pointer)?;
+                Ok(view)
+            }
+
+            /// As `read`, into an empty view where it stands: the large ones are not moved.
+            pub fn fill(&mut self, value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
+                self.0.fill(value, Self::names(), pointer)
+            }
+        }
+    };
+}
+pub(crate) use view;
