@@ -192,7 +192,7 @@ impl Converter {
         }
         let tool = self.history.calls.get_mut(&key).map(|call| {
             call.ending = Some(Ending { exit: held.exit, status: held.status, ..Ending::default() });
-            call.tool.as_str()
+            call.tool.as_ref()
         });
         out.emit(held.result(tool, id), Pointer::At(done.at))?;
         Ok(true)
@@ -200,7 +200,7 @@ impl Converter {
 
     /// The result of a call whose output never came.
     pub(super) fn result_without_output(&self, call_id: &str, held: &Held, out: &mut Emitter) -> Result<(), Fault> {
-        held.emit(self.history.calls.get(call_id).map(|call| call.tool.as_str()), call_id, out)
+        held.emit(self.history.calls.get(call_id).map(|call| call.tool.as_ref()), call_id, out)
     }
 
     /// A call inside a script of code mode (0.169): only its item says that it was made.
@@ -222,7 +222,7 @@ impl Converter {
         out.parent_of_next(parent);
         let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(id), args: args.map(Value::raw) };
         out.emit(call, Pointer::At(at))?;
-        self.history.calls.open(&id.decode_lossy(), Call { tool: tool.to_owned(), ..Call::default() });
+        self.history.calls.open(&id.decode_lossy(), Call { tool: tools::name(tool), ..Call::default() });
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! What has been said: facts that two records state, history that a fork or a child copied, and calls that wait for their results.
 
+use std::borrow::Cow;
+
 use crate::kit::correlate::{KeyMap, OpenCalls, Said, key};
 use crate::kit::value::{Field, Value};
 
@@ -54,7 +56,7 @@ impl Twins {
 #[derive(Debug, Default)]
 pub(super) struct Call {
     /// The tool's name.
-    pub tool: String,
+    pub tool: Cow<'static, str>,
     /// The patch that it asks for, as a JSON token, until its output says whether it was applied.
     pub patch: Option<String>,
     /// What its output said, as a [`said_key`].

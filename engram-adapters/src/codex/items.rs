@@ -274,7 +274,7 @@ impl Converter {
         if name == "exec" && is_custom {
             self.history.scripts.push(id.clone().into_owned());
         }
-        self.history.calls.open(&id, Call { tool: name.to_owned(), patch, ..Call::default() });
+        self.history.calls.open(&id, Call { tool: tools::name(name), patch, ..Call::default() });
     }
 
     /// A call whose arguments are a JSON value.
