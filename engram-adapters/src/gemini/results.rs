@@ -60,6 +60,17 @@ impl<'a> Texts<'a> {
             }
         }
     }
+
+    /// The joined texts; of the only one, what is known of its escapes too.
+    fn text<'t>(&self, joined: Option<&'t Cow<'_, str>>) -> Option<Text<'t>>
+    where
+        'a: 't,
+    {
+        match joined? {
+            Cow::Borrowed(_) => text(self.first),
+            Cow::Owned(joined) => Some(Text::Token(joined)),
+        }
+    }
 }
 
 /// A text as it is spelled between its quotes; another value as it would be in a text.
@@ -162,8 +173,8 @@ impl Converter {
             call_id,
             status,
             exit,
-            stdout: output.as_deref().map(Text::Token),
-            stderr: error.as_deref().map(Text::Token),
+            stdout: said.output.text(output.as_ref()),
+            stderr: said.error.text(error.as_ref()),
             truncated: path.is_some(),
             artifact,
             attachments: said.attachments.clone(),
