@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::buffer::Push;
-use crate::escapes::{backslash, escaped, quote_or_backslash};
+use crate::escapes::{backslash, escaped, plain_bytes, quote_or_backslash};
 use crate::limits::LimitExceeded;
 
 /// Text on its way to a tape.
@@ -71,13 +71,40 @@ impl<'a> Text<'a> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
             Text::Unescaped(token) => Ok(Cow::Borrowed(&token[1..token.len() - 1])),
-            Text::Token(token) | Text::Canonical(token) => decode_token(token).map_or_else(|()| Err(LoneSurrogate), Ok),
+            Text::Token(token) | Text::Canonical(token) => {
+                let inner = &token[1..token.len() - 1];
+                if backslash(inner.as_bytes(), 0).is_none() {
+                    return Ok(Cow::Borrowed(inner));
+                }
+                self.decode_in(&mut Room::default()).map(|text| Cow::Owned(text.to_owned()))
+            }
+        }
+    }
+
+    /// As [`Text::decode`], in a room that is there already.
+    ///
+    /// # Errors
+    /// As [`Text::decode`].
+    pub fn decode_in<'r>(&self, room: &'r mut Room) -> Result<&'r str, LoneSurrogate>
+    where
+        'a: 'r,
+    {
+        match *self {
+            Text::Plain(plain) => Ok(plain),
+            Text::Unescaped(token) => Ok(&token[1..token.len() - 1]),
+            Text::Token(token) | Text::Canonical(token) => match room.unescape(&token[1..token.len() - 1]) {
+                (text, false) => Ok(text),
+                _ => Err(LoneSurrogate),
+            },
         }
     }
 
     /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(decode_lossy(self.spelled())))
+        self.decode().unwrap_or_else(|LoneSurrogate| {
+            let token = self.spelled();
+            Cow::Owned(Room::default().unescape(&token[1..token.len() - 1]).0.to_owned())
+        })
     }
 
     /// True when the text equals `other`.
@@ -204,37 +231,66 @@ fn hex_digit(byte: u8) -> u8 {
     }
 }
 
-fn decode_token(token: &str) -> Result<Cow<'_, str>, ()> {
-    let inner = &token[1..token.len() - 1];
-    if backslash(inner.as_bytes(), 0).is_none() {
-        return Ok(Cow::Borrowed(inner));
-    }
-    let mut out = String::with_capacity(inner.len());
-    let mut lone = false;
-    decode_into(inner, &mut out, |_, _| lone = true);
-    if lone { Err(()) } else { Ok(Cow::Owned(out)) }
-}
+/// Room for decoded text, to be used again and again: JSON that stands in a string is decoded only to be read.
+#[derive(Debug, Default)]
+pub struct Room(Vec<u8>);
 
-fn decode_lossy(token: &str) -> String {
-    let mut out = String::with_capacity(token.len());
-    decode_into(&token[1..token.len() - 1], &mut out, |out, _| out.push(char::REPLACEMENT_CHARACTER));
-    out
-}
-
-fn decode_into(inner: &str, out: &mut String, mut lone: impl FnMut(&mut String, u16)) {
-    let bytes = inner.as_bytes();
-    let mut at = 0;
-    while let Some(escape) = backslash(bytes, at) {
-        out.push_str(&inner[at..escape]);
-        let (unit, len) = read_escape(bytes, escape);
-        match unit {
-            Unit::Char(c) => out.push(c),
-            Unit::Lone(code) => lone(out, code),
+impl Room {
+    /// The text that a token spells between its quotes, U+FFFD for a lone surrogate; and whether it has any.
+    ///
+    /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, which
+    /// what follows then overwrites: nothing gets longer by being decoded.
+    fn unescape(&mut self, inner: &str) -> (&str, bool) {
+        let bytes = inner.as_bytes();
+        if self.0.len() < bytes.len() {
+            self.0.resize(bytes.len(), 0);
         }
-        at = escape + len;
+        let text = &mut self.0[..];
+        let (mut at, mut end, mut has_lone) = (0, 0, false);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let plain = match (rest.first_chunk(), text[end..].first_chunk_mut()) {
+                (Some(block), Some(copy)) => {
+                    *copy = *block;
+                    plain_bytes(block)
+                }
+                _ => {
+                    text[end] = rest[0];
+                    usize::from(rest[0] != b'\\')
+                }
+            };
+            (at, end) = (at + plain, end + plain);
+            let [b'\\', escape, ..] = rest[plain..] else { continue };
+            if let Some(c) = SIMPLE.get(usize::from(escape)).filter(|c| **c != 0) {
+                text[end] = *c;
+                (at, end) = (at + 2, end + 1);
+                continue;
+            }
+            let (unit, len) = read_escape(bytes, at);
+            let c = match unit {
+                Unit::Char(c) => c,
+                Unit::Lone(_) => {
+                    has_lone = true;
+                    char::REPLACEMENT_CHARACTER
+                }
+            };
+            end += c.encode_utf8(&mut text[end..]).len();
+            at += len;
+        }
+        (simdutf8::basic::from_utf8(&text[..end]).unwrap_or_default(), has_lone)
     }
-    out.push_str(&inner[at..]);
 }
+
+/// What the letter behind a backslash stands for; 0 for `u`, which does not say it alone.
+const SIMPLE: [u8; 128] = {
+    let mut simple = [0; 128];
+    let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
+    let mut at = 0;
+    while at < pairs.len() {
+        simple[pairs[at] as usize] = pairs[at + 1];
+        at += 2;
+    }
+    simple
+};
 
 /// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
 ///

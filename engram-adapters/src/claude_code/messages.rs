@@ -8,7 +8,7 @@ use engram_core::text::Text;
 
 use super::convert::{Converter, Record, SYNTHETIC};
 use super::descriptor::{Omitted, rule};
-use super::results::Call;
+use super::results::{Call, Started};
 use super::schema::{Block, Line, Message, Source};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
@@ -167,9 +167,9 @@ impl Converter {
     /// The one open call that started a sub-agent with this prompt.
     fn starting_call(&self, prompt: Text<'_>, out: &Emitter) -> Option<u64> {
         let prompt = key(prompt.decode_lossy());
-        let mut started = self.calls.iter().filter(|(_, call)| call.prompt == Some(prompt));
-        let (id, _) = started.next()?;
-        started.next().is_none().then(|| out.call(Text::Plain(id)))?
+        let mut started = self.calls.iter().filter_map(|call| call.started.as_ref()).filter(|started| started.prompt == prompt);
+        let Started { call_id, .. } = started.next()?;
+        started.next().is_none().then(|| out.call(Text::Plain(call_id)))?
     }
 
     /// `assistant`: one block of a message (from 1.0.10), or a whole message (before, and after a failed stream).
@@ -234,7 +234,7 @@ impl Converter {
                 return Ok(false);
             }
             let keep_arguments = is_true(line.is_sidechain()) || self.dialect.copies_are_restamped;
-            self.calls.open(&id, Call::of(&name, kind, block.input(), keep_arguments));
+            self.calls.open(&id, Call::of(&id, &name, kind, block.input(), keep_arguments));
         }
         out.emit(ToolCall { tool, kind, call_id: id, args: block.input().map(Value::raw) }, pointer)?;
         Ok(true)

@@ -20,23 +20,32 @@ const CONTENT: &str = "/message/content";
 pub(super) struct Call {
     /// The tool's name.
     pub tool: String,
-    /// A key of the prompt that a sub-agent was started with.
-    pub prompt: Option<u64>,
+    /// The sub-agent that it started.
+    pub started: Option<Started>,
     /// The arguments, where the result may not tell what was read or changed.
     pub arguments: Option<String>,
+}
+
+/// What is remembered of a call that starts a sub-agent.
+pub(super) struct Started {
+    /// The call's id.
+    pub call_id: String,
+    /// A key of the prompt.
+    pub prompt: u64,
 }
 
 impl Call {
     /// The facts of a call that its result may need.
     #[inline(never)]
-    pub fn of(tool: &str, kind: ToolKind, input: Field<'_>, keep_arguments: bool) -> Self {
+    pub fn of(call_id: &str, tool: &str, kind: ToolKind, input: Field<'_>, keep_arguments: bool) -> Self {
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
+        let started = prompt.map(|prompt| Started { call_id: call_id.to_owned(), prompt });
         // Results of reads and of notebook edits do not always name the file.
         let unnamed = arguments.notebook_path().is_some() || kind == ToolKind::Read;
         let of_files = arguments.path().is_some() || arguments.notebook_path().is_some();
         let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
-        Call { tool: tool.to_owned(), prompt, arguments: kept }
+        Call { tool: tool.to_owned(), started, arguments: kept }
     }
 }
 

@@ -8,7 +8,7 @@ use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
-use engram_core::text::Text;
+use engram_core::text::{Room, Text};
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
@@ -35,20 +35,13 @@ pub(super) struct Converter {
     pub container: Container,
     pub history: History,
     pub context: Context,
-    pub index: Index,
-    /// For JSON inside a string of the record.
-    pub inner: Index,
+    /// For JSON inside a string of the record: its text, and where its values lie.
+    pub inner: (Room, Index),
 }
 
 impl Converter {
-    pub fn new(context: &Context) -> Self {
-        Converter {
-            container: Container::Envelope,
-            history: History::default(),
-            context: context.clone(),
-            index: Index::default(),
-            inner: Index::default(),
-        }
+    fn new(context: &Context) -> Self {
+        Converter { container: Container::Envelope, history: History::default(), context: context.clone(), inner: Default::default() }
     }
 
     /// A place in an item, given as it is in the envelope form.
@@ -108,11 +101,7 @@ impl Converter {
         out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
         match kind {
             "response_item" => self.item(own, payload, out),
-            "event_msg" => {
-                self.history.t.clear();
-                self.history.t.push_str(t.as_deref().unwrap_or_default());
-                self.event(own, item, payload, out)
-            }
+            "event_msg" => self.event(own, item, payload, t.as_deref(), out),
             "turn_context" => self.turn_context(payload, out),
             "token_usage_record" => self.usage_record(payload, out),
             "session_meta" => self.session_meta(payload, out),
@@ -134,6 +123,14 @@ impl Converter {
     }
 }
 
+/// True for a line that holds nothing but the id of the last response (0.8 to 0.29): two of them stand around every request, and
+/// need not be looked into.
+fn is_state(line: &str) -> bool {
+    let id = line.strip_prefix(r#"{"record_type":"state","previous_response_id":"#).and_then(|rest| rest.strip_suffix('}'));
+    let is_plain = |id: &str| id.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b'_')));
+    id.is_some_and(|id| id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain))
+}
+
 /// The place of a whole item.
 pub(super) struct Root(Cow<'static, str>, Container);
 
@@ -143,21 +140,37 @@ impl Root {
     }
 }
 
-impl Session for Converter {
+/// An artifact that is read record by record.
+pub(super) struct Artifact {
+    converter: Converter,
+    /// Where the values of the current line lie.
+    index: Index,
+}
+
+impl Artifact {
+    /// An artifact of which nothing has been read.
+    pub fn open(context: &Context) -> Self {
+        Artifact { converter: Converter::new(context), index: Index::default() }
+    }
+}
+
+impl Session for Artifact {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(text, &mut index).and_then(|line| self.line(line, out));
-        self.index = index;
-        outcome
+        if is_state(text) {
+            self.converter.container = Container::Bare;
+            return Ok(rules::bookkeeping("state", rules::STATE));
+        }
+        let line = parse(text, &mut self.index)?;
+        self.converter.line(line, out)
     }
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        self.convert_document(text, out)
+        self.converter.convert_document(text, out)
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        for (call_id, held) in self.history.waiting.drain() {
-            self.result_without_output(&call_id, &held, out)?;
+        for (call_id, held) in self.converter.history.waiting.drain() {
+            self.converter.result_without_output(&call_id, &held, out)?;
         }
         Ok(())
     }

@@ -22,10 +22,15 @@ const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 /// How a patch begins.
 static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));
 
-/// The patch that a custom tool's input is.
+/// The patch that a custom tool's input is, as a JSON token: few are ever decoded.
 pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
-    let input = input?.decode().ok()?;
-    BEGIN.find(input.as_bytes()).map(|_| input.into_owned())
+    let input = input?;
+    let holds_patch = match input {
+        // It may be spelled in any way.
+        Text::Token(_) => BEGIN.find(input.decode().ok()?.as_bytes()).is_some(),
+        _ => BEGIN.find(input.spelled().as_bytes()).is_some(),
+    };
+    holds_patch.then(|| input.spelled().to_owned())
 }
 
 /// The patch inside the command of a shell tool: the harness takes it out and applies it. Only what `apply_patch` then reports as
@@ -109,11 +114,12 @@ impl Converter {
         Ok(())
     }
 
-    /// The edits of a patch of which only the text is known, and that it was applied.
+    /// The edits of a patch of which only the text (a token) is known, and that it was applied.
     pub(super) fn patched(&mut self, patch: &str, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let Ok(patch) = Text::Token(patch).decode() else { return Ok(()) };
         let at = self.at("/payload/output");
         let at = Pointer::At(&at);
-        for file in begin_patch(patch).unwrap_or_default() {
+        for file in begin_patch(&patch).unwrap_or_default() {
             let path = Text::Plain(file.path);
             match &file.change {
                 FileChange::Add(lines) => {

@@ -114,7 +114,7 @@ impl<'a> Done<'a> {
 impl Converter {
     /// Converts the end of a call that an item or event states. One call has one result: the output for the model nearly
     /// always follows, and what is stated here waits for it.
-    pub(super) fn ended(&mut self, done: &Done<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn ended(&mut self, done: &Done<'_>, t: Option<&str>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if word(done.stated.source()) == "user_shell" {
             let said = text(done.streams().0);
             out.emit(Meta::System { name: Text::Plain("user_shell"), text: said }, Pointer::At(done.at))?;
@@ -132,13 +132,13 @@ impl Converter {
             mapped |= self.applied(changes, id, done.at, out)?;
         }
         self.history.has_ends = true;
-        let held = self.hold(done, mapped, out)?;
+        let held = self.hold(done, mapped, t, out)?;
         mapped |= self.settle_end(done, held, id, is_nested, out)?;
         Ok(if mapped { Outcome::Mapped } else { rules::duplicate(done.record, done.rule) })
     }
 
     /// What an item or event states, as it can wait.
-    fn hold(&self, done: &Done<'_>, mapped: bool, out: &Emitter) -> Result<Held, Fault> {
+    fn hold(&self, done: &Done<'_>, mapped: bool, t: Option<&str>, out: &Emitter) -> Result<Held, Fault> {
         let owned = |said: Field<'_>| said.map(|said| said.raw().to_owned());
         let (mut stdout, mut stderr) = (owned(done.streams().0), owned(done.streams().1));
         let mut status = done.ending();
@@ -154,7 +154,7 @@ impl Converter {
             at: done.at,
             mapped,
             line: out.line(),
-            t: Some(self.history.t.clone()).filter(|t| !t.is_empty()),
+            t: t.map(str::to_owned),
             replay: self.history.replay,
             status,
             exit: done.exit(),
@@ -192,7 +192,7 @@ impl Converter {
         }
         let tool = self.history.calls.get_mut(&key).map(|call| {
             call.ending = Some(Ending { exit: held.exit, status: held.status, ..Ending::default() });
-            call.tool.as_str()
+            call.tool.as_ref()
         });
         out.emit(held.result(tool, id), Pointer::At(done.at))?;
         Ok(true)
@@ -200,7 +200,7 @@ impl Converter {
 
     /// The result of a call whose output never came.
     pub(super) fn result_without_output(&self, call_id: &str, held: &Held, out: &mut Emitter) -> Result<(), Fault> {
-        held.emit(self.history.calls.get(call_id).map(|call| call.tool.as_str()), call_id, out)
+        held.emit(self.history.calls.get(call_id).map(|call| call.tool.as_ref()), call_id, out)
     }
 
     /// A call inside a script of code mode (0.169): only its item says that it was made.
@@ -222,7 +222,7 @@ impl Converter {
         out.parent_of_next(parent);
         let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(id), args: args.map(Value::raw) };
         out.emit(call, Pointer::At(at))?;
-        self.history.calls.open(&id.decode_lossy(), Call { tool: tool.to_owned(), ..Call::default() });
+        self.history.calls.open(&id.decode_lossy(), Call { tool: tools::name(tool), ..Call::default() });
         Ok(())
     }
 

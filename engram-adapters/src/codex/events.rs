@@ -17,11 +17,18 @@ use super::schema::{AgentActivity, ImageView, Notice, Part, Spoken, TokenInfo, T
 use super::settings;
 
 impl Converter {
-    /// Converts one `event_msg`.
-    pub(super) fn event(&mut self, kind: &str, item: Field<'_>, event: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    /// Converts one `event_msg`, which happened at `t`.
+    pub(super) fn event(
+        &mut self,
+        kind: &str,
+        item: Field<'_>,
+        event: Value<'_>,
+        t: Option<&str>,
+        out: &mut Emitter,
+    ) -> Result<Outcome, Fault> {
         match kind {
             "item_completed" => match item {
-                Some(item) if item.is_object() => self.completed(item, out),
+                Some(item) if item.is_object() => self.completed(item, t, out),
                 _ => Err(Fault::malformed("/payload/item", "an item", "nothing")),
             },
             "token_count" => self.token_count(event.first("info"), out),
@@ -45,9 +52,9 @@ impl Converter {
             }
             "thread_name_updated" => self.renamed(&Notice::read(event, "/payload")?, out),
             "thread_settings_applied" => self.settings_applied(&Notice::read(event, "/payload")?, out),
-            "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch)?, out),
-            "exec_command_end" => self.ended(&Done::of_event(event, Form::Command)?, out),
-            "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp)?, out),
+            "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch)?, t, out),
+            "exec_command_end" => self.ended(&Done::of_event(event, Form::Command)?, t, out),
+            "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp)?, t, out),
             "error" => {
                 let message = text(Notice::read(event, "/payload")?.message());
                 out.emit(Meta::Error { code: None, text: message }, Pointer::At("/payload/message"))?;
@@ -58,12 +65,12 @@ impl Converter {
     }
 
     /// Converts one `item_completed` (0.150 and later).
-    fn completed(&mut self, item: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn completed(&mut self, item: Value<'_>, t: Option<&str>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let at = "/payload/item";
         match word(item.first("type")) {
-            "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, out),
-            "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, out),
-            "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, out),
+            "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, t, out),
+            "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, t, out),
+            "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, t, out),
             "ImageView" => self.image_view(&ImageView::read(item, at)?, out),
             "AgentMessage" => self.item_message(true, &Spoken::read(item, at)?, out),
             "UserMessage" => self.item_message(false, &Spoken::read(item, at)?, out),

@@ -1,5 +1,7 @@
 //! What has been said: facts that two records state, history that a fork or a child copied, and calls that wait for their results.
 
+use std::borrow::Cow;
+
 use crate::kit::correlate::{KeyMap, OpenCalls, Said, key};
 use crate::kit::value::{Field, Value};
 
@@ -54,8 +56,8 @@ impl Twins {
 #[derive(Debug, Default)]
 pub(super) struct Call {
     /// The tool's name.
-    pub tool: String,
-    /// The patch that it asks for, until its output says whether it was applied.
+    pub tool: Cow<'static, str>,
+    /// The patch that it asks for, as a JSON token, until its output says whether it was applied.
     pub patch: Option<String>,
     /// What its output said, as a [`said_key`].
     pub said: Option<u64>,
@@ -136,8 +138,6 @@ pub(super) struct History {
     pub waiting: Waiting,
     /// The artifact states ends of calls apart from their outputs.
     pub has_ends: bool,
-    /// The time of the present event, in the tape's form; empty where it has none.
-    pub t: String,
     /// The present record is part of a copy.
     pub replay: bool,
     /// Compactions that no marker has followed yet.
@@ -146,8 +146,8 @@ pub(super) struct History {
     pub shown: u64,
     /// The last state of the settings that a turn states.
     pub settings: Option<u64>,
-    /// The last token counts.
-    pub tokens: Option<u64>,
+    /// The last token counts, of a request and of the thread.
+    pub tokens: [String; 2],
     /// The scripts of code mode that run.
     pub scripts: Vec<String>,
     /// An agent began the session: what stands in the user's place is that agent's.

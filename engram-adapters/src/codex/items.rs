@@ -249,9 +249,9 @@ impl Converter {
         let name = tool.decode_lossy();
         let namespace = text(asked.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
         let args = if is_custom { asked.input() } else { asked.arguments() };
-        let decoded = text(args).filter(|_| !is_custom).and_then(|args| args.decode().ok()).unwrap_or_default();
-        let mut index = std::mem::take(&mut self.inner);
-        let value = container(&decoded, &mut index);
+        let (mut room, mut index) = std::mem::take(&mut self.inner);
+        let decoded = text(args).filter(|_| !is_custom).and_then(|args| args.decode_in(&mut room).ok()).unwrap_or_default();
+        let value = container(decoded, &mut index);
         let token = args.map(Value::raw);
         let kind = tools::kind(&name, &namespace);
         let mut call = ToolCall { tool, kind, call_id: text(asked.call_id()), args: value.map(Value::raw).or(token) };
@@ -264,7 +264,7 @@ impl Converter {
             emitted?;
         }
         let patch = if is_custom { edits::patch_of_input(text(args)) } else { value.and_then(edits::patch_of_command) };
-        self.inner = index;
+        self.inner = (room, index);
         self.remember_call(asked.call_id(), &name, patch, is_custom);
         Ok(Outcome::Mapped)
     }
@@ -274,7 +274,7 @@ impl Converter {
         if name == "exec" && is_custom {
             self.history.scripts.push(id.clone().into_owned());
         }
-        self.history.calls.open(&id, Call { tool: name.to_owned(), patch, ..Call::default() });
+        self.history.calls.open(&id, Call { tool: tools::name(name), patch, ..Call::default() });
     }
 
     /// A call whose arguments are a JSON value.

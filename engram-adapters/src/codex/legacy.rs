@@ -41,17 +41,14 @@ impl Converter {
         let outcome = self.header(session.instructions(), None, out)?;
         out.settle(outcome);
         for item in &document.items {
-            self.document_item(item, out)?;
+            self.document_item(item, &mut index, out)?;
         }
-        self.tail(tail, out)
+        self.tail(tail, &mut index, out)
     }
 
-    fn document_item(&mut self, raw: &RawValue, out: &mut Emitter) -> Result<(), Fault> {
+    fn document_item(&mut self, raw: &RawValue, index: &mut Index, out: &mut Emitter) -> Result<(), Fault> {
         out.begin();
-        let mut index = std::mem::take(&mut self.index);
-        let settled = parse(raw.get(), &mut index).and_then(|item| self.item(word(item.first("type")), item, out));
-        self.index = index;
-        match settled {
+        match parse(raw.get(), index).and_then(|item| self.item(word(item.first("type")), item, out)) {
             Ok(outcome) => out.settle(outcome),
             Err(fault) => out.settle_fault(fault, raw.get())?,
         }
@@ -63,13 +60,13 @@ impl Converter {
 
     /// The file is rewritten in place and not cut to its new length. Behind a shorter version stand the items that it
     /// lacks: they were recorded, so they are converted as the items that follow.
-    fn tail(&mut self, tail: &str, out: &mut Emitter) -> Result<(), Fault> {
+    fn tail(&mut self, tail: &str, index: &mut Index, out: &mut Emitter) -> Result<(), Fault> {
         let mut rest = tail.trim_ascii();
         while rest.starts_with('{') {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
             let Some(Ok(item)) = values.next() else { break };
             let end = values.byte_offset();
-            self.document_item(item, out)?;
+            self.document_item(item, index, out)?;
             rest = rest.get(end..).unwrap_or_default().trim_ascii();
             rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii();
         }

@@ -48,6 +48,6 @@ impl StreamAdapter for Codex {
     }
 
     fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Converter::new(opening.context))
+        Box::new(convert::Artifact::open(opening.context))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
 use crate::kit::value::{Index, integer, parse, word};
@@ -206,12 +207,10 @@ fn millis(seconds: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
 }
 
-/// The end of a line in a text that is still escaped.
-static LINE_END: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\\n"));
-
-/// The first line of a text that is still escaped, and what follows it.
+/// The first line of a text that is still escaped, and what follows it. Lines of framing are short, and have no other escapes.
 fn split_line(text: &str) -> (&str, &str) {
-    LINE_END.find(text.as_bytes()).map_or((text, ""), |at| (&text[..at], &text[at + 2..]))
+    let end = memchr_iter(b'\\', text.as_bytes()).find(|at| text.as_bytes().get(at + 1) == Some(&b'n'));
+    end.map_or((text, ""), |at| (&text[..at], &text[at + 2..]))
 }
 
 /// What follows the framing of an output, given without its quotes.

@@ -27,9 +27,9 @@ impl Converter {
         if output.is_array() {
             return self.output_parts(item, output, &key, held.as_ref(), out);
         }
-        let mut index = std::mem::take(&mut self.inner);
-        let decoded = output.text().filter(|text| may_be_wrapped(text.spelled())).and_then(|text| text.decode().ok());
-        let wrapped = decoded.as_deref().and_then(|text| Wrapped::inside(text, &mut index));
+        let (mut room, mut index) = std::mem::take(&mut self.inner);
+        let decoded = output.text().filter(|text| may_be_wrapped(text.spelled())).and_then(|text| text.decode_in(&mut room).ok());
+        let wrapped = decoded.and_then(|text| Wrapped::inside(text, &mut index));
         let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
         let said = wrapped.and_then(|wrapped| wrapped.output()).unwrap_or(output);
         let token = said.raw();
@@ -46,7 +46,7 @@ impl Converter {
             }
         }
         self.close(&key, ending, repeatable, item, out)?;
-        self.inner = index;
+        self.inner = (room, index);
         Ok(if whole.is_some() { rules::duplicate(record, rules::OUTPUT_CUT) } else { Outcome::Mapped })
     }
 

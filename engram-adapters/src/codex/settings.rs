@@ -152,8 +152,12 @@ impl Converter {
 
     /// True when the counts of this request are not those of the last record of counts.
     pub(super) fn counts_are_new(&mut self, last: Value<'_>, total: Field<'_>) -> bool {
-        let now = key((last.raw(), total.map(Value::raw)));
-        self.history.tokens.replace(now) != Some(now)
+        let (now, known) = ([last.raw(), total.map_or("", Value::raw)], &mut self.history.tokens);
+        let is_new = *known != now;
+        if is_new {
+            known.iter_mut().zip(now).for_each(|(known, now)| now.clone_into(known));
+        }
+        is_new
     }
 }
 

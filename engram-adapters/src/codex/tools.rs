@@ -1,5 +1,7 @@
 //! The tool names of Codex and what they do.
 
+use std::borrow::Cow;
+
 use engram_core::tool_kind::ToolKind;
 
 use crate::kit::tool_table::ToolTable;
@@ -32,6 +34,12 @@ pub(super) static TOOLS: ToolTable = ToolTable {
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
 };
+
+/// The name of a tool, to be kept.
+pub(super) fn name(tool: &str) -> Cow<'static, str> {
+    let known = TOOLS.names.iter().find(|(name, _)| *name == tool);
+    known.map_or_else(|| Cow::Owned(tool.to_owned()), |(name, _)| Cow::Borrowed(*name))
+}
 
 /// The kind of a call. Tools of MCP servers carry their server in the namespace (0.135 and later) or in front of `__` (before).
 pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {

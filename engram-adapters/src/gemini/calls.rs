@@ -15,12 +15,24 @@ use crate::kit::correlate::key;
 use crate::kit::time::tape_time;
 use crate::kit::value::{Value, text};
 
+/// The calls of a list. Each is read where it stands: most turns make one, and it is large.
+fn read<'a>(list: Value<'a>, path: &str) -> Result<Vec<Call<'a>>, Fault> {
+    let mut calls = Vec::with_capacity(1);
+    for value in list.elements() {
+        calls.push(Call::default());
+        if let Some(call) = calls.last_mut() {
+            call.fill(value, path)?;
+        }
+    }
+    Ok(calls)
+}
+
 impl Converter {
     /// Converts the calls of a model turn, with what came of them. `path` leads to the list.
     #[inline(never)]
     pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let calls = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, Fault>>()?;
-        let changes = changes(&calls, |call| !self.was_said(("result", spelling(call.id()))));
+        let calls = read(calls, path)?;
+        let changes = changes(&calls, |call| !call.key().is_some_and(|call| self.is_answered(call)));
         for (n, call) in calls.iter().enumerate() {
             let time = tape_time(call.timestamp());
             if time.is_some() {
@@ -34,11 +46,12 @@ impl Converter {
     #[inline(never)]
     fn call(&mut self, call: &Call<'_>, change: Option<&Change<'_>>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
-        if call.id().is_none() || self.first(("call", spelling(call.id()))) {
+        let key_of_call = call.key();
+        if key_of_call.is_none_or(|call| self.asks_first(call)) {
             self.heard.note(key(("call", spelling(call.name()), spelling(call.args()))));
             self.tool_call(tool, text(call.id()), spelling(call.args()), Pointer::Item(path, n), out)?;
         }
-        if call.is_settled() && (call.id().is_none() || self.first(("result", spelling(call.id())))) {
+        if call.is_settled() && key_of_call.is_none_or(|call| self.answers_first(call)) {
             self.result(call, tool, path, n, out)?;
             self.read(call, tool, path, n, out)?;
             self.edit(call, tool, change, path, n, out)?;
@@ -57,7 +70,7 @@ impl Converter {
     ) -> Result<(), Fault> {
         let Some(tool) = text(call.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
         let news = match call.id() {
-            Some(_) => self.first(("call", spelling(call.id()))),
+            Some(id) => self.asks_first(key(id.raw())),
             None => self.is_news(key(("call", spelling(call.name()), spelling(call.args()))), reading),
         };
         if news { self.tool_call(tool, text(call.id()), spelling(call.args()), pointer, out) } else { Ok(()) }

@@ -1,7 +1,5 @@
 //! The converter of one artifact: what it remembers, and which module a record goes to.
 
-use std::hash::Hash;
-
 use engram_core::adapter::{Context, Opening, Session};
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Event, Meta, SessionFacts};
@@ -11,11 +9,11 @@ use engram_core::text::Text;
 
 use super::descriptor::rule;
 use super::detect::{self, Form};
-use super::heard::{Heard, Reading, Rewritten, Turns};
+use super::heard::{CallFacts, Heard, Reading, Rewritten, Turns};
 use super::parts::{SESSION_CONTEXT, under};
 use super::schema::Record;
-use crate::kit::correlate::{Said, key};
-use crate::kit::time::tape_time;
+use crate::kit::correlate::{KeyMap, key};
+use crate::kit::time::{is_tape_time, tape_time};
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
 
 /// A change of nothing but the time of the last one.
@@ -29,7 +27,8 @@ pub(super) struct Converter {
     pub in_subagent: bool,
     pub heard: Heard,
     pub model: Option<String>,
-    said: Said,
+    /// What the log has said of each call, by the key of its id.
+    calls: KeyMap<CallFacts>,
     turns: Turns,
     relogging: Option<Relogging>,
     session_id: Option<String>,
@@ -60,7 +59,7 @@ impl Converter {
             in_subagent: false,
             heard: Heard::default(),
             model: None,
-            said: Said::default(),
+            calls: KeyMap::default(),
             turns: Turns::default(),
             relogging: None,
             session_id: opening.identity.session_id.clone(),
@@ -77,11 +76,26 @@ impl Converter {
         Ok(())
     }
 
-    /// True when the fact is new. A document states every fact once, so there nothing is a repetition.
-    pub fn first(&mut self, fact: impl Hash) -> bool {
-        let new = self.form != Form::Lines || self.said.first(fact);
-        self.repeats += u64::from(!new);
-        new
+    /// True when the log has not said before that the call was made. A document states every fact once, so there nothing is a
+    /// repetition.
+    pub fn asks_first(&mut self, call: u64) -> bool {
+        self.is_first(call, |facts| &mut facts.asked)
+    }
+
+    /// As [`Converter::asks_first`], for what came of the call.
+    pub fn answers_first(&mut self, call: u64) -> bool {
+        self.is_first(call, |facts| &mut facts.answered)
+    }
+
+    fn is_first(&mut self, call: u64, fact: impl Fn(&mut CallFacts) -> &mut bool) -> bool {
+        let repeats = self.form == Form::Lines && std::mem::replace(fact(self.calls.entry(call).or_default()), true);
+        self.repeats += u64::from(repeats);
+        !repeats
+    }
+
+    /// True when the log has said what came of the call.
+    pub fn is_answered(&self, call: u64) -> bool {
+        self.calls.get(&call).is_some_and(|facts| facts.answered)
     }
 
     /// What of a turn was written before under its id. A history that is written again holds less of a turn than the turn itself.
@@ -92,11 +106,6 @@ impl Converter {
         let written = if in_history { self.turns.known(id, turn) } else { self.turns.write(id, turn) };
         self.repeats += u64::from(written.text || written.thoughts || written.tokens);
         written
-    }
-
-    /// True when the fact was said before. Does not record it.
-    pub fn was_said(&self, fact: impl Hash) -> bool {
-        self.form == Form::Lines && self.said.contains(fact)
     }
 
     /// True when the text is new: always where it is said, and in a history where it comes up more often than it was said.
@@ -318,8 +327,17 @@ impl Artifact {
     }
 }
 
+/// True for a line that holds nothing but the time of the last change. Two lines of five do, and need not be looked into.
+fn sets_clock(line: &str) -> bool {
+    let time = line.strip_prefix(r#"{"$set":{"lastUpdated":""#).and_then(|rest| rest.strip_suffix(r#""}}"#));
+    time.is_some_and(is_tape_time)
+}
+
 impl Session for Artifact {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if sets_clock(source) {
+            return Ok(CLOCK);
+        }
         let line = parse(source, &mut self.index)?;
         let mut record = Record::default();
         record.fill(line, "")?;

@@ -1,6 +1,8 @@
 //! Edits: what `replace` and `write_file` changed, from the file's text before and after where the log holds it (0.25.0 and
 //! later), else from the call's own texts.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
@@ -170,11 +172,16 @@ fn says_created(call: &Call<'_>) -> bool {
 
 /// The call's own replacement, where it leads to the text after.
 fn rewritten<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<Rewrite<'t>> {
-    let decoded = |field: Field<'_>| text(field).and_then(|text| text.decode().ok().map(|text| text.replace("\r\n", "\n")));
-    let (old, new) = (decoded(args.old_string())?, decoded(args.new_string())?);
+    let (old, new) = (with_plain_ends(args.old_string())?, with_plain_ends(args.new_string())?);
     let mut rewrite = Rewrite::new(before);
     rewrite.replace(&old, &new, true);
     (rewrite.after() == after).then_some(rewrite)
+}
+
+/// A text with `\n` for its line ends, as the tool looks for it.
+fn with_plain_ends(field: Field<'_>) -> Option<Cow<'_, str>> {
+    let text = text(field)?.decode().ok()?;
+    Some(if memchr::memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text })
 }
 
 /// The one span of whole lines in which two texts differ.

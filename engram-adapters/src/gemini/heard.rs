@@ -41,6 +41,15 @@ impl Heard {
     }
 }
 
+/// What the log has said of a call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CallFacts {
+    /// That it was made.
+    pub asked: bool,
+    /// What came of it.
+    pub answered: bool,
+}
+
 /// What a turn has said under its id, at thirty-two bytes a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Turn {

@@ -9,7 +9,7 @@ use engram_core::text::Text;
 
 use super::convert::Converter;
 use super::heard::{Reading, text_key, thought_key};
-use super::schema::{Blob, FunctionCall, FunctionResponse, Part, Record, Thought, Tokens, parts};
+use super::schema::{Blob, FunctionCall, Record, Thought, Tokens, parts};
 use crate::kit::correlate::key;
 use crate::kit::media::base64_hash;
 use crate::kit::value::{Field, Value, filled_text, is_true, number, text, word};
@@ -75,25 +75,29 @@ impl Converter {
         if !content.is_array() {
             return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
         }
-        let parts: Vec<Part<'_>> = parts(Some(content)).collect();
-        let typed: Vec<Text<'_>> = super::schema::parts(message.display_content()).filter_map(|part| text(part.said())).collect();
-        let answers = parts.iter().any(|part| part.response().is_some());
-        if !typed.is_empty() && !parts.iter().any(|part| text(part.said()).is_some_and(|said| typed.iter().any(|text| same(*text, said)))) {
+        let typed: Vec<Text<'_>> = parts(message.display_content()).filter_map(|part| text(part.said())).collect();
+        let is_typed = |said: Text<'_>| typed.iter().any(|text| same(*text, said));
+        if !typed.is_empty() && !parts(Some(content)).any(|part| text(part.said()).is_some_and(is_typed)) {
             for text in &typed {
                 let shown = under(base, "/displayContent");
                 self.user_text(*text, false, reading.as_deref_mut(), Pointer::At(&shown), out)?;
             }
         }
-        for (n, part) in parts.iter().enumerate() {
+        let mut counted = None;
+        let mut responses = || *counted.get_or_insert_with(|| parts(Some(content)).filter(|part| part.response().is_some()).count());
+        for (n, part) in parts(Some(content)).enumerate() {
             let reading = reading.as_deref_mut();
             if let Some(response) = part.response() {
-                self.response(FunctionResponse::of(response), &parts, Pointer::Field(&path, n, "/functionResponse"), out)?;
+                // The model's turn mostly holds it already. A file beside a result belongs to the result.
+                if response.first("id").is_none_or(|id| self.answers_first(key(id.raw()))) {
+                    let beside = (responses() == 1).then_some(content);
+                    self.response(response, beside, Pointer::Field(&path, n, "/functionResponse"), out)?;
+                }
             } else if let Some(said) = text(part.said()) {
-                let put_in = !typed.is_empty() && !typed.iter().any(|text| same(*text, said));
+                let put_in = !typed.is_empty() && !is_typed(said);
                 self.user_text(said, put_in, reading, Pointer::Field(&path, n, "/text"), out)?;
             } else if let Some(blob) = part.inline_data().or(part.file_data()) {
-                // A file beside a result belongs to the result.
-                if !answers && self.is_news(key(("file", blob.raw())), reading) {
+                if responses() == 0 && self.is_news(key(("file", blob.raw())), reading) {
                     let said = MsgIn { role: Role::User, text: None, synthetic: self.in_subagent, attachments: vec![attachment(blob)] };
                     self.emit(said, Pointer::Item(&path, n), out)?;
                 }

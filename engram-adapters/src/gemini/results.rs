@@ -10,7 +10,7 @@ use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
 use super::convert::Converter;
-use super::parts::{attachment, spelling};
+use super::parts::attachment;
 use super::schema::{Call, FunctionResponse, Part, Response, parts};
 use super::tools::TOOLS;
 use crate::kit::value::{Field, Value, text, word};
@@ -26,19 +26,69 @@ const EXIT_CODE: &str = "Exit Code: ";
 /// The texts of one result, still in the source's spelling.
 #[derive(Default)]
 struct Said<'a> {
-    output: Vec<Value<'a>>,
-    error: Vec<Value<'a>>,
+    output: Texts<'a>,
+    error: Texts<'a>,
     attachments: Vec<Attachment<'a>>,
+}
+
+/// Texts in their order. Nearly always there is one.
+#[derive(Default)]
+struct Texts<'a> {
+    first: Field<'a>,
+    others: Vec<Value<'a>>,
+}
+
+impl<'a> Texts<'a> {
+    fn take(&mut self, text: Field<'a>) {
+        match self.first {
+            None => self.first = text,
+            Some(_) => self.others.extend(text),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Value<'a>> {
+        self.first.into_iter().chain(self.others.iter().copied())
+    }
+
+    /// The texts as one, each on its own lines; the source's spelling where there is one.
+    fn joined(&self) -> Option<Cow<'a, str>> {
+        match self.first? {
+            one if self.others.is_empty() && one.text().is_some() => Some(Cow::Borrowed(one.raw())),
+            _ => {
+                let inner: Vec<Cow<'_, str>> = self.iter().map(unquoted).collect();
+                Some(Cow::Owned(format!("\"{}\"", inner.join("\\n"))))
+            }
+        }
+    }
+
+    /// The joined texts; of the only one, what is known of its escapes too.
+    fn text<'t>(&self, joined: Option<&'t Cow<'_, str>>) -> Option<Text<'t>>
+    where
+        'a: 't,
+    {
+        match joined? {
+            Cow::Borrowed(_) => text(self.first),
+            Cow::Owned(joined) => Some(Text::Token(joined)),
+        }
+    }
+}
+
+/// A text as it is spelled between its quotes; another value as it would be in a text.
+fn unquoted(value: Value<'_>) -> Cow<'_, str> {
+    match value.text() {
+        Some(_) => Cow::Borrowed(word(Some(value))),
+        None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default().into(),
+    }
 }
 
 impl<'a> Said<'a> {
     fn take_response(&mut self, response: &FunctionResponse<'a>) {
         let answer = response.response().map(Response::of).unwrap_or_default();
-        self.output.extend(answer.output());
-        self.error.extend(answer.error());
+        self.output.take(answer.output());
+        self.error.take(answer.error());
         if answer.output().is_none() && answer.error().is_none() {
             // A tool of the user's own may answer in another form.
-            self.output.extend(response.response().filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
+            self.output.take(response.response().filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
         }
         let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data());
         self.attachments.extend(files.map(attachment));
@@ -46,26 +96,8 @@ impl<'a> Said<'a> {
 
     /// Takes what stands beside the response itself: texts that belong to it, and files.
     fn take_part(&mut self, part: &Part<'a>) {
-        self.output.extend(part.said());
+        self.output.take(part.said());
         self.attachments.extend(part.inline_data().or(part.file_data()).map(attachment));
-    }
-}
-
-/// Several texts as one, each on its own lines; the source's spelling where there is one.
-fn joined<'a>(texts: &[Value<'a>]) -> Option<Cow<'a, str>> {
-    match texts {
-        [] => None,
-        [one] if one.text().is_some() => Some(Cow::Borrowed(one.raw())),
-        many => {
-            let inner: Vec<String> = many
-                .iter()
-                .map(|value| match value.text() {
-                    Some(_) => word(Some(*value)).to_owned(),
-                    None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default(),
-                })
-                .collect();
-            Some(Cow::Owned(format!("\"{}\"", inner.join("\\n"))))
-        }
     }
 }
 
@@ -80,10 +112,10 @@ impl Converter {
                 None => said.take_part(&part),
             }
         }
-        if said.output.is_empty() && said.error.is_empty() {
+        if said.output.first.is_none() && said.error.first.is_none() {
             // A call that never ran has no result, only what the terminal shows of it.
             let shown = call.display().filter(|shown| shown.text().is_some());
-            if call.succeeded() { said.output.extend(shown) } else { said.error.extend(shown) }
+            if call.succeeded() { said.output.take(shown) } else { said.error.take(shown) }
         }
         let status = match word(call.status()) {
             "success" => Some(Status::Ok),
@@ -95,26 +127,16 @@ impl Converter {
         self.tool_result(tool, text(call.id()), status, &said, call.display(), Pointer::Item(path, n), out)
     }
 
-    /// Converts a result in the form in which the model gets it. Files that stand beside it in the message belong to it.
+    /// Converts a result in the form in which the model gets it, with the files among the parts that belong to it.
     #[inline(never)]
-    pub fn response(
-        &mut self,
-        response: FunctionResponse<'_>,
-        beside: &[Part<'_>],
-        pointer: Pointer<'_>,
-        out: &mut Emitter,
-    ) -> Result<(), Fault> {
-        if response.id().is_some() && !self.first(("result", spelling(response.id()))) {
-            return Ok(());
-        }
+    pub fn response(&mut self, response: Value<'_>, beside: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let response = FunctionResponse::of(response);
         let mut said = Said::default();
         said.take_response(&response);
-        if beside.iter().filter(|part| part.response().is_some()).count() == 1 {
-            for part in beside.iter().filter(|part| part.inline_data().is_some() || part.file_data().is_some()) {
-                said.take_part(part);
-            }
+        for part in parts(beside).filter(|part| part.inline_data().is_some() || part.file_data().is_some()) {
+            said.take_part(&part);
         }
-        let status = match said.error.first() {
+        let status = match said.error.first {
             None => Status::Ok,
             Some(error) if error.raw().contains(DENIED) => Status::Denied,
             Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
@@ -136,7 +158,7 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let (output, error) = (joined(&said.output), joined(&said.error));
+        let (output, error) = (said.output.joined(), said.error.joined());
         let shell = TOOLS.kind(&tool.decode_lossy()) == ToolKind::Execute;
         let exit = if shell { exit_code(output.as_deref(), display) } else { None };
         let path = output.as_deref().and_then(saved_to);
@@ -151,8 +173,8 @@ impl Converter {
             call_id,
             status,
             exit,
-            stdout: output.as_deref().map(Text::Token),
-            stderr: error.as_deref().map(Text::Token),
+            stdout: said.output.text(output.as_ref()),
+            stderr: said.error.text(error.as_ref()),
             truncated: path.is_some(),
             artifact,
             attachments: said.attachments.clone(),

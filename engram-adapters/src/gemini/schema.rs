@@ -1,5 +1,6 @@
 //! The shapes of the logs' records: which fields the tape needs, under the names that the harness gives them.
 
+use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value};
 use crate::kit::view::view;
 
@@ -179,6 +180,11 @@ impl<'a> Part<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// What tells the call apart from others, if it has an id.
+    pub fn key(&self) -> Option<u64> {
+        self.id().map(|id| key(id.raw()))
+    }
+
     /// True when the call did what it was asked.
     pub fn succeeded(&self) -> bool {
         self.status().is_some_and(|status| status.raw() == "\"success\"")

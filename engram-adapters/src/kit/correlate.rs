@@ -11,7 +11,7 @@ const MAX_OPEN: usize = 4096;
 /// What is kept of each open call, by call id.
 #[derive(Debug)]
 pub struct OpenCalls<T> {
-    calls: KeyMap<(String, T)>,
+    calls: KeyMap<T>,
     order: VecDeque<u64>,
 }
 
@@ -25,7 +25,7 @@ impl<T> OpenCalls<T> {
     /// Opens a call.
     pub fn open(&mut self, call_id: &str, facts: T) {
         let call = key(call_id);
-        if self.calls.insert(call, (call_id.to_owned(), facts)).is_none() {
+        if self.calls.insert(call, facts).is_none() {
             self.order.push_back(call);
         }
         // Closed calls stay in the order until there are as many of them as may be open.
@@ -40,22 +40,22 @@ impl<T> OpenCalls<T> {
 
     /// What is kept of an open call.
     pub fn get(&self, call_id: &str) -> Option<&T> {
-        self.calls.get(&key(call_id)).map(|(_, facts)| facts)
+        self.calls.get(&key(call_id))
     }
 
     /// As [`OpenCalls::get`], to change it.
     pub fn get_mut(&mut self, call_id: &str) -> Option<&mut T> {
-        self.calls.get_mut(&key(call_id)).map(|(_, facts)| facts)
+        self.calls.get_mut(&key(call_id))
     }
 
     /// Closes a call.
     pub fn close(&mut self, call_id: &str) -> Option<T> {
-        self.calls.remove(&key(call_id)).map(|(_, facts)| facts)
+        self.calls.remove(&key(call_id))
     }
 
-    /// The open calls, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.order.iter().filter_map(|call| self.calls.get(call).map(|(id, facts)| (id.as_str(), facts)))
+    /// What is kept of the open calls, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.order.iter().filter_map(|call| self.calls.get(call))
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
             calls.open(&format!("open{n}"), n);
         }
         assert_eq!(calls.close("closed1"), None);
-        let open: Vec<usize> = calls.iter().map(|(_, n)| *n).collect();
+        let open: Vec<usize> = calls.iter().copied().collect();
         assert!(open.is_sorted() && open.last() == Some(&(2 * MAX_OPEN - 1)));
         assert!((MAX_OPEN - 1..=MAX_OPEN).contains(&open.len()));
         assert!(calls.order.len() <= 2 * MAX_OPEN);

@@ -1,8 +1,9 @@
 //! Patches: the hunks of a unified diff, and the `*** Begin Patch` format. What does not parse to its end is no patch.
 
+use memchr::{memchr2, memmem};
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
-use nom::character::complete::{char, digit1, line_ending, not_line_ending};
+use nom::character::complete::{char, digit1, line_ending};
 use nom::combinator::{all_consuming, map, map_res, opt, recognize, rest, value, verify};
 use nom::multi::{many0, many1};
 use nom::sequence::{delimited, preceded, terminated};
@@ -161,7 +162,7 @@ pub struct Snippet<'p> {
 
 /// The files of the first `*** Begin Patch` in `text`, in its order. None where there is none, or it does not parse to its end.
 pub fn begin_patch(text: &str) -> Option<Vec<FilePatch<'_>>> {
-    let at = text.find(BEGIN)?;
+    let at = memmem::find(text.as_bytes(), BEGIN.as_bytes())?;
     let patch = delimited((tag(BEGIN), end_of_line), many1(file_patch), tag(END)).parse(&text[at..]);
     patch.ok().map(|(_, files)| files)
 }
@@ -220,7 +221,9 @@ fn snippet_line(input: &str) -> IResult<&str, Line<'_>> {
 
 /// A line that has an end: the patch goes on to `*** End Patch`.
 fn patch_line(input: &str) -> IResult<&str, &str> {
-    terminated(not_line_ending, line_ending).parse(input)
+    let end = memchr2(b'\r', b'\n', input.as_bytes()).unwrap_or(input.len());
+    let (line, behind) = input.split_at(end);
+    map(line_ending, |_| line).parse(behind)
 }
 
 fn end_of_line(input: &str) -> IResult<&str, &str> {
@@ -284,6 +287,16 @@ mod tests {
                 },
             ]
         );
+    }
+
+    #[test]
+    fn lines_may_end_in_cr_lf_but_not_in_cr() {
+        let text = "*** Begin Patch \t\r\n*** Update File:  u \r\n@@\r\n-o\r\n\r\n*** End of File \n+n\n*** End Patch";
+        let hunks = vec![Snippet { before: vec!["o", ""], after: vec![""] }, Snippet { before: vec![], after: vec!["n"] }];
+        assert_eq!(begin_patch(text).unwrap(), [FilePatch { path: "u", change: FileChange::Update { move_to: None, hunks } }]);
+        for text in [text.replace("-o\r\n", "-o\rx\n"), text.replace("+n\n", "@@\n"), text.replace("Patch \t", "Patch x")] {
+            assert_eq!(begin_patch(&text), None, "{text}");
+        }
     }
 
     #[test]

@@ -10,17 +10,22 @@ use super::value::{Field, text, word};
 
 /// A source time string in the tape's form, or none when it is no time.
 pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
-    if is_canonical(source) {
-        return Some(Cow::Borrowed(source));
-    }
-    let time: Timestamp = source.parse().ok()?;
-    let digits = source.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
-    Some(Cow::Owned(format!("{time:.digits$}", digits = digits.min(9))))
+    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { other_form(source).map(Cow::Owned) }
 }
 
 /// The time of a field in the tape's form. A time needs no escapes, though it may have some.
 pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
-    rfc3339(word(field)).or_else(|| rfc3339(&text(field)?.decode().ok()?).map(|time| Cow::Owned(time.into_owned())))
+    field?;
+    let source = word(field);
+    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { other_form(&text(field)?.decode().ok()?).map(Cow::Owned) }
+}
+
+/// A time of any form in the tape's.
+#[cold]
+fn other_form(source: &str) -> Option<String> {
+    let time: Timestamp = source.parse().ok()?;
+    let digits = source.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    Some(format!("{time:.digits$}", digits = digits.min(9)))
 }
 
 /// A time in the tape's form that is held in place: most are written at once, and need no memory of their own.
@@ -88,8 +93,9 @@ pub fn millis(source: &str) -> Option<i64> {
     source.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
 }
 
-/// True for `2026-01-31T23:59:59Z` and the same with a fraction.
-fn is_canonical(text: &str) -> bool {
+/// True for a time in the tape's form: `2026-01-30T23:59:59Z`, and the same with a fraction. Whether a month has a day 31, or a
+/// February more than 28 days, the calendar must tell: such times are not known to be any.
+pub fn is_tape_time(text: &str) -> bool {
     let Some((time, [fraction @ .., b'Z'])) = text.as_bytes().split_first_chunk::<19>() else { return false };
     let (Some(date), Some(hour), Some(seconds)) = (time.first_chunk(), time[8..].first_chunk(), time.last_chunk()) else { return false };
     let has_form = fits(date, *b"0000-00-") && fits(hour, *b"00T00:00") && fits(seconds, *b"00:00:00");
@@ -98,10 +104,12 @@ fn is_canonical(text: &str) -> bool {
         [b'.', digits @ ..] => (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit),
         _ => false,
     };
-    let two = |at: usize| (time[at] - b'0') * 10 + (time[at + 1] - b'0');
-    // Days 29 to 31 depend on the month: the slow path decides.
-    let is_time = || (1..=12).contains(&two(5)) && (1..=28).contains(&two(8)) && two(11) < 24 && two(14) < 60 && two(17) < 60;
-    has_form && fraction_fits && is_time()
+    // Two digits are as large as they are spelled.
+    let two = |at: usize| u16::from_be_bytes([time[at], time[at + 1]]);
+    let within = |at: usize, first: [u8; 2], last: [u8; 2]| (u16::from_be_bytes(first)..=u16::from_be_bytes(last)).contains(&two(at));
+    let is_day = || within(8, *b"01", *b"28") || (within(8, *b"29", *b"30") && !within(5, *b"02", *b"02"));
+    let is_clock = || within(11, *b"00", *b"23") && within(14, *b"00", *b"59") && within(17, *b"00", *b"59");
+    has_form && fraction_fits && within(5, *b"01", *b"12") && is_day() && is_clock()
 }
 
 /// True when the bytes are those of `form`, which has a zero where any digit may stand.
