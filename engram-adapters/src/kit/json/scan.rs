@@ -3,6 +3,8 @@
 //! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
+use wide::u8x16;
+
 use super::quotes::{Escapes, Quotes, Strings};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
@@ -14,12 +16,14 @@ pub(super) struct Declined;
 pub(super) struct Scanner<'t> {
     text: &'t [u8],
     strings: Strings<'t>,
+    /// Control characters passed so far: they are white space.
+    controls: &'t mut u32,
 }
 
 impl<'t> Scanner<'t> {
-    /// A scanner of `text`, whose quotes are noted.
-    pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
-        Scanner { text: text.as_bytes(), strings: quotes.strings() }
+    /// A scanner of `text` from `at` on, whose quotes are noted. Counts the control characters that it passes.
+    pub(super) fn new(text: &'t str, at: u32, quotes: &'t Quotes, controls: &'t mut u32) -> Self {
+        Scanner { text: text.as_bytes(), strings: quotes.strings(at), controls }
     }
 
     /// The byte at `at`.
@@ -35,30 +39,43 @@ impl<'t> Scanner<'t> {
         self.text.get(at..at + 2) == Some(pair)
     }
 
-    /// The first place from `at` on that is no white space.
+    /// The first place from `at` on that is no white space: mostly there is none before it, or one space.
     #[inline(always)]
-    pub(super) fn behind_spaces(&self, at: u32) -> u32 {
-        if self.byte(at).is_ok_and(|byte| byte > b' ') { at } else { behind_spaces(self.text, at) }
+    pub(super) fn behind_spaces(&mut self, at: u32) -> u32 {
+        match self.byte(at) {
+            Ok(b' ') if self.byte(at + 1).is_ok_and(|byte| byte > b' ') => at + 1,
+            Ok(byte) if byte > b' ' => at,
+            _ => self.behind_any_spaces(at),
+        }
+    }
+
+    /// As `behind_spaces`, where a line mostly ends.
+    #[inline(always)]
+    fn behind_any_spaces(&mut self, at: u32) -> u32 {
+        let (behind, controls) = behind_spaces(self.text, at);
+        *self.controls += controls;
+        behind
     }
 
     /// As `behind_spaces`, where there must be some.
-    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, Declined> {
-        let behind = behind_spaces(self.text, at);
+    #[inline(always)]
+    pub(super) fn behind_some_spaces(&mut self, at: u32) -> Result<u32, Declined> {
+        let behind = self.behind_any_spaces(at);
         if behind > at { Ok(behind) } else { Err(Declined) }
     }
 
     /// True when nothing but white space is behind `at`.
-    pub(super) fn ends_behind(&self, at: u32) -> bool {
-        at as usize == self.text.len() || behind_spaces(self.text, at) as usize == self.text.len()
+    pub(super) fn ends_behind(&mut self, at: u32) -> bool {
+        at as usize == self.text.len() || self.behind_any_spaces(at) as usize == self.text.len()
     }
 
     /// The place of `expected`, white space before it aside.
     #[inline(always)]
-    pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, Declined> {
+    pub(super) fn find(&mut self, expected: u8, at: u32) -> Result<u32, Declined> {
         if self.byte(at)? == expected {
             return Ok(at);
         }
-        let at = behind_spaces(self.text, at);
+        let at = self.behind_any_spaces(at);
         if self.byte(at)? == expected { Ok(at) } else { Err(Declined) }
     }
 
@@ -76,22 +93,23 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Out of the way of what most records are, which is compact. In other text white space is one space, or a line end and spaces.
-#[cold]
+/// The first place from `at` on that is no white space, and how many control characters are before it. Out of the way of what most
+/// records are, which is compact. In other text white space is mostly a line end and spaces.
 #[inline(never)]
-fn behind_spaces(text: &[u8], at: u32) -> u32 {
-    let mut at = at as usize;
-    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
+fn behind_spaces(text: &[u8], at: u32) -> (u32, u32) {
+    let (mut at, mut controls) = (at as usize, 0);
+    while let Some(byte @ (b' ' | b'\n' | b'\r' | b'\t')) = text.get(at) {
+        controls += u32::from(*byte != b' ');
         at += 1;
-        while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
-            let spaces = (u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8])).trailing_zeros() as usize / 8;
+        while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
+            let spaces = u8x16::new(*part).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones() as usize;
             at += spaces;
-            if spaces < eight.len() {
+            if spaces < part.len() {
                 break;
             }
         }
     }
-    at as u32
+    (at as u32, controls)
 }
 
 /// Takes the text alone, so that the scanner stays in registers.
