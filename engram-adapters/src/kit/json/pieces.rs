@@ -16,6 +16,8 @@ pub struct Pieces<'t, 'i> {
     text: &'t str,
     index: &'i mut Index,
     pass: Pass<'t>,
+    /// Where the quotes that are noted begin.
+    noted_from: u32,
     /// Control characters passed so far.
     controls: u32,
     /// Where what comes next begins, white space before it aside.
@@ -33,7 +35,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
         let pass = Pass::new(text).map_err(|declined| Stop::from(declined).fault(text))?;
         index.quotes.clear();
         index.make_room(1);
-        Ok(Pieces { text, index, pass, controls: 0, at: 0, is_first: false })
+        Ok(Pieces { text, index, pass, noted_from: 0, controls: 0, at: 0, is_first: false })
     }
 
     /// Enters the next value, if that begins with `open`.
@@ -117,7 +119,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
         let mut bytes = NOTED_BYTES;
         loop {
             let mut controls = 0;
-            match self.index.walk(self.text, self.at, &mut controls, |walk| take(walk, self.at)) {
+            match self.index.walk(self.text, self.noted_from, self.at, &mut controls, |walk| take(walk, self.at)) {
                 Ok((at, taken)) => {
                     self.at = at;
                     self.controls += controls;
@@ -131,8 +133,9 @@ impl<'t, 'i> Pieces<'t, 'i> {
     }
 
     /// Notes the quotes of so many bytes more, in place of those passed.
+    #[inline(never)]
     fn note(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.index.quotes.forget(self.at);
+        self.noted_from = self.index.quotes.forget(self.noted_from, self.at);
         self.index.quotes.note(&mut self.pass, bytes).map_err(|declined| Stop::from(declined).fault(self.text))
     }
 }

@@ -11,8 +11,6 @@ const BLOCK: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
     blocks: Vec<Block>,
-    /// Where the first of them begins.
-    start: usize,
 }
 
 /// What 64 bytes hold.
@@ -24,42 +22,40 @@ struct Block {
 }
 
 impl Quotes {
-    /// Forgets the text before.
+    /// Forgets all.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
-        self.start = 0;
     }
 
-    /// Forgets what is before `at`.
-    pub(super) fn forget(&mut self, at: u32) {
-        let passed = ((at as usize - self.start) / BLOCK).min(self.blocks.len());
+    /// Forgets the blocks before `at`, and gives the place where the others begin, as it is given where these begin.
+    pub(super) fn forget(&mut self, from: u32, at: u32) -> u32 {
+        let passed = ((at - from) as usize / BLOCK).min(self.blocks.len());
         self.blocks.drain(..passed);
-        self.start += passed * BLOCK;
+        from + (passed * BLOCK) as u32
     }
 
     /// Notes the quotes of the next `bytes` of a text, or of what is left of it, and checks what strings may hold: sound escapes.
     /// What the text's end cuts off is left to the scanner, which finds no closing quote.
+    #[inline(always)]
     pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
         let rest = pass.text.get(pass.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
         let (blocks, last) = rest.as_chunks::<BLOCK>();
         let mut padded = [b' '; BLOCK];
         padded[..last.len()].copy_from_slice(last);
-        pass.lowest = u8x16::splat(b' ');
-        self.blocks.extend(blocks.iter().map(|block| pass.block(block)));
-        if !last.is_empty() {
-            self.blocks.push(pass.block(&padded));
-        }
-        if controls(pass.lowest).to_bitmask() != 0 {
+        let count = rest.len().div_ceil(BLOCK);
+        let mut lowest = u8x16::splat(b' ');
+        self.blocks.extend((0..count).map(|number| pass.block(blocks.get(number).unwrap_or(&padded), &mut lowest)));
+        if controls(lowest).to_bitmask() != 0 {
             pass.controls += count_controls(blocks) + count_controls(&[padded]);
         }
         if pass.is_unsound { Err(Declined) } else { Ok(()) }
     }
 
-    /// The strings of the text from `at` on, which lies in none.
+    /// The strings from `at` on, which lies in none. What is noted begins at `from`.
     #[inline(always)]
-    pub(super) fn strings(&self, at: u32) -> Strings<'_> {
-        let number = (at as usize - self.start) / BLOCK;
+    pub(super) fn strings(&self, from: u32, at: u32) -> Strings<'_> {
+        let number = (at - from) as usize / BLOCK;
         let mut rest = self.blocks.get(number..).unwrap_or_default().iter();
         let mut block = rest.next().copied().unwrap_or(Block { quotes: 0, escapes: 0 });
         block.quotes &= u64::MAX << (at as usize % BLOCK);
@@ -120,8 +116,6 @@ pub(super) struct Pass<'t> {
     begins_escaped: bool,
     /// A backslash stands before what is no escape.
     is_unsound: bool,
-    /// The lowest bytes of those noted together.
-    lowest: u8x16,
     /// Control characters so far.
     controls: u32,
 }
@@ -131,7 +125,7 @@ impl<'t> Pass<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self, Declined> {
         u32::try_from(text.len() + BLOCK).map_err(|_| Declined)?;
         let text = text.as_bytes();
-        Ok(Pass { text, at: 0, begins_escaped: false, is_unsound: false, lowest: u8x16::splat(b' '), controls: 0 })
+        Ok(Pass { text, at: 0, begins_escaped: false, is_unsound: false, controls: 0 })
     }
 
     /// True when the whole text has been passed.
@@ -144,11 +138,11 @@ impl<'t> Pass<'t> {
         self.controls
     }
 
-    /// What the next block holds.
+    /// What the next block holds. Of each byte's place in its parts, `lowest` has the lowest byte so far.
     #[inline(always)]
-    fn block(&mut self, block: &[u8; BLOCK]) -> Block {
+    fn block(&mut self, block: &[u8; BLOCK], lowest: &mut u8x16) -> Block {
         let parts = parts(block);
-        self.lowest = parts.iter().fold(self.lowest, |lowest, part| lowest.min(*part));
+        *lowest = parts.iter().fold(*lowest, |lowest, part| lowest.min(*part));
         let (quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
         let found = if backslashes != 0 || self.begins_escaped {
             let (escaped, escapes) = self.escaped(block, backslashes);
@@ -262,7 +256,7 @@ mod tests {
     fn noted(text: &str) -> Option<Vec<u32>> {
         let (mut quotes, mut pass) = (Quotes::default(), Pass::new(text).ok()?);
         quotes.note(&mut pass, text.len()).ok()?;
-        let mut strings = quotes.strings(0);
+        let mut strings = quotes.strings(0, 0);
         Some(std::iter::from_fn(|| strings.next_end().ok().map(|(end, _)| end)).collect())
     }
 

@@ -1,11 +1,11 @@
 //! A strict scanner over JSON text: where a value ends. Accepts exactly what `serde_json` skips over.
 //!
-//! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
+//! Most bytes of a log lie in strings, and [`Strings`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
 use wide::u8x16;
 
-use super::quotes::{Escapes, Quotes, Strings};
+use super::quotes::{Escapes, Strings};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub(super) struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// A scanner of `text` from `at` on, whose quotes are noted. Counts the control characters that it passes.
-    pub(super) fn new(text: &'t str, at: u32, quotes: &'t Quotes, controls: &'t mut u32) -> Self {
-        Scanner { text: text.as_bytes(), strings: quotes.strings(at), controls }
+    /// A scanner of `text` and the strings that lie ahead. Counts the control characters that it passes.
+    pub(super) fn new(text: &'t str, strings: Strings<'t>, controls: &'t mut u32) -> Self {
+        Scanner { text: text.as_bytes(), strings, controls }
     }
 
     /// The byte at `at`.
@@ -129,6 +129,25 @@ fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
 }
 
 fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
+    match short_number(text, at) {
+        Some(digits) => Ok(at + digits),
+        None => behind_any_number(text, at),
+    }
+}
+
+/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short.
+#[inline(always)]
+fn short_number(text: &[u8], at: usize) -> Option<usize> {
+    let word = u64::from_le_bytes(*text.get(at..)?.first_chunk()?);
+    let others = others_than_digits(word);
+    let digits = others.trailing_zeros() as usize / 8;
+    let next = (word >> (digits * 8 % 64)) as u8;
+    let is_whole = others != 0 && !matches!(next, b'.' | b'e' | b'E');
+    (is_whole && (digits == 1 || digits > 1 && word as u8 != b'0')).then_some(digits)
+}
+
+#[inline(never)]
+fn behind_any_number(text: &[u8], at: usize) -> Result<usize, Declined> {
     let start = at + usize::from(text.get(at) == Some(&b'-'));
     let mut at = behind_digits(text, start)?;
     if at > start + 1 && text.get(start) == Some(&b'0') {
@@ -149,9 +168,7 @@ fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
 fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
     let mut at = start;
     while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
-        let values = u64::from_le_bytes(*bytes) ^ 0x3030_3030_3030_3030;
-        let others = (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080;
+        let others = others_than_digits(u64::from_le_bytes(*bytes));
         if others != 0 {
             at += others.trailing_zeros() as usize / 8;
             return if at > start { Ok(at) } else { Err(Declined) };
@@ -162,4 +179,12 @@ fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
         at += 1;
     }
     if at > start { Ok(at) } else { Err(Declined) }
+}
+
+/// The high bit of each byte of `word` that is no digit. Behind the first such byte it may be wrong.
+#[inline(always)]
+fn others_than_digits(word: u64) -> u64 {
+    // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
+    let values = word ^ 0x3030_3030_3030_3030;
+    (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
 }
