@@ -188,8 +188,7 @@ impl Walk<'_> {
     /// Notes the value at `at`, white space before it aside, and gives the place behind it.
     #[inline(always)]
     pub(super) fn value(&mut self, at: u32) -> Result<u32, Stop> {
-        let start = self.scanner.behind_spaces(at);
-        let byte = self.scanner.byte(start)?;
+        let (start, byte) = self.scanner.solid(at)?;
         if closing(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
     }
 
@@ -203,12 +202,13 @@ impl Walk<'_> {
             let next = self.next_in(open, at)?;
             at = next.at;
             if !next.is_noted {
-                at = self.scanner.behind_spaces(at);
-                let byte = self.scanner.byte(at)?;
+                let byte;
+                (at, byte) = self.scanner.solid(at)?;
                 if let Some(close) = closing(byte) {
                     open = self.open(next.name, at, close, open)?;
-                    at = self.scanner.behind_spaces(at + 1);
-                    if self.scanner.byte(at)? != close {
+                    let first;
+                    (at, first) = self.scanner.solid(at + 1)?;
+                    if first != close {
                         continue;
                     }
                 } else {

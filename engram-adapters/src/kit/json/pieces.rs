@@ -44,9 +44,8 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// See [`Pieces::of`].
     pub fn enter(&mut self, open: u8) -> Result<bool, Fault> {
         self.step(|walk, at| {
-            let start = walk.scanner.behind_spaces(at);
-            let is_open = walk.scanner.byte(start)? == open;
-            Ok((start + u32::from(is_open), is_open))
+            let (start, byte) = walk.scanner.solid(at)?;
+            Ok((start + u32::from(byte == open), byte == open))
         })
         .inspect(|entered| self.is_first = *entered)
     }
@@ -102,11 +101,10 @@ impl<'t, 'i> Pieces<'t, 'i> {
     fn goes_on(&mut self, close: u8) -> Result<bool, Fault> {
         let is_first = std::mem::take(&mut self.is_first);
         self.step(|walk, at| {
-            let at = walk.scanner.behind_spaces(at);
-            match walk.scanner.byte(at)? {
-                byte if byte == close => Ok((at + 1, false)),
-                b',' if !is_first => Ok((at + 1, true)),
-                _ if is_first => Ok((at, true)),
+            match walk.scanner.solid(at)? {
+                (at, byte) if byte == close => Ok((at + 1, false)),
+                (at, b',') if !is_first => Ok((at + 1, true)),
+                (at, _) if is_first => Ok((at, true)),
                 _ => Err(Stop::Declined),
             }
         })

@@ -39,17 +39,24 @@ impl<'t> Scanner<'t> {
         self.text.get(at..at + 2) == Some(pair)
     }
 
-    /// The first place from `at` on that is no white space: mostly there is none before it, or one space.
+    /// The first place from `at` on that is no white space, and the byte there. Mostly there is none before it, or one space.
     #[inline(always)]
-    pub(super) fn behind_spaces(&mut self, at: u32) -> u32 {
-        match self.byte(at) {
-            Ok(b' ') if self.byte(at + 1).is_ok_and(|byte| byte > b' ') => at + 1,
-            Ok(byte) if byte > b' ' => at,
-            _ => self.behind_any_spaces(at),
+    pub(super) fn solid(&mut self, at: u32) -> Result<(u32, u8), Declined> {
+        let byte = self.byte(at)?;
+        if byte > b' ' {
+            return Ok((at, byte));
         }
+        if byte == b' '
+            && let Ok(next) = self.byte(at + 1)
+            && next > b' '
+        {
+            return Ok((at + 1, next));
+        }
+        let at = self.behind_any_spaces(at);
+        Ok((at, self.byte(at)?))
     }
 
-    /// As `behind_spaces`, where a line mostly ends.
+    /// The first place from `at` on that is no white space, where a line mostly ends.
     #[inline(always)]
     fn behind_any_spaces(&mut self, at: u32) -> u32 {
         let (behind, controls) = behind_spaces(self.text, at);
@@ -57,7 +64,7 @@ impl<'t> Scanner<'t> {
         behind
     }
 
-    /// As `behind_spaces`, where there must be some.
+    /// As `behind_any_spaces`, where there must be some.
     #[inline(always)]
     pub(super) fn behind_some_spaces(&mut self, at: u32) -> Result<u32, Declined> {
         let behind = self.behind_any_spaces(at);
