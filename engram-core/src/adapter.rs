@@ -149,6 +149,9 @@ pub trait Session {
 
     /// Converts a whole document. The session frames its records with [`Emitter::begin`] and [`Emitter::settle`].
     ///
+    /// When this fails because the text ends too early, the driver may give the text again without the item that is cut off: what has
+    /// been converted before then must not be converted again.
+    ///
     /// # Errors
     /// [`Fault`] when the document as a whole cannot be read.
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {

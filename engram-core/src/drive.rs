@@ -273,8 +273,7 @@ impl Run<'_> {
     }
 
     fn document<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
-        let bytes = input.rest()?;
-        let text = from_utf8(bytes).map_err(|error| {
+        let text = input.rest()?.map_err(|error| {
             AdapterError::new(ErrorCode::MalformedRecord)
                 .expected("UTF-8")
                 .found(&format!("invalid byte at offset {}", error.valid_up_to()))

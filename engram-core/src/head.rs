@@ -1,9 +1,11 @@
 //! The beginning of an artifact, for detection and identification: content only, never a name.
 
-use simdutf8::compat::from_utf8;
+use simdutf8::compat::{Utf8Error, from_utf8};
 
 /// The mark that may stand before the first record.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The same as a character.
+const BOM_CHAR: char = '\u{feff}';
 
 /// The head holds at least this many bytes, unless the artifact is shorter.
 pub const HEAD_BYTES: usize = 1 << 20;
@@ -24,12 +26,13 @@ pub struct Head<'h> {
 impl<'h> Head<'h> {
     /// A head of these bytes; `whole` when the artifact ends with them.
     pub fn new(bytes: &'h [u8], whole: bool) -> Self {
-        let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-        let text = match from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-        };
-        Head { bytes, text, whole }
+        Head::of(bytes, from_utf8(bytes), whole)
+    }
+
+    /// A head of these bytes, of which `text` says whether they are UTF-8.
+    pub(crate) fn of(bytes: &'h [u8], text: Result<&'h str, Utf8Error>, whole: bool) -> Self {
+        let text = text.or_else(|error| from_utf8(&bytes[..error.valid_up_to()])).unwrap_or_default();
+        Head { bytes: bytes.strip_prefix(BOM).unwrap_or(bytes), text: text.strip_prefix(BOM_CHAR).unwrap_or(text), whole }
     }
 
     /// True when the head is the whole artifact.

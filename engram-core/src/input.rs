@@ -81,7 +81,8 @@ impl<S: Source> Input<S> {
             self.head_lines += memchr_iter(b'\n', &self.source.bytes()[from..]).take(missing).count();
         }
         let cut = self.head_len();
-        Ok(Head::new(&self.source.bytes()[..cut], self.ended && cut == self.source.bytes().len()))
+        let bytes = &self.source.bytes()[..cut];
+        Ok(Head::of(bytes, self.source.text(0..cut), self.ended && cut == self.source.bytes().len()))
     }
 
     fn head_suffices(&self) -> bool {
@@ -198,8 +199,8 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// All that is left, for a document.
-    pub(crate) fn rest(&mut self) -> Result<&[u8], AdapterError> {
+    /// All that is left as text, for a document; or where it is no UTF-8.
+    pub(crate) fn rest(&mut self) -> Result<Result<&str, Utf8Error>, AdapterError> {
         // One byte more than allowed shows that there is too much.
         self.read(self.limits.record_bytes.saturating_add(1).saturating_sub(self.held() as u64))?;
         if self.held() as u64 > self.limits.record_bytes {
@@ -207,7 +208,8 @@ impl<S: Source> Input<S> {
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
         let bytes = &self.source.bytes()[self.start..];
-        Ok(bytes.strip_prefix(BOM).unwrap_or(bytes))
+        let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        Ok(self.source.text(self.start + lead..self.start + bytes.len()))
     }
 }
 

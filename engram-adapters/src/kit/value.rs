@@ -4,7 +4,7 @@ use engram_core::emit::Fault;
 use engram_core::event::Number;
 use engram_core::text::Text;
 
-pub use super::json::Index;
+pub use super::json::{Index, Pieces};
 use super::json::{Node, ODD};
 pub use super::shape::Shape;
 
@@ -25,7 +25,7 @@ pub type Field<'a> = Option<Value<'a>>;
 /// # Errors
 /// [`Fault::Json`] where `text` is not one JSON value, [`Fault::Limit`] where it holds too many.
 pub fn parse<'a>(text: &'a str, index: &'a mut Index) -> Result<Value<'a>, Fault> {
-    Ok(Value { record: text, nodes: index.note(text)? })
+    Ok(Value::of_nodes(text, index.note(text)?))
 }
 
 /// What `visit` finds in the lines that are JSON: its first answer. Lines of other kinds are passed over.
@@ -44,6 +44,11 @@ pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl Fn
 impl<'a> Value<'a> {
     /// No value at all: neither an object nor anything else.
     pub(in crate::kit) const NONE: Value<'static> = Value { record: "", nodes: &[] };
+
+    /// The value whose nodes these are.
+    pub(in crate::kit) fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
+        Value { record, nodes }
+    }
 
     /// The source text.
     #[inline(always)]

@@ -13,7 +13,7 @@ use super::revisions::{Dialect, dialect};
 use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time};
 use crate::kit::correlate::Said;
 use crate::kit::time::from_millis;
-use crate::kit::value::{Field, Index, Value, filled_text, integer, parse, text, word};
+use crate::kit::value::{Field, Index, Pieces, Value, filled_text, integer, parse, text, word};
 
 /// What is remembered from record to record.
 pub(super) struct Converter {
@@ -26,6 +26,8 @@ pub(super) struct Converter {
     /// System prompts that have been given.
     pub prompts: Said,
     pub standing: Standing,
+    /// Pieces of an export that have been converted: the session's own record, then its messages.
+    converted: usize,
     index: Index,
 }
 
@@ -56,12 +58,14 @@ impl Converter {
             compaction_trigger: None,
             prompts: Said::default(),
             standing: Standing::default(),
+            converted: 0,
             index: Index::default(),
         }
     }
 
     /// States what the session says of itself.
-    fn info(&mut self, info: &Info<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn info(&mut self, info: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let info = Info::read(info, "")?;
         let time = Time::stated(info.time());
         self.created = integer(time.created());
         let created = self.created.and_then(from_millis);
@@ -120,20 +124,69 @@ impl Session for Converter {
     }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let mut index = Index::default();
-        let document = Document::read(parse(source, &mut index)?, "")?;
-        let missing = |field: &'static str| Fault::malformed(field, "a session with messages", "nothing");
-        let info = document.info().ok_or_else(|| missing("/info"))?;
-        let messages = document.messages().ok_or_else(|| missing("/messages"))?;
-        self.record_at(INFO, info, out, |converter, out| converter.info(&Info::read(info, "")?, out))?;
-        for (n, message) in messages.elements().enumerate() {
-            self.message(n, message, out)?;
-        }
-        Ok(())
+        let mut index = std::mem::take(&mut self.index);
+        let converted = self.export(source, &mut index, out);
+        self.index = index;
+        converted.map_err(|fault| whole(source).err().unwrap_or(fault))
     }
 }
 
+/// What is wrong with an export as a whole: that is said before what is wrong with one of its records.
+#[cold]
+fn whole(source: &str) -> Result<(), Fault> {
+    let mut index = Index::default();
+    let document = Document::read(parse(source, &mut index)?, "")?;
+    let missing = |field: &'static str| Fault::malformed(field, "a session with messages", "nothing");
+    document.info().ok_or_else(|| missing("/info"))?;
+    document.messages().ok_or_else(|| missing("/messages"))?;
+    Ok(())
+}
+
 impl Converter {
+    /// Converts an export piece by piece. Those that were converted before it turned out to be cut off are passed over.
+    fn export(&mut self, source: &str, index: &mut Index, out: &mut Emitter) -> Result<(), Fault> {
+        let odd = || Fault::malformed("", "a session with messages", "another document");
+        let mut pieces = Pieces::of(source, index)?;
+        let (mut has_info, mut has_messages) = (false, false);
+        if !pieces.enter(b'{')? {
+            return Err(odd());
+        }
+        while let Some(name) = pieces.member()? {
+            match name {
+                "info" if !has_info => {
+                    has_info = true;
+                    let info = pieces.value()?;
+                    self.piece(0, |converter| converter.record_at(INFO, info, out, |converter, out| converter.info(info, out)))?;
+                }
+                "messages" if has_info && !has_messages && pieces.enter(b'[')? => {
+                    has_messages = true;
+                    for n in 0.. {
+                        if !pieces.element()? {
+                            break;
+                        }
+                        let message = pieces.value()?;
+                        self.piece(n + 1, |converter| converter.message(n, message, out))?;
+                    }
+                }
+                "info" | "messages" => return Err(odd()),
+                _ => {
+                    pieces.value()?;
+                }
+            }
+        }
+        pieces.end()?;
+        if has_messages { Ok(()) } else { Err(odd()) }
+    }
+
+    /// Converts the piece of an export that has this number, unless that has been done.
+    fn piece(&mut self, number: usize, convert: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        if number == self.converted {
+            convert(self)?;
+            self.converted += 1;
+        }
+        Ok(())
+    }
+
     /// Converts a message: what it says of itself, then a record a part.
     fn message(&mut self, n: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let stated = Message::of(message);

@@ -6,7 +6,7 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::quotes::{ESCAPES_AT, Escapes, Quotes};
+use super::quotes::{ESCAPES_AT, Escapes, Pass, Quotes};
 use super::scan::{Declined, Scanner};
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
@@ -48,6 +48,11 @@ impl Node {
 
     #[inline(never)]
     fn end_of_name(self, text: &[u8]) -> usize {
+        // Mostly there is a space behind the colon.
+        let end = (self.start as usize).wrapping_sub(3);
+        if text.get(end) == Some(&b'"') {
+            return end;
+        }
         let before = text.get(..self.start as usize).unwrap_or_default();
         before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()
     }
@@ -56,14 +61,14 @@ impl Node {
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
 #[derive(Debug, Default)]
 pub struct Index {
-    quotes: Quotes,
+    pub(super) quotes: Quotes,
     /// Room for nodes: those of the last record, and what lies behind them.
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
 }
 
 /// Why a text is not noted.
 #[derive(Debug)]
-enum Stop {
+pub(super) enum Stop {
     Declined,
     /// There is no room for its nodes.
     Full,
@@ -83,30 +88,45 @@ impl Index {
     pub(in crate::kit) fn note(&mut self, text: &str) -> Result<&[Node], Fault> {
         match self.check(text) {
             Ok(count) => Ok(&self.nodes[..count]),
-            Err(Stop::Full) => Err(LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into()),
-            Err(Stop::Declined) => match serde_json::from_str::<IgnoredAny>(text) {
-                Err(error) => Err(error.into()),
-                // The scanner accepts what `serde_json` does, so this text is longer than an index can say.
-                Ok(_) => Err(LimitExceeded { limit: "record_bytes", allowed: u64::from(u32::MAX) }.into()),
-            },
+            Err(stop) => Err(stop.fault(text)),
         }
     }
 
     /// How many nodes `text` has.
     fn check(&mut self, text: &str) -> Result<usize, Stop> {
-        u32::try_from(text.len()).map_err(|_| Declined)?;
-        self.quotes.note(text)?;
+        let mut pass = Pass::new(text)?;
+        self.quotes.clear();
+        self.quotes.note(&mut pass, text.len())?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
+        let mut controls = 0;
+        let count = self.walk(text, 0, 0, &mut controls, |walk| walk.whole())?;
+        if controls == pass.controls() { Ok(count) } else { Err(Stop::Declined) }
+    }
+
+    /// Walks over `text` from `at` on, with as much room for nodes as that takes. The quotes that are noted begin at `from`.
+    #[inline(always)]
+    pub(super) fn walk<T>(
+        &mut self,
+        text: &str,
+        from: u32,
+        at: u32,
+        controls: &mut u32,
+        take: impl Fn(&mut Walk<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
         loop {
-            let walk = Walk { scanner: Scanner::new(text, &self.quotes), nodes: &mut self.nodes, count: 0 };
-            match walk.whole() {
+            let mut passed = 0;
+            let scanner = Scanner::new(text, self.quotes.strings(from, at), &mut passed);
+            match take(&mut Walk { scanner, nodes: &mut self.nodes, count: 0 }) {
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
-                walked => return walked,
+                taken => {
+                    *controls += passed;
+                    return taken;
+                }
             }
         }
     }
 
-    fn make_room(&mut self, nodes: usize) {
+    pub(super) fn make_room(&mut self, nodes: usize) {
         let nodes = nodes.min(MAX_VALUES);
         if nodes > self.nodes.len() {
             self.nodes.resize(nodes, Node::default());
@@ -114,12 +134,27 @@ impl Index {
     }
 }
 
+impl Stop {
+    /// What is wrong with `text`.
+    #[cold]
+    pub(super) fn fault(self, text: &str) -> Fault {
+        if let Stop::Full = self {
+            return LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into();
+        }
+        match serde_json::from_str::<IgnoredAny>(text) {
+            Err(error) => error.into(),
+            // The scanner accepts what `serde_json` does, so this text is longer than an index can say.
+            Ok(_) => LimitExceeded { limit: "record_bytes", allowed: u64::from(u32::MAX) }.into(),
+        }
+    }
+}
+
 /// The way over a text, from value to value.
-struct Walk<'t> {
-    scanner: Scanner<'t>,
+pub(super) struct Walk<'t> {
+    pub scanner: Scanner<'t>,
     nodes: &'t mut [Node],
     /// Nodes noted so far.
-    count: usize,
+    pub count: usize,
 }
 
 /// An object or array whose end is not reached.
@@ -145,11 +180,16 @@ const NOTHING: Open = Open { node: u32::MAX, close: 0 };
 impl Walk<'_> {
     /// Notes the one value of the text, and gives the number of its nodes.
     #[inline(always)]
-    fn whole(mut self) -> Result<usize, Stop> {
-        let start = self.scanner.behind_spaces(0);
-        let byte = self.scanner.byte(start)?;
-        let end = if closing(byte).is_some() { self.container(start)? } else { self.scalar(byte, start, start)? };
+    fn whole(&mut self) -> Result<usize, Stop> {
+        let end = self.value(0)?;
         if self.scanner.ends_behind(end) { Ok(self.count) } else { Err(Stop::Declined) }
+    }
+
+    /// Notes the value at `at`, white space before it aside, and gives the place behind it.
+    #[inline(always)]
+    pub(super) fn value(&mut self, at: u32) -> Result<u32, Stop> {
+        let (start, byte) = self.scanner.solid(at)?;
+        if closing(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
     }
 
     /// Notes the container at `start` and all that is in it, and gives the place behind it. Never recurses: the node of an open
@@ -162,12 +202,13 @@ impl Walk<'_> {
             let next = self.next_in(open, at)?;
             at = next.at;
             if !next.is_noted {
-                at = self.scanner.behind_spaces(at);
-                let byte = self.scanner.byte(at)?;
+                let byte;
+                (at, byte) = self.scanner.solid(at)?;
                 if let Some(close) = closing(byte) {
                     open = self.open(next.name, at, close, open)?;
-                    at = self.scanner.behind_spaces(at + 1);
-                    if self.scanner.byte(at)? != close {
+                    let first;
+                    (at, first) = self.scanner.solid(at + 1)?;
+                    if first != close {
                         continue;
                     }
                 } else {

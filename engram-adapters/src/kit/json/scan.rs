@@ -1,9 +1,11 @@
 //! A strict scanner over JSON text: where a value ends. Accepts exactly what `serde_json` skips over.
 //!
-//! Most bytes of a log lie in strings, and [`Quotes`] has passed over those already. What the scanner does not accept is
+//! Most bytes of a log lie in strings, and [`Strings`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
-use super::quotes::{Escapes, Quotes, Strings};
+use wide::u8x16;
+
+use super::quotes::{Escapes, Strings};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,12 +16,14 @@ pub(super) struct Declined;
 pub(super) struct Scanner<'t> {
     text: &'t [u8],
     strings: Strings<'t>,
+    /// Control characters passed so far: they are white space.
+    controls: &'t mut u32,
 }
 
 impl<'t> Scanner<'t> {
-    /// A scanner of `text`, whose quotes are noted.
-    pub(super) fn new(text: &'t str, quotes: &'t Quotes) -> Self {
-        Scanner { text: text.as_bytes(), strings: quotes.strings() }
+    /// A scanner of `text` and the strings that lie ahead. Counts the control characters that it passes.
+    pub(super) fn new(text: &'t str, strings: Strings<'t>, controls: &'t mut u32) -> Self {
+        Scanner { text: text.as_bytes(), strings, controls }
     }
 
     /// The byte at `at`.
@@ -35,30 +39,50 @@ impl<'t> Scanner<'t> {
         self.text.get(at..at + 2) == Some(pair)
     }
 
-    /// The first place from `at` on that is no white space.
+    /// The first place from `at` on that is no white space, and the byte there. Mostly there is none before it, or one space.
     #[inline(always)]
-    pub(super) fn behind_spaces(&self, at: u32) -> u32 {
-        if self.byte(at).is_ok_and(|byte| byte > b' ') { at } else { behind_spaces(self.text, at) }
+    pub(super) fn solid(&mut self, at: u32) -> Result<(u32, u8), Declined> {
+        let byte = self.byte(at)?;
+        if byte > b' ' {
+            return Ok((at, byte));
+        }
+        if byte == b' '
+            && let Ok(next) = self.byte(at + 1)
+            && next > b' '
+        {
+            return Ok((at + 1, next));
+        }
+        let at = self.behind_any_spaces(at);
+        Ok((at, self.byte(at)?))
     }
 
-    /// As `behind_spaces`, where there must be some.
-    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, Declined> {
-        let behind = behind_spaces(self.text, at);
+    /// The first place from `at` on that is no white space, where a line mostly ends.
+    #[inline(always)]
+    fn behind_any_spaces(&mut self, at: u32) -> u32 {
+        let (behind, controls) = behind_spaces(self.text, at);
+        *self.controls += controls;
+        behind
+    }
+
+    /// As `behind_any_spaces`, where there must be some.
+    #[inline(always)]
+    pub(super) fn behind_some_spaces(&mut self, at: u32) -> Result<u32, Declined> {
+        let behind = self.behind_any_spaces(at);
         if behind > at { Ok(behind) } else { Err(Declined) }
     }
 
     /// True when nothing but white space is behind `at`.
-    pub(super) fn ends_behind(&self, at: u32) -> bool {
-        at as usize == self.text.len() || behind_spaces(self.text, at) as usize == self.text.len()
+    pub(super) fn ends_behind(&mut self, at: u32) -> bool {
+        at as usize == self.text.len() || self.behind_any_spaces(at) as usize == self.text.len()
     }
 
     /// The place of `expected`, white space before it aside.
     #[inline(always)]
-    pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, Declined> {
+    pub(super) fn find(&mut self, expected: u8, at: u32) -> Result<u32, Declined> {
         if self.byte(at)? == expected {
             return Ok(at);
         }
-        let at = behind_spaces(self.text, at);
+        let at = self.behind_any_spaces(at);
         if self.byte(at)? == expected { Ok(at) } else { Err(Declined) }
     }
 
@@ -76,22 +100,23 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Out of the way of what most records are, which is compact. In other text white space is one space, or a line end and spaces.
-#[cold]
+/// The first place from `at` on that is no white space, and how many control characters are before it. Out of the way of what most
+/// records are, which is compact. In other text white space is mostly a line end and spaces.
 #[inline(never)]
-fn behind_spaces(text: &[u8], at: u32) -> u32 {
-    let mut at = at as usize;
-    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
+fn behind_spaces(text: &[u8], at: u32) -> (u32, u32) {
+    let (mut at, mut controls) = (at as usize, 0);
+    while let Some(byte @ (b' ' | b'\n' | b'\r' | b'\t')) = text.get(at) {
+        controls += u32::from(*byte != b' ');
         at += 1;
-        while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
-            let spaces = (u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b' '; 8])).trailing_zeros() as usize / 8;
+        while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
+            let spaces = u8x16::new(*part).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones() as usize;
             at += spaces;
-            if spaces < eight.len() {
+            if spaces < part.len() {
                 break;
             }
         }
     }
-    at as u32
+    (at as u32, controls)
 }
 
 /// Takes the text alone, so that the scanner stays in registers.
@@ -111,6 +136,25 @@ fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
 }
 
 fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
+    match short_number(text, at) {
+        Some(digits) => Ok(at + digits),
+        None => behind_any_number(text, at),
+    }
+}
+
+/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short.
+#[inline(always)]
+fn short_number(text: &[u8], at: usize) -> Option<usize> {
+    let word = u64::from_le_bytes(*text.get(at..)?.first_chunk()?);
+    let others = others_than_digits(word);
+    let digits = others.trailing_zeros() as usize / 8;
+    let next = (word >> (digits * 8 % 64)) as u8;
+    let is_whole = others != 0 && !matches!(next, b'.' | b'e' | b'E');
+    (is_whole && (digits == 1 || digits > 1 && word as u8 != b'0')).then_some(digits)
+}
+
+#[inline(never)]
+fn behind_any_number(text: &[u8], at: usize) -> Result<usize, Declined> {
     let start = at + usize::from(text.get(at) == Some(&b'-'));
     let mut at = behind_digits(text, start)?;
     if at > start + 1 && text.get(start) == Some(&b'0') {
@@ -131,9 +175,7 @@ fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
 fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
     let mut at = start;
     while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
-        let values = u64::from_le_bytes(*bytes) ^ 0x3030_3030_3030_3030;
-        let others = (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080;
+        let others = others_than_digits(u64::from_le_bytes(*bytes));
         if others != 0 {
             at += others.trailing_zeros() as usize / 8;
             return if at > start { Ok(at) } else { Err(Declined) };
@@ -144,4 +186,12 @@ fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
         at += 1;
     }
     if at > start { Ok(at) } else { Err(Declined) }
+}
+
+/// The high bit of each byte of `word` that is no digit. Behind the first such byte it may be wrong.
+#[inline(always)]
+fn others_than_digits(word: u64) -> u64 {
+    // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
+    let values = word ^ 0x3030_3030_3030_3030;
+    (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
 }
