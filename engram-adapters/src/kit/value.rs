@@ -102,8 +102,7 @@ impl<'a> Value<'a> {
 
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        let mut rest = self.inner(b'[');
-        std::iter::from_fn(move || self.take(&mut rest))
+        self.each_inside(b'[')
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
@@ -114,8 +113,18 @@ impl<'a> Value<'a> {
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
     fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
-        let mut rest = self.inner(b'{');
-        std::iter::from_fn(move || Some((rest.first()?, self.take(&mut rest)?)))
+        self.each_inside(b'{').filter_map(|value| Some((value.nodes.first()?, value)))
+    }
+
+    /// The values in this one, if it begins with `kind`.
+    #[inline(always)]
+    fn each_inside(self, kind: u8) -> impl Iterator<Item = Value<'a>> {
+        let (mut at, end) = (0, self.inner(kind).len());
+        std::iter::from_fn(move || {
+            let value = if at < end { self.behind(at as u32 + 1) } else { return None };
+            at += value.nodes.first()?.size();
+            Some(value)
+        })
     }
 
     /// The nodes of what is in this value, if it begins with `kind`.
@@ -125,21 +134,13 @@ impl<'a> Value<'a> {
         if self.first_byte() == kind { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
     }
 
-    /// Takes the first value of those whose nodes are left.
-    #[inline(always)]
-    fn take(self, rest: &mut &'a [Node]) -> Option<Value<'a>> {
-        let nodes = *rest;
-        *rest = nodes.get(nodes.first()?.size()..)?;
-        Some(Value { record: self.record, nodes })
-    }
-
     /// The value in this one whose node is that many behind this one's.
     #[inline(always)]
     pub(in crate::kit) fn behind(self, nodes: u32) -> Value<'a> {
         Value { record: self.record, nodes: self.nodes.get(nodes as usize..).unwrap_or_default() }
     }
 
-    /// How many nodes behind that of `other` this value's is. It lies in it.
+    /// How many nodes behind that of `other`, in which it lies, this value's is.
     pub(in crate::kit) fn nodes_behind(self, other: Value<'_>) -> u32 {
         other.nodes.len().saturating_sub(self.nodes.len()) as u32
     }

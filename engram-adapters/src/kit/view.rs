@@ -197,3 +197,64 @@ macro_rules! view {
     };
 }
 pub(crate) use view;
+
+#[cfg(test)]
+mod tests {
+    use super::super::value::{Index, parse, word};
+
+    view! {
+        /// A view of two fields.
+        Pair {
+            name: "name" Text,
+            rest: "rest" Any,
+        }
+    }
+
+    #[test]
+    fn a_strict_view_takes_each_field_once_and_in_its_shape() {
+        let mut index = Index::default();
+        let pair = Pair::read(parse(r#"{"x":[{"name":"inner"}],"rest":[1],"name":"a"}"#, &mut index).unwrap(), "").unwrap();
+        assert_eq!((word(pair.name()), pair.rest().map(|rest| rest.raw())), ("a", Some("[1]")));
+        for (source, place) in
+            [(r#"{"name":7}"#, "/at/name"), (r#"{"name":"a","name":"a"}"#, "/at/name"), (r#"["name"]"#, "/at"), ("7", "/at")]
+        {
+            let fault = Pair::read(parse(source, &mut index).unwrap(), "/at").unwrap_err();
+            assert!(format!("{fault:?}").contains(&format!("\"{place}\"")), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_lenient_view_passes_over_what_does_not_fit() {
+        let mut index = Index::default();
+        for (source, name) in [
+            (r#"{"name":7}"#, ""),
+            (r#"{"name":null}"#, ""),
+            (r#"{"name":"a","name":"b"}"#, "b"),
+            (r#"{"name":"a","name":7}"#, ""),
+            (r#"["name"]"#, ""),
+            ("{}", ""),
+        ] {
+            assert_eq!(word(Pair::of(parse(source, &mut index).unwrap()).name()), name, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_view_can_be_given_what_lies_deeper() {
+        let mut index = Index::default();
+        let object = parse(r#"{"deep":[{"name":"a"},"b"],"name":"c"}"#, &mut index).unwrap();
+        let mut pair = Pair::within(object);
+        assert!(pair.name().is_none() && pair.rest().is_none());
+        pair.set("name", object.member("deep").and_then(|deep| deep.elements().nth(1)));
+        pair.set("rest", object.member("name"));
+        assert_eq!((word(pair.name()), word(pair.rest())), ("b", "c"));
+        pair.set("name", None);
+        assert!(pair.name().is_none());
+        assert_eq!(pair.object().raw(), object.raw());
+    }
+
+    #[test]
+    fn no_field_is_of_nothing() {
+        let none = Pair::default();
+        assert!(none.name().is_none() && none.object().raw().is_empty());
+    }
+}

@@ -193,7 +193,7 @@ fn an_interrupted_run_leaves_no_temporary_file() {
         assert!(began.elapsed() < Duration::from_secs(60), "no tape is begun: {:?}", names(out.path()));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(names(out.path()), Vec::<String>::new());
     drop(stdin);
