@@ -76,7 +76,10 @@ impl<'a> Text<'a> {
                 if backslash(inner.as_bytes(), 0).is_none() {
                     return Ok(Cow::Borrowed(inner));
                 }
-                self.decode_in(&mut Room::default()).map(|text| Cow::Owned(text.to_owned()))
+                match Room::default().unescaped(inner) {
+                    (text, false) => Ok(Cow::Owned(text)),
+                    _ => Err(LoneSurrogate),
+                }
             }
         }
     }
@@ -93,7 +96,7 @@ impl<'a> Text<'a> {
             Text::Plain(plain) => Ok(plain),
             Text::Unescaped(token) => Ok(&token[1..token.len() - 1]),
             Text::Token(token) | Text::Canonical(token) => match room.unescape(&token[1..token.len() - 1]) {
-                (text, false) => Ok(text),
+                (end, false) => Ok(simdutf8::basic::from_utf8(&room.0[..end]).unwrap_or_default()),
                 _ => Err(LoneSurrogate),
             },
         }
@@ -103,7 +106,7 @@ impl<'a> Text<'a> {
     pub fn decode_lossy(&self) -> Cow<'a, str> {
         self.decode().unwrap_or_else(|LoneSurrogate| {
             let token = self.spelled();
-            Cow::Owned(Room::default().unescape(&token[1..token.len() - 1]).0.to_owned())
+            Cow::Owned(Room::default().unescaped(&token[1..token.len() - 1]).0)
         })
     }
 
@@ -236,11 +239,19 @@ fn hex_digit(byte: u8) -> u8 {
 pub struct Room(Vec<u8>);
 
 impl Room {
-    /// The text that a token spells between its quotes, U+FFFD for a lone surrogate; and whether it has any.
+    /// As `unescape`, with the text itself.
+    fn unescaped(mut self, inner: &str) -> (String, bool) {
+        let (end, has_lone) = self.unescape(inner);
+        self.0.truncate(end);
+        (String::from_utf8(self.0).unwrap_or_default(), has_lone)
+    }
+
+    /// Writes the text that a token spells between its quotes, U+FFFD for a lone surrogate. Gives its end, and whether it has any of
+    /// those.
     ///
     /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, which
     /// what follows then overwrites: nothing gets longer by being decoded.
-    fn unescape(&mut self, inner: &str) -> (&str, bool) {
+    fn unescape(&mut self, inner: &str) -> (usize, bool) {
         let bytes = inner.as_bytes();
         if self.0.len() < bytes.len() {
             self.0.resize(bytes.len(), 0);
@@ -255,7 +266,7 @@ impl Room {
                 }
                 _ => {
                     text[end] = rest[0];
-                    usize::from(rest[0] != b'\\')
+                    usize::from(rest[0] != b'\\' || rest.len() == 1)
                 }
             };
             (at, end) = (at + plain, end + plain);
@@ -276,7 +287,7 @@ impl Room {
             end += c.encode_utf8(&mut text[end..]).len();
             at += len;
         }
-        (simdutf8::basic::from_utf8(&text[..end]).unwrap_or_default(), has_lone)
+        (end, has_lone)
     }
 }
 
