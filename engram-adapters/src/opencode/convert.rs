@@ -168,6 +168,7 @@ impl Converter {
                         self.piece(n + 1, |converter| converter.message(n, message, out))?;
                     }
                 }
+                "messages" if !has_info => return Err(Fault::malformed("/messages", "the session's own record before them", "none")),
                 "info" | "messages" => return Err(odd()),
                 _ => {
                     pieces.value()?;
