@@ -100,13 +100,11 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// Goes to the next value of a container that `close` ends, or behind its end.
     fn goes_on(&mut self, close: u8) -> Result<bool, Fault> {
         let is_first = std::mem::take(&mut self.is_first);
-        self.step(|walk, at| {
-            match walk.scanner.solid(at)? {
-                (at, byte) if byte == close => Ok((at + 1, false)),
-                (at, b',') if !is_first => Ok((at + 1, true)),
-                (at, _) if is_first => Ok((at, true)),
-                _ => Err(Stop::Declined),
-            }
+        self.step(|walk, at| match walk.scanner.solid(at)? {
+            (at, byte) if byte == close => Ok((at + 1, false)),
+            (at, b',') if !is_first => Ok((at + 1, true)),
+            (at, _) if is_first => Ok((at, true)),
+            _ => Err(Stop::Declined),
         })
     }
 
