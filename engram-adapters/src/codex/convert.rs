@@ -127,6 +127,7 @@ impl Converter {
 /// need not be looked into.
 fn is_state(line: &str) -> bool {
     let id = line.strip_prefix(r#"{"record_type":"state","previous_response_id":"#).and_then(|rest| rest.strip_suffix('}'));
+    // Without a branch, so that several bytes are looked at together.
     let is_plain = |id: &str| id.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b'_')));
     id.is_some_and(|id| id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain))
 }

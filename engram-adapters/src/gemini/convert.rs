@@ -327,7 +327,7 @@ impl Artifact {
     }
 }
 
-/// True for a line that holds nothing but the time of the last change. Two lines of five do, and need not be looked into.
+/// True for a line that holds nothing but the time of the last change. One stands behind every message, and need not be looked into.
 fn sets_clock(line: &str) -> bool {
     let time = line.strip_prefix(r#"{"$set":{"lastUpdated":""#).and_then(|rest| rest.strip_suffix(r#""}}"#));
     time.is_some_and(is_tape_time)
