@@ -244,6 +244,22 @@ fn an_export_that_is_cut_is_truncated() {
 }
 
 #[test]
+fn of_a_cut_export_each_whole_message_is_converted_once() {
+    let message = |n| format!(r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"words {n}"}}]}}"#);
+    let mut text = String::from(r#"{"info":{"id":"ses_1","version":"1.18.34"},"messages":["#);
+    for n in 0..4 {
+        text.push_str(&message(n));
+        let begun = text.clone() + ", " + &message(n + 1);
+        for end in text.len()..begun.len() {
+            let tape = convert(&begun[..end], Context::default(), Policy::Permissive).unwrap();
+            let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
+            assert_eq!(said, ["words 0", "words 1", "words 2", "words 3"][..=n], "{}", &begun[..end]);
+        }
+        text.push_str(", ");
+    }
+}
+
+#[test]
 fn one_part_of_another_shape_does_not_take_the_others_with_it() {
     let parts = r#"{"type":"text","text":"first"},{"type":7},{"type":"tool","tool":"bash","state":"done"},{"type":"text","text":"last"}"#;
     let tape = convert(&export(parts), Context::default(), Policy::Permissive).unwrap();

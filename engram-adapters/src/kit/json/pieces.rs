@@ -10,6 +10,9 @@ use crate::kit::value::Value;
 /// Bytes whose quotes are noted together: few enough that they stay in a core's cache until they have been walked over.
 const NOTED_BYTES: usize = 32 << 10;
 
+/// Nodes that there is room for at least.
+const FIRST_NODES: usize = 1 << 10;
+
 /// The values of a JSON text, one behind the other. What is wrong with the text is said where it stands, not before.
 #[derive(Debug)]
 pub struct Pieces<'t, 'i> {
@@ -34,7 +37,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
     pub fn of(text: &'t str, index: &'i mut Index) -> Result<Self, Fault> {
         let pass = Pass::new(text).map_err(|declined| Stop::from(declined).fault(text))?;
         index.quotes.clear();
-        index.make_room(1);
+        index.make_room(FIRST_NODES);
         Ok(Pieces { text, index, pass, noted_from: 0, controls: 0, at: 0, is_first: false })
     }
 
@@ -174,15 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn values_are_found_beyond_the_first_window() {
-        let list: Vec<String> = (0..500).map(|n| format!("{{\n  \"n\": \"{n}\"\n}}")).collect();
+    fn values_are_found_beyond_what_is_noted_at_first() {
+        let list: Vec<String> = (0..5000).map(|n| format!("{{\n  \"n\": \"{n}\"\n}}")).collect();
         let found = pieces(&format!("{{\"list\": [\n{}\n]}}", list.join(",\n"))).unwrap();
         assert_eq!(found[1..], list);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_judged_as_serde_json_does(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,40}"#, spaces in 0usize..2100) {
+        fn any_text_is_judged_as_serde_json_does(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,40}"#, spaces in 0..NOTED_BYTES + 100) {
             for text in [format!("{{\"a\":[{text}]}}"), format!("{{{}\"b\"{text}:[]}}", " ".repeat(spaces)), text] {
                 let accepted = serde_json::from_str::<IgnoredAny>(&text).is_ok();
                 prop_assert_eq!(pieces(&text).is_ok(), accepted, "{:?}", text);
