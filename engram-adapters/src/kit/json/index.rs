@@ -98,30 +98,27 @@ impl Index {
         self.quotes.clear();
         self.quotes.note(&mut pass, text.len())?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
-        let mut controls = 0;
-        let count = self.walk(text, 0, 0, &mut controls, |walk| walk.whole())?;
+        let (count, controls) = self.walk(text, 0, 0, |walk| walk.whole())?;
         if controls == pass.controls() { Ok(count) } else { Err(Stop::Declined) }
     }
 
-    /// Walks over `text` from `at` on, with as much room for nodes as that takes. The quotes that are noted begin at `from`.
+    /// Walks over `text` from `at` on, with as much room for nodes as that takes, and tells how many control characters were passed.
+    /// The quotes that are noted begin at `from`.
     #[inline(always)]
     pub(super) fn walk<T>(
         &mut self,
         text: &str,
         from: u32,
         at: u32,
-        controls: &mut u32,
         take: impl Fn(&mut Walk<'_>) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+    ) -> Result<(T, u32), Stop> {
         loop {
-            let mut passed = 0;
-            let scanner = Scanner::new(text, self.quotes.strings(from, at), &mut passed);
-            match take(&mut Walk { scanner, nodes: &mut self.nodes, count: 0 }) {
+            let scanner = Scanner::new(text, self.quotes.strings(from, at));
+            let mut walk = Walk { scanner, nodes: &mut self.nodes, count: 0 };
+            match take(&mut walk) {
+                Ok(taken) => return Ok((taken, walk.scanner.controls)),
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
-                taken => {
-                    *controls += passed;
-                    return taken;
-                }
+                Err(stop) => return Err(stop),
             }
         }
     }

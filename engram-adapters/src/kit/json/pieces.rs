@@ -117,9 +117,8 @@ impl<'t, 'i> Pieces<'t, 'i> {
     fn step<T>(&mut self, take: impl Fn(&mut Walk<'_>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
         let mut bytes = NOTED_BYTES;
         loop {
-            let mut controls = 0;
-            match self.index.walk(self.text, self.noted_from, self.at, &mut controls, |walk| take(walk, self.at)) {
-                Ok((at, taken)) => {
+            match self.index.walk(self.text, self.noted_from, self.at, |walk| take(walk, self.at)) {
+                Ok(((at, taken), controls)) => {
                     self.at = at;
                     self.controls += controls;
                     return Ok(taken);

@@ -17,13 +17,13 @@ pub(super) struct Scanner<'t> {
     text: &'t [u8],
     strings: Strings<'t>,
     /// Control characters passed so far: they are white space.
-    controls: &'t mut u32,
+    pub controls: u32,
 }
 
 impl<'t> Scanner<'t> {
     /// A scanner of `text` and the strings that lie ahead. Counts the control characters that it passes.
-    pub(super) fn new(text: &'t str, strings: Strings<'t>, controls: &'t mut u32) -> Self {
-        Scanner { text: text.as_bytes(), strings, controls }
+    pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
+        Scanner { text: text.as_bytes(), strings, controls: 0 }
     }
 
     /// The byte at `at`.
@@ -60,7 +60,7 @@ impl<'t> Scanner<'t> {
     #[inline(always)]
     fn behind_any_spaces(&mut self, at: u32) -> u32 {
         let (behind, controls) = behind_spaces(self.text, at);
-        *self.controls += controls;
+        self.controls += controls;
         behind
     }
 
