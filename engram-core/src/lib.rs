@@ -11,6 +11,7 @@ mod buffer;
 pub mod check;
 pub mod coverage;
 mod cut;
+mod decode;
 pub mod descriptor;
 pub mod drive;
 pub mod emit;

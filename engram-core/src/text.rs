@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::buffer::Push;
-use crate::escapes::{backslash, escaped, plain_bytes, quote_or_backslash};
+pub use crate::decode::Room;
+use crate::decode::{Unit, read_escape};
+use crate::escapes::{backslash, escaped, quote_or_backslash};
 use crate::limits::LimitExceeded;
 
 /// Text on its way to a tape.
@@ -95,8 +97,8 @@ impl<'a> Text<'a> {
         match *self {
             Text::Plain(plain) => Ok(plain),
             Text::Unescaped(token) => Ok(&token[1..token.len() - 1]),
-            Text::Token(token) | Text::Canonical(token) => match room.unescape(&token[1..token.len() - 1]) {
-                (end, false) => Ok(simdutf8::basic::from_utf8(&room.0[..end]).unwrap_or_default()),
+            Text::Token(token) | Text::Canonical(token) => match room.decoded(&token[1..token.len() - 1]) {
+                (text, false) => Ok(text),
                 _ => Err(LoneSurrogate),
             },
         }
@@ -181,127 +183,12 @@ fn push_token(out: &mut impl Push, token: &str) {
     out.push_str(&token[start..]);
 }
 
-/// One decoded escape: a character, or a surrogate without its other half.
-enum Unit {
-    Char(char),
-    Lone(u16),
-}
-
 fn push_unit(out: &mut impl Push, unit: Unit) {
     match unit {
         Unit::Char(c) => push_char(out, c),
         Unit::Lone(code) => push_unicode(out, code),
     }
 }
-
-/// Reads the escape that begins at `at` and gives its length in bytes. The token has passed a JSON parser.
-fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
-    let simple = match bytes[at + 1] {
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => return read_unicode_escape(bytes, at),
-        other => char::from(other),
-    };
-    (Unit::Char(simple), 2)
-}
-
-fn read_unicode_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
-    let high = hex4(bytes, at + 2);
-    if let Some(c) = char::from_u32(u32::from(high)) {
-        return (Unit::Char(c), 6);
-    }
-    if high < 0xdc00 && bytes.get(at + 6) == Some(&b'\\') && bytes.get(at + 7) == Some(&b'u') {
-        let low = hex4(bytes, at + 8);
-        if let Some(Ok(c)) = char::decode_utf16([high, low]).next() {
-            return (Unit::Char(c), 12);
-        }
-    }
-    (Unit::Lone(high), 6)
-}
-
-fn hex4(bytes: &[u8], at: usize) -> u16 {
-    bytes[at..at + 4].iter().fold(0, |value, digit| value << 4 | u16::from(hex_digit(*digit)))
-}
-
-fn hex_digit(byte: u8) -> u8 {
-    match byte {
-        b'0'..=b'9' => byte - b'0',
-        b'a'..=b'f' => byte - b'a' + 10,
-        _ => byte.wrapping_sub(b'A').wrapping_add(10) & 0xf,
-    }
-}
-
-/// Room for decoded text, to be used again and again: JSON that stands in a string is decoded only to be read.
-#[derive(Debug, Default)]
-pub struct Room(Vec<u8>);
-
-impl Room {
-    /// As `unescape`, with the text itself.
-    fn unescaped(mut self, inner: &str) -> (String, bool) {
-        let (end, has_lone) = self.unescape(inner);
-        self.0.truncate(end);
-        (String::from_utf8(self.0).unwrap_or_default(), has_lone)
-    }
-
-    /// Writes the text that a token spells between its quotes, U+FFFD for a lone surrogate. Gives its end, and whether it has any of
-    /// those.
-    ///
-    /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, which
-    /// what follows then overwrites: nothing gets longer by being decoded.
-    fn unescape(&mut self, inner: &str) -> (usize, bool) {
-        let bytes = inner.as_bytes();
-        if self.0.len() < bytes.len() {
-            self.0.resize(bytes.len(), 0);
-        }
-        let text = &mut self.0[..];
-        let (mut at, mut end, mut has_lone) = (0, 0, false);
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let plain = match (rest.first_chunk(), text[end..].first_chunk_mut()) {
-                (Some(block), Some(copy)) => {
-                    *copy = *block;
-                    plain_bytes(block)
-                }
-                _ => {
-                    text[end] = rest[0];
-                    usize::from(rest[0] != b'\\' || rest.len() == 1)
-                }
-            };
-            (at, end) = (at + plain, end + plain);
-            let [b'\\', escape, ..] = rest[plain..] else { continue };
-            if let Some(c) = SIMPLE.get(usize::from(escape)).filter(|c| **c != 0) {
-                text[end] = *c;
-                (at, end) = (at + 2, end + 1);
-                continue;
-            }
-            let (unit, len) = read_escape(bytes, at);
-            let c = match unit {
-                Unit::Char(c) => c,
-                Unit::Lone(_) => {
-                    has_lone = true;
-                    char::REPLACEMENT_CHARACTER
-                }
-            };
-            end += c.encode_utf8(&mut text[end..]).len();
-            at += len;
-        }
-        (end, has_lone)
-    }
-}
-
-/// What the letter behind a backslash stands for; 0 for `u`, which does not say it alone.
-const SIMPLE: [u8; 128] = {
-    let mut simple = [0; 128];
-    let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
-    let mut at = 0;
-    while at < pairs.len() {
-        simple[pairs[at] as usize] = pairs[at + 1];
-        at += 2;
-    }
-    simple
-};
 
 /// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
 ///

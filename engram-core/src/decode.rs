@@ -1,0 +1,175 @@
+//! What the escapes of a JSON string stand for, one by one and for a whole text.
+
+use crate::escapes::plain_bytes;
+
+/// One decoded escape: a character, or a surrogate without its other half.
+pub(crate) enum Unit {
+    Char(char),
+    Lone(u16),
+}
+
+/// Reads the escape that begins at `at` and gives its length in bytes. The token has passed a JSON parser.
+pub(crate) fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
+    match bytes[at + 1] {
+        b'u' => read_unicode_escape(bytes, at),
+        letter => (Unit::Char(simple(letter).unwrap_or(letter).into()), 2),
+    }
+}
+
+/// What the letter behind a backslash stands for; none for `u`, which does not say it alone.
+#[inline(always)]
+fn simple(letter: u8) -> Option<u8> {
+    SIMPLE.get(usize::from(letter)).copied().filter(|byte| *byte != 0)
+}
+
+/// As [`simple`]; 0 for none.
+const SIMPLE: [u8; 128] = {
+    let mut simple = [0; 128];
+    let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
+    let mut at = 0;
+    while at < pairs.len() {
+        simple[pairs[at] as usize] = pairs[at + 1];
+        at += 2;
+    }
+    simple
+};
+
+fn read_unicode_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
+    let high = hex4(bytes, at + 2);
+    if let Some(c) = char::from_u32(u32::from(high)) {
+        return (Unit::Char(c), 6);
+    }
+    if high < 0xdc00 && bytes.get(at + 6) == Some(&b'\\') && bytes.get(at + 7) == Some(&b'u') {
+        let low = hex4(bytes, at + 8);
+        if let Some(Ok(c)) = char::decode_utf16([high, low]).next() {
+            return (Unit::Char(c), 12);
+        }
+    }
+    (Unit::Lone(high), 6)
+}
+
+fn hex4(bytes: &[u8], at: usize) -> u16 {
+    bytes[at..at + 4].iter().fold(0, |value, digit| value << 4 | u16::from(hex_digit(*digit)))
+}
+
+fn hex_digit(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'f' => byte - b'a' + 10,
+        _ => byte.wrapping_sub(b'A').wrapping_add(10) & 0xf,
+    }
+}
+
+/// Room for decoded text, to be used again and again: JSON that stands in a string is decoded only to be read.
+#[derive(Debug, Default)]
+pub struct Room(Vec<u8>);
+
+impl Room {
+    /// The text that a token spells between its quotes, U+FFFD for a lone surrogate, and whether it has any of those.
+    pub(crate) fn decoded(&mut self, inner: &str) -> (&str, bool) {
+        let (end, has_lone) = self.unescape(inner);
+        (simdutf8::basic::from_utf8(&self.0[..end]).unwrap_or_default(), has_lone)
+    }
+
+    /// As `decoded`, in a text of its own.
+    pub(crate) fn unescaped(mut self, inner: &str) -> (String, bool) {
+        let (end, has_lone) = self.unescape(inner);
+        self.0.truncate(end);
+        (String::from_utf8(self.0).unwrap_or_default(), has_lone)
+    }
+
+    /// Writes the text, and gives its end.
+    ///
+    /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, which
+    /// what follows then overwrites: nothing gets longer by being decoded.
+    fn unescape(&mut self, inner: &str) -> (usize, bool) {
+        let bytes = inner.as_bytes();
+        if self.0.len() < bytes.len() {
+            self.0.resize(bytes.len(), 0);
+        }
+        let text = &mut self.0[..];
+        let (mut at, mut end, mut has_lone) = (0, 0, false);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let plain = match (rest.first_chunk(), text[end..].first_chunk_mut()) {
+                (Some(block), Some(copy)) => {
+                    *copy = *block;
+                    plain_bytes(block)
+                }
+                _ => {
+                    text[end] = rest[0];
+                    usize::from(rest[0] != b'\\' || rest.len() == 1)
+                }
+            };
+            (at, end) = (at + plain, end + plain);
+            let [b'\\', escape, ..] = rest[plain..] else { continue };
+            if let Some(byte) = simple(escape) {
+                text[end] = byte;
+                (at, end) = (at + 2, end + 1);
+                continue;
+            }
+            let (unit, len) = read_escape(bytes, at);
+            let c = match unit {
+                Unit::Char(c) => c,
+                Unit::Lone(_) => {
+                    has_lone = true;
+                    char::REPLACEMENT_CHARACTER
+                }
+            };
+            end += c.encode_utf8(&mut text[end..]).len();
+            at += len;
+        }
+        (end, has_lone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PIECES: [&str; 13] = [
+        r"\n",
+        r"\/",
+        r"\b\f\r\t",
+        r"\u0041",
+        r"\uD83D\ude00",
+        r"\u00e9",
+        r"\\",
+        r#"\""#,
+        "a",
+        "é",
+        "😀",
+        "twenty plain bytes..",
+        "sixteen and more\\u000a",
+    ];
+
+    fn texts(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
+        let text = proptest::collection::vec(proptest::sample::select(pieces), 0..12).prop_map(|pieces| pieces.concat());
+        proptest::collection::vec(text, 1..4)
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_decoded_as_serde_json_does(texts in texts(&PIECES)) {
+            let mut room = Room::default();
+            for inner in texts {
+                let expected: String = serde_json::from_str(&format!("\"{inner}\"")).unwrap();
+                prop_assert_eq!(room.decoded(&inner), (expected.as_str(), false));
+                prop_assert_eq!(Room::default().unescaped(&inner), (expected, false));
+            }
+        }
+
+        #[test]
+        fn half_a_surrogate_pair_is_told(texts in texts(&["a", "é", r"\n", r"\ud83d", r"\udc00 ", "sixteen plain bytes"])) {
+            let mut room = Room::default();
+            for inner in texts {
+                // A high half at the end of one piece and a low one at the start of the next make a pair.
+                let spelled = inner.replace(r"\ud83d\udc00", "\u{1f400}").replace(r"\ud83d", "\u{fffd}").replace(r"\udc00", "\u{fffd}");
+                let has_lone = spelled.contains('\u{fffd}');
+                let expected = spelled.replace(r"\n", "\n");
+                prop_assert_eq!(room.decoded(&inner), (expected.as_str(), has_lone));
+            }
+        }
+    }
+}
