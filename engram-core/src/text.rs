@@ -72,9 +72,9 @@ impl<'a> Text<'a> {
     pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
-            Text::Unescaped(token) => Ok(Cow::Borrowed(&token[1..token.len() - 1])),
+            Text::Unescaped(token) => Ok(Cow::Borrowed(inside(token))),
             Text::Token(token) | Text::Canonical(token) => {
-                let inner = &token[1..token.len() - 1];
+                let inner = inside(token);
                 if backslash(inner.as_bytes(), 0).is_none() {
                     return Ok(Cow::Borrowed(inner));
                 }
@@ -96,8 +96,8 @@ impl<'a> Text<'a> {
     {
         match *self {
             Text::Plain(plain) => Ok(plain),
-            Text::Unescaped(token) => Ok(&token[1..token.len() - 1]),
-            Text::Token(token) | Text::Canonical(token) => match room.decoded(&token[1..token.len() - 1]) {
+            Text::Unescaped(token) => Ok(inside(token)),
+            Text::Token(token) | Text::Canonical(token) => match room.decoded(inside(token)) {
                 (text, false) => Ok(text),
                 _ => Err(LoneSurrogate),
             },
@@ -106,16 +106,18 @@ impl<'a> Text<'a> {
 
     /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|LoneSurrogate| {
-            let token = self.spelled();
-            Cow::Owned(Room::default().unescaped(&token[1..token.len() - 1]).0)
-        })
+        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(Room::default().unescaped(inside(self.spelled())).0))
     }
 
     /// True when the text equals `other`.
     pub fn is(&self, other: &str) -> bool {
         self.decode().is_ok_and(|text| text == other)
     }
+}
+
+/// What stands between a token's quotes.
+fn inside(token: &str) -> &str {
+    &token[1..token.len() - 1]
 }
 
 /// Appends `text` as a canonical JSON string, quotes included (spec section 1).

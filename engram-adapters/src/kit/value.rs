@@ -117,7 +117,7 @@ impl<'a> Value<'a> {
 
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
-    fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
+    pub(in crate::kit) fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
         self.each_inside(b'{').filter_map(|value| Some((value.nodes.first()?, value)))
     }
 
@@ -134,7 +134,7 @@ impl<'a> Value<'a> {
 
     /// The nodes of what is in this value, if it begins with `kind`.
     #[inline(always)]
-    pub(in crate::kit) fn inner(self, kind: u8) -> &'a [Node] {
+    fn inner(self, kind: u8) -> &'a [Node] {
         let [node, ..] = self.nodes else { return &[] };
         if self.first_byte() == kind { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
     }
@@ -146,6 +146,7 @@ impl<'a> Value<'a> {
     }
 
     /// How many nodes behind that of `other`, in which it lies, this value's is.
+    #[inline(always)]
     pub(in crate::kit) fn nodes_behind(self, other: Value<'_>) -> u32 {
         other.nodes.len().saturating_sub(self.nodes.len()) as u32
     }

@@ -106,18 +106,13 @@ struct Member {
 #[inline(always)]
 fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
     let text = object.record().as_bytes();
-    let nodes = object.inner(b'{');
-    let mut at = 0;
-    while let Some(node) = nodes.get(at) {
-        if let Some((number, shape)) = names.find(text, node.name_in(text))
-            && let Some(first) = text.get(node.start as usize)
-        {
-            let member = Member { number, shape, first: *first, behind: at as u32 + 1 };
+    for (node, value) in object.each_member() {
+        if let Some((number, shape)) = names.find(text, node.name_in(text)) {
+            let member = Member { number, shape, first: value.first_byte(), behind: value.nodes_behind(object) };
             if take(member).is_none() {
                 return Some(member);
             }
         }
-        at += node.size();
     }
     None
 }
