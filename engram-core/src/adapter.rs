@@ -71,10 +71,15 @@ pub struct Identity {
     pub start: Option<String>,
 }
 
-/// Side files of a session, read only inside the session's own folder.
+/// The files beside a session's own. Contents are read only inside the session's own folder.
 pub trait SideFiles: Send + Sync {
     /// The hash and size of the side file that the source names `recorded_path`, if it is there and may be read.
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)>;
+
+    /// True when the sub-agent of that id has a file of its own beside the session's: its tape says what the sub-agent did.
+    fn has_agent(&self, _agent_id: &str) -> bool {
+        false
+    }
 }
 
 /// What is known about an artifact from the files around it.

@@ -160,7 +160,7 @@ impl Run<'_> {
             match line {
                 Line::Text { bytes, text, terminated } => self.line(session, bytes, text, number, terminated)?,
                 Line::Oversize { bytes, hash, allowed } => {
-                    self.out.begin_at(Place { line: number, part: 0 });
+                    self.out.begin_at(Place { line: number, ..Place::default() });
                     if self.out.policy() == Policy::Strict {
                         let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(number);
                         return Err(error.found(&format!("{bytes} bytes")));
@@ -181,7 +181,7 @@ impl Run<'_> {
         number: u64,
         terminated: bool,
     ) -> Result<(), AdapterError> {
-        self.out.begin_at(Place { line: number, part: 0 });
+        self.out.begin_at(Place { line: number, ..Place::default() });
         match text {
             Ok(text) => self.text_line(session, text, number, terminated),
             Err(error) if !terminated && error.error_len().is_none() => {
@@ -208,7 +208,7 @@ impl Run<'_> {
     fn odd_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
         while !rest.trim_ascii().is_empty() {
-            self.out.begin_at(Place { line: number, part });
+            self.out.begin_at(Place { line: number, part, ..Place::default() });
             let end = match first_value(rest) {
                 Ok(end) => {
                     let settled = session.record(&rest[..end], &mut self.out);

@@ -176,8 +176,14 @@ impl<'s> Emitter<'s> {
 
     /// Places the events that follow at another record, for facts that only a later record settles.
     pub fn restamp(&mut self, line: u64, stamp: Stamp<'_>) {
-        self.place = Place { line, part: 0 };
+        self.place = Place { line, ..Place::default() };
         self.stamp(stamp);
+    }
+
+    /// States that the pointers of the events that follow begin at this place of the record, until another one begins. For a record that
+    /// wraps another.
+    pub fn within(&mut self, place: Pointer<'static>) {
+        self.place.within = place;
     }
 
     /// Makes the next event a child of this one. For the first event of a sub-agent.

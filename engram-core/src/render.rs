@@ -355,9 +355,10 @@ fn push_usage(object: &mut Object<'_>, usage: &Usage<'_>) {
 }
 
 /// A place inside a record (RFC 6901), built without allocation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub enum Pointer<'p> {
     /// The whole record.
+    #[default]
     Root,
     /// A fixed place, `/payload/item`.
     At(&'p str),
@@ -374,11 +375,13 @@ pub(crate) struct Place {
     pub line: u64,
     /// Index among the values of that line.
     pub part: u64,
+    /// Where in the record pointers begin.
+    pub within: Pointer<'static>,
 }
 
 /// Writes `origin`, if anything is known of it. `id` is a canonical token, or empty where the record has none.
 pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointer<'_>, id: &str) {
-    let has_pointer = !matches!(pointer, Pointer::Root);
+    let has_pointer = !matches!((place.within, pointer), (Pointer::Root, Pointer::Root));
     let has_id = id.len() > r#""""#.len();
     if place.line == 0 && !has_pointer && !has_id {
         return;
@@ -391,7 +394,13 @@ pub(crate) fn push_origin(object: &mut Object<'_>, place: Place, pointer: Pointe
         push_number(origin.key(key!("part")), place.part);
     }
     if has_pointer {
-        push_pointer(origin.key(key!("pointer")), pointer);
+        let out = origin.key(key!("pointer"));
+        out.byte(b'"');
+        if !matches!(place.within, Pointer::Root) {
+            push_pointer(out, place.within);
+        }
+        push_pointer(out, pointer);
+        out.byte(b'"');
     }
     if has_id {
         origin.key(key!("id")).push_str(id);
@@ -406,7 +415,6 @@ fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
         Pointer::Item(path, index) => (path, Some(index), ""),
         Pointer::Field(path, index, rest) => (path, Some(index), rest),
     };
-    out.byte(b'"');
     push_plain(out, path);
     if let Some(index) = index {
         out.byte(b'/');
@@ -415,5 +423,4 @@ fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
     if !rest.is_empty() {
         push_plain(out, rest);
     }
-    out.byte(b'"');
 }

@@ -24,7 +24,10 @@ impl Converter {
             "total_tokens_reminder" | "silent_turn_reminder" | "model" => notice(name, attachment.text(), "/attachment/text", out)?,
             "date" => notice(name, attachment.date(), "/attachment/date", out)?,
             "environment" => notice(name, attachment.snapshot(), "/attachment/snapshot", out)?,
-            "todo_reminder" | "task_reminder" => notice(name, attachment.content(), "/attachment/content", out)?,
+            "plan_mode" => notice(name, line.attachment().and_then(|plan| plan.member("planFilePath")), "/attachment/planFilePath", out)?,
+            "todo_reminder" | "task_reminder" | "critical_system_reminder" => {
+                notice(name, attachment.content(), "/attachment/content", out)?
+            }
             "session_context" => session_context(attachment.context(), out)?,
             "remote_session_change" => {
                 notice("commit_attribution", attachment.commit(), "/attachment/commit", out)?;

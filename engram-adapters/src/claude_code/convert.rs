@@ -11,6 +11,8 @@ use engram_core::text::Text;
 
 use super::descriptor::never_mapped;
 use super::history::History;
+use super::notices::pull_request;
+use super::progress::hook;
 use super::queue::Queue;
 use super::results::Call;
 use super::revisions::{Dialect, dialect};
@@ -54,6 +56,8 @@ pub(super) struct Record<'a> {
     /// `user`, `assistant`, `system`, ...
     pub kind: &'a str,
     pub line: Line<'a>,
+    /// Where the line lies in the record, if another one wraps it.
+    pub within: Pointer<'static>,
     /// Empty where the line has none.
     pub message: Message<'a>,
     /// A key of the message's id.
@@ -125,19 +129,20 @@ impl Converter {
         &mut self.standing
     }
 
-    /// Reads a line and finds out whose it is.
+    /// Finds out whose line it is.
     #[inline(never)]
-    fn read<'a>(&mut self, value: Value<'a>, record: &mut Record<'a>) -> Result<(), Fault> {
-        record.line.fill(value, "")?;
+    fn read(&mut self, record: &mut Record<'_>) -> Result<(), Fault> {
         if let Some(message) = record.line.message() {
             record.message.fill(message, "/message")?;
         }
         record.kind = word(record.line.kind());
         if record.kind.is_empty() {
-            return Err(Fault::malformed("/type", "the type of a record", value.raw()));
+            return Err(Fault::malformed("/type", "the type of a record", record.line.object().raw()));
         }
         record.message_key = text(record.message.id()).map(|id| key(id.decode_lossy()));
-        record.agent = self.history.agent(&record.line);
+        if record.agent.is_none() {
+            record.agent = self.history.agent(&record.line);
+        }
         record.time = line_time(&record.line);
         record.replay = record.is_conversation() && self.history.is_replay(record);
         Ok(())
@@ -146,7 +151,13 @@ impl Converter {
     // What most lines need stands in functions of its own, apart from the rest: so it stays in the cache of a core.
     fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut record = Record::default();
-        self.read(value, &mut record)?;
+        record.line.fill(value, "")?;
+        if word(record.line.kind()) == "progress" { self.progress(record, out) } else { self.say(record, out) }
+    }
+
+    /// Converts a line that is whole: as the file has it, or as another line wraps it.
+    pub fn say(&mut self, mut record: Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.read(&mut record)?;
         let record = &record;
         self.enter(record, out)?;
         if record.is_conversation() {
@@ -167,7 +178,8 @@ impl Converter {
             "system" => self.system(line, out),
             "attachment" => self.attachment(line, out),
             "queue-operation" => self.queue_operation(record, out),
-            "progress" => self.progress(line, out),
+            "progress" => hook(line, out),
+            "pr-link" => pull_request(line, out),
             "summary" | "ai-title" => self.title(line, out),
             "permission-mode" | "mode" => self.mode(line, out),
             "cost-state" => self.cost(line, out),
@@ -188,6 +200,7 @@ impl Converter {
         } else {
             out.stamp(stamp);
         }
+        out.within(record.within);
         if changed(&mut self.standing.version, record.line.version()) {
             self.change_version(&record.line, out)?;
         }
@@ -290,6 +303,7 @@ impl Session for Transcript {
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.converter.usages.finish(out)?;
+        self.converter.say_unfinished(out)?;
         self.converter.queue.finish(out)
     }
 }

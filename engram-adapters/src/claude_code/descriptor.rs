@@ -15,6 +15,8 @@ pub(super) mod rule {
     pub const QUEUE_STATE: &str = "queue.state";
     /// A sub-agent's line, copied into its parent's file.
     pub const AGENT_PROGRESS: &str = "agent.own_file";
+    /// What a command had written at some time.
+    pub const SO_FAR: &str = "progress.so_far";
     /// A title or mode that has not changed.
     pub const UNCHANGED: &str = "state.unchanged";
 }
@@ -79,9 +81,23 @@ const RECORD_RULES: &[OmissionRule] = &[
         "the prompt follows as a `user` or `queued_command` record; one that never does is said at the end",
     ),
     duplicate(rule::QUEUED, "queue-operation/remove", "repeats the prompt that was queued"),
+    duplicate(rule::QUEUED, "queue-operation/popAll", "repeats a prompt that was queued, and was taken back to be written anew"),
     bookkeeping(rule::QUEUE_STATE, "queue-operation/enqueue", "a queue entry without a prompt"),
     bookkeeping(rule::QUEUE_STATE, "queue-operation/dequeue", "a queued prompt goes on; the prompt itself is another record"),
-    duplicate(rule::AGENT_PROGRESS, "progress/agent_progress", "copies a line of the sub-agent's own file (2.1.80)"),
+    duplicate(
+        rule::AGENT_PROGRESS,
+        "progress/agent_progress",
+        "copies a line of the sub-agent's own file, which lies beside this one, or one that was copied before",
+    ),
+    duplicate(
+        rule::SO_FAR,
+        "progress/bash_progress",
+        "what a command had written by then; its result has it all, and where none came, the last such line is said",
+    ),
+    bookkeeping("progress.state", "progress/mcp_progress", "a call to a server begins or ends"),
+    bookkeeping("progress.state", "progress/query_update", "a search asks for something"),
+    bookkeeping("progress.state", "progress/search_results_received", "a search has so many results; the result of the call has them"),
+    bookkeeping("progress.state", "progress/waiting_for_task", "a call waits for a command that runs beside the conversation"),
     duplicate("prompt.last", "last-prompt", "the last prompt with its white space squeezed, for a list of sessions"),
     duplicate("request.blob", "api-request-blob", "a message of the conversation as it was sent, kept by hash"),
     bookkeeping("request.delta", "api-request", "which messages a request sent, by hash, and its parameters"),
@@ -121,6 +137,11 @@ const FIELD_RULES: &[OmissionRule] = &[
         "what a command changed; the spans are `code.edit`",
     ),
     field("result.error", "user", "/toolUseResult", "the text of the result again; where it says something else it is an event"),
+    field("result.links", "user", "/toolUseResult/results/*/content/*/title", "titles of pages found, which stand in the result's text"),
+    field("result.state", "user", "/toolUseResult/prompt", "the prompt again, as the call gives it"),
+    field("result.state", "user", "/toolUseResult/oldTodos/**", "the tasks before the call, as the call before it has set them"),
+    field("result.state", "user", "/toolUseResult/questions/**", "the questions again, as the call asks them"),
+    field("result.state", "user", "/todos/**", "the tasks as they stand, as the last call has set them"),
     field("attachment.rendered", "attachment/*", "/rendered/*/content", "the attachment's fields, put into words for the model"),
     field("attachment.rendered", "attachment/*", "/renderedInHumanTurn/*/content", "the same, for a turn with a person's prompt"),
     field("attachment.listing", "attachment/skill_listing", "/attachment/content", "the harness's list of skills, kept as hash and size"),
@@ -143,14 +164,44 @@ const FIELD_RULES: &[OmissionRule] = &[
     opaque("image.base64", "user", "/message/content/*/source/data", "an image, hashed as an attachment"),
     opaque("image.base64", "user", "/message/content/*/content/*/source/data", "an image that a tool returned, hashed as an attachment"),
     opaque("image.base64", "user", "/toolUseResult/file/base64", "the same image again"),
+    opaque("image.base64", "user", "/toolUseResult/*/source/data", "the same image again"),
 ];
 
+/// Rows for a field of a sub-agent's line, which a line of its session wraps: as the last one, or in a list of all so far.
+macro_rules! wrapped {
+    ($($kind:ident $rule:literal $pointer:literal $reason:literal;)*) => {
+        &[$(
+            $kind($rule, "progress/agent_progress", concat!("/data/message", $pointer), $reason),
+            $kind($rule, "progress/agent_progress", concat!("/data/normalizedMessages/*", $pointer), $reason),
+        )*]
+    };
+}
+
+/// Fields of sub-agents' lines that a `progress` line wraps (2.1.12 to 2.1.80), where the sub-agent has no file of its own.
+const WRAPPED_RULES: &[OmissionRule] = wrapped! {
+    field "read.file" "/toolUseResult/file/content" "as in a line of its own";
+    field "edit.file_before" "/toolUseResult/originalFile" "as in a line of its own";
+    field "edit.patch" "/toolUseResult/structuredPatch/*/lines/*" "as in a line of its own";
+    field "result.error" "/toolUseResult" "as in a line of its own";
+    field "result.links" "/toolUseResult/results/*/content/*/title" "as in a line of its own";
+    field "result.state" "/toolUseResult/prompt" "as in a line of its own";
+    opaque "thinking.signature" "/message/content/*/signature" "as in a line of its own";
+    opaque "image.base64" "/message/content/*/source/data" "as in a line of its own";
+    opaque "image.base64" "/message/content/*/content/*/source/data" "as in a line of its own";
+    opaque "image.base64" "/toolUseResult/file/base64" "as in a line of its own";
+};
+
 const RULES: &[OmissionRule] = &{
-    let mut all = [RECORD_RULES[0]; RECORD_RULES.len() + FIELD_RULES.len()];
-    let mut at = 0;
-    while at < all.len() {
-        all[at] = if at < RECORD_RULES.len() { RECORD_RULES[at] } else { FIELD_RULES[at - RECORD_RULES.len()] };
-        at += 1;
+    let mut all = [RECORD_RULES[0]; RECORD_RULES.len() + FIELD_RULES.len() + WRAPPED_RULES.len()];
+    let (mut at, tables) = (0, [RECORD_RULES, FIELD_RULES, WRAPPED_RULES]);
+    let mut table = 0;
+    while table < tables.len() {
+        let mut row = 0;
+        while row < tables[table].len() {
+            all[at] = tables[table][row];
+            (at, row) = (at + 1, row + 1);
+        }
+        table += 1;
     }
     all
 };

@@ -192,6 +192,11 @@ impl History {
         new || !self.over.contains(message)
     }
 
+    /// True when this line, which another one wraps, has not been said.
+    pub fn is_new_line(&mut self, line: &Line<'_>) -> bool {
+        text(line.uuid()).is_none_or(|uuid| self.said.first(("line", uuid.decode_lossy())))
+    }
+
     /// True when no result of this call has been said.
     pub fn is_new_result(&mut self, call_id: &str) -> bool {
         self.said.first(("result", call_id))

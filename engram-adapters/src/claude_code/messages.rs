@@ -158,6 +158,8 @@ impl Converter {
         }
         if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
             out.parent_of_next(self.starting_call(said, out));
+        } else if let Some(call) = text(line.parent_call()) {
+            out.parent_of_next(out.call(call));
         }
         let synthetic = is_true(line.is_meta()) || is_harness_text(said);
         out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments }, pointer)?;
@@ -233,7 +235,7 @@ impl Converter {
             if !self.history.is_new_call(&id) {
                 return Ok(false);
             }
-            let keep_arguments = is_true(line.is_sidechain()) || self.dialect.copies_are_restamped;
+            let keep_arguments = is_true(line.is_sidechain()) || line.parent_call().is_some() || self.dialect.copies_are_restamped;
             self.calls.open(&id, Call::of(&id, &name, kind, block.input(), keep_arguments));
         }
         out.emit(ToolCall { tool, kind, call_id: id, args: block.input().map(Value::raw) }, pointer)?;

@@ -15,6 +15,7 @@ mod history;
 mod messages;
 mod notices;
 mod patches;
+mod progress;
 mod queue;
 mod reads;
 mod results;

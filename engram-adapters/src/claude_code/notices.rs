@@ -1,4 +1,4 @@
-//! What the harness notes beside the conversation: `system`, `progress`, titles, modes and costs.
+//! What the harness notes beside the conversation: `system`, titles, modes, costs and pull requests.
 
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Meta, MsgIn, Role, SessionFacts, Tokens, Usage};
@@ -13,7 +13,7 @@ use super::schema::Line;
 use crate::kit::value::{Value, filled_text, number, text, word};
 
 impl Converter {
-    /// `system`: compaction, output of local commands, API errors (1.0.128 and later).
+    /// `system`: compaction, output of local commands, hooks, API errors (1.0.128 and later).
     pub fn system(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let subtype = word(line.subtype());
         match subtype {
@@ -33,6 +33,10 @@ impl Converter {
                     )?;
                 }
             }
+            "microcompact_boundary" => {
+                out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
+            }
+            "stop_hook_summary" => stop_hooks(line, out)?,
             "api_error" => api_error(line, out)?,
             other => {
                 let record = format!("system/{other}");
@@ -40,20 +44,6 @@ impl Converter {
             }
         }
         Ok(Outcome::Mapped)
-    }
-
-    /// `progress` (2.1.20 to 2.1.80): a hook ran, or a sub-agent said something.
-    pub fn progress(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(data) = line.data() else { return Err(Fault::malformed("/data", "what progressed", "nothing")) };
-        match word(data.member("type")) {
-            "agent_progress" => Ok(Omitted { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS }.duplicate()),
-            "hook_progress" => {
-                let name = filled_text(data.member("hookName")).unwrap_or(Text::Plain("hook_progress"));
-                out.emit(Meta::System { name, text: text(data.member("command")) }, Pointer::At("/data"))?;
-                Ok(Outcome::Mapped)
-            }
-            other => Err(Fault::unrecognized(&format!("progress/{other}"))),
-        }
     }
 
     /// `summary` (up to 2.0.10) and `ai-title` (2.1.200 and later): titles. A summary may be of another file's session.
@@ -92,6 +82,28 @@ impl Converter {
         out.emit(Meta::Usage(Usage { model: None, tokens: Tokens::default(), cost_usd }), Pointer::At("/totalCostUSD"))?;
         Ok(Outcome::Mapped)
     }
+}
+
+/// `system/stop_hook_summary` (2.0.64 to 2.1.42): the hooks that ran when the model stopped, and what went wrong in them.
+fn stop_hooks(line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let name = Text::Plain("stop_hook_summary");
+    let listed = |name| line.object().member(name).into_iter().flat_map(Value::elements).enumerate();
+    let reason = filled_text(line.object().member("stopReason"));
+    out.emit(Meta::System { name, text: reason }, Pointer::At("/stopReason"))?;
+    for (index, hook) in listed("hookInfos") {
+        out.emit(Meta::System { name, text: text(hook.member("command")) }, Pointer::Field("/hookInfos", index, "/command"))?;
+    }
+    for (index, error) in listed("hookErrors") {
+        out.emit(Meta::Error { code: None, text: error.text() }, Pointer::Item("/hookErrors", index))?;
+    }
+    Ok(())
+}
+
+/// `pr-link` (2.1.29 and later): the pull request that the session has opened.
+pub(super) fn pull_request(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let address = text(line.object().member("prUrl")).ok_or_else(|| Fault::malformed("/prUrl", "an address", "nothing"))?;
+    out.emit(Meta::System { name: Text::Plain("pr-link"), text: Some(address) }, Pointer::At("/prUrl"))?;
+    Ok(Outcome::Mapped)
 }
 
 /// `system/api_error` (2.1.300 and later): one retry.

@@ -8,6 +8,7 @@ use engram_core::tool_kind::ToolKind;
 
 use super::convert::Converter;
 use super::messages::images;
+use super::progress::SoFar;
 use super::schema::{Block, FileArguments, Line, Structured};
 use crate::kit::correlate::key;
 use crate::kit::search::holds;
@@ -24,6 +25,8 @@ pub(super) struct Call {
     pub started: Option<Started>,
     /// The arguments, where the result may not tell what was read or changed.
     pub arguments: Option<String>,
+    /// What it has written so far.
+    pub so_far: Option<Box<SoFar>>,
 }
 
 /// What is remembered of a call that starts a sub-agent.
@@ -45,7 +48,7 @@ impl Call {
         let unnamed = arguments.notebook_path().is_some() || kind == ToolKind::Read;
         let of_files = arguments.path().is_some() || arguments.notebook_path().is_some();
         let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
-        Call { tool: tool.to_owned(), started, arguments: kept }
+        Call { tool: tool.to_owned(), started, arguments: kept, so_far: None }
     }
 }
 
@@ -63,6 +66,19 @@ impl<'a> Returned<'a> {
     /// The tool that was called, where the call came before.
     fn tool(&self) -> Option<Text<'_>> {
         self.call.as_ref().map(|call| Text::Plain(call.tool.as_str()))
+    }
+
+    /// What the structured result says besides, where the model was not told it.
+    #[inline(never)]
+    fn say_rest(&self, structured: &Structured<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let rest =
+            [(structured.code_words(), "/toolUseResult/returnCodeInterpretation"), (structured.output_file(), "/toolUseResult/outputFile")];
+        for (field, pointer) in rest {
+            if let Some(said) = filled_text(field).filter(|said| !repeats(*said, self.content)) {
+                say_beside(Some(said), Pointer::At(pointer), out)?;
+            }
+        }
+        Ok(())
     }
 
     /// What the log keeps beside the result, where the model was not told it: why a call was denied or failed.
@@ -149,12 +165,13 @@ impl Converter {
             ..ToolResult::default()
         };
         let (stdout, stderr) = (filled_text(structured.stdout()), filled_text(structured.stderr()));
-        let own_streams = stdout.is_some() || stderr.is_some();
+        let whole = whole_output(structured, returned.content);
+        let own_streams = stdout.is_some() || stderr.is_some() || whole.is_some();
         if is_true(block.is_error()) {
             result.exit = returned.content.and_then(exit_code);
         }
         if own_streams {
-            (result.stdout, result.stderr) = (stdout, stderr);
+            (result.stdout, result.stderr) = (stdout.or(whole), stderr);
         } else if is_true(block.is_error()) {
             result.stderr = returned.content;
         } else {
@@ -164,9 +181,10 @@ impl Converter {
         result.truncated = result.artifact.is_some() || is_true(structured.truncated());
         result.duration_ms = structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned);
         out.emit(result, Pointer::Item(CONTENT, index))?;
-        if own_streams && !renders(returned.content, stdout, stderr) {
+        if own_streams && !renders(returned.content, stdout.or(whole), stderr) {
             say_beside(returned.content, Pointer::Field(CONTENT, index, "/content"), out)?;
         }
+        returned.say_rest(structured, out)?;
         let unsaid = text(line.tool_use_result()).filter(|said| !repeats(*said, returned.content));
         if unsaid.is_some() || returned.status == Status::Denied {
             returned.say_unsaid(unsaid, out)?;
@@ -185,6 +203,13 @@ impl Converter {
         let bytes = structured.persisted_output_size().and_then(Value::unsigned);
         Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) }
     }
+}
+
+/// The whole output of a tool whose result was cut for the model (2.0.27 to 2.1.42, searches). Tools that write files keep the file there.
+fn whole_output<'a>(structured: &Structured<'a>, content: Option<Text<'_>>) -> Option<Text<'a>> {
+    let output = filled_text(structured.content()).filter(|_| structured.file_path().is_none())?;
+    let is_told = content.is_some_and(|content| content.token() == output.token()) || repeats(output, content);
+    (!is_told).then_some(output)
 }
 
 /// How the call ended.

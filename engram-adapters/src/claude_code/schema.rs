@@ -16,6 +16,8 @@ view! {
         agent_id: "agentId" Text,
         /// Type of the sub-agent (2.1.150 and later).
         agent_type: "attributionAgent" Text,
+        /// The call that a `progress` line belongs to.
+        parent_call: "parentToolUseID" Text,
         /// On answers that another session asked for (2.1.329).
         request_session_id: "requestSessionId" Text,
         version: "version" Text,
@@ -73,6 +75,23 @@ view! {
         is_error: "is_error" Flag,
         source: "source" Object,
         tool_name: "tool_name" Text,
+    }
+}
+
+view! {
+    /// `data` of a `progress` line.
+    Progress {
+        kind: "type" Text,
+        /// What hooks are run for, and the command.
+        hook_name: "hookName" Text,
+        command: "command" Text,
+        /// The sub-agent, and the line of its file.
+        agent_id: "agentId" Text,
+        message: "message" Object,
+        /// All its lines so far, text and calls apart (2.1.12 to 2.1.15).
+        normalized: "normalizedMessages" List,
+        /// What a command has written so far.
+        full_output: "fullOutput" Text,
     }
 }
 
@@ -148,10 +167,13 @@ view! {
         persisted_output_path: "persistedOutputPath" Text,
         persisted_output_size: "persistedOutputSize" Number,
         bash_edit_diff: "bashEditDiff" Object,
+        /// What the harness makes of the exit code, `No matches found`.
+        code_words: "returnCodeInterpretation" Text,
         /// Glob.
         truncated: "truncated" Flag,
         duration_ms: "durationMs" Number,
-        /// Task and Agent.
+        /// Task and Agent: where the output of a sub-agent goes that runs on its own.
+        output_file: "outputFile" Text,
         total_duration_ms: "totalDurationMs" Number,
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
     let identity = identify(head);
     let mut context = Context::default();
     let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return context };
-    context.side_files = side_folder(path, &session).map(|folder| Arc::new(ToolResults { folder }) as Arc<dyn SideFiles>);
+    context.side_files = path.parent().map(|folder| Arc::new(Beside::of(path, folder, &session)) as Arc<dyn SideFiles>);
     let Some(agent) = identity.agent_id else { return context };
     let meta = AgentMeta::beside(path);
     let started = if meta.call.is_none() { session_file(path, &session).and_then(|file| starting_call(&file, &agent)) } else { None };
@@ -100,20 +100,34 @@ fn result_that_names(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Op
     Some((call, text(result.member("agentType")).map(owned)))
 }
 
-/// The folder of a session's big outputs. Nothing outside it is read, whatever path the log gives.
-struct ToolResults {
-    folder: PathBuf,
+/// What lies beside a session's file.
+struct Beside {
+    /// The folder of the session's big outputs. Nothing outside it is read, whatever path the log gives.
+    results: Option<PathBuf>,
+    /// The folders in which the session's sub-agents have their files.
+    agents: [PathBuf; 2],
 }
 
-impl SideFiles for ToolResults {
+impl Beside {
+    fn of(path: &Path, folder: &Path, session: &str) -> Self {
+        Beside { results: side_folder(path, session), agents: [folder.to_owned(), folder.join(session).join("subagents")] }
+    }
+}
+
+impl SideFiles for Beside {
+    fn has_agent(&self, agent_id: &str) -> bool {
+        is_plain_name(agent_id) && self.agents.iter().any(|folder| folder.join(format!("agent-{agent_id}.jsonl")).is_file())
+    }
+
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)> {
+        let folder = self.results.as_ref()?;
         let mut parts = recorded_path.rsplit(['/', '\\']);
         let name = parts.next().filter(|name| !name.is_empty() && *name != "." && *name != "..")?;
         if parts.next() != Some("tool-results") {
             return None;
         }
-        let file = self.folder.join(name).canonicalize().ok()?;
-        if file.parent() != Some(&*self.folder.canonicalize().ok()?) || !file.is_file() {
+        let file = folder.join(name).canonicalize().ok()?;
+        if file.parent() != Some(&*folder.canonicalize().ok()?) || !file.is_file() {
             return None;
         }
         let mut reader = BufReader::new(File::open(file).ok()?);
@@ -141,7 +155,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("out.txt"), "output").unwrap();
         fs::write(root.join("secret.txt"), "secret").unwrap();
-        let files = ToolResults { folder: folder.clone() };
+        let files = Beside::of(&root.join("session.jsonl"), &root, "session");
         assert_eq!(files.hash("/elsewhere/session/tool-results/out.txt"), Some((Hash::of_bytes(b"output"), 6)));
         for path in [
             "/x/tool-results/../../secret.txt",
@@ -158,6 +172,19 @@ mod tests {
             std::os::unix::fs::symlink(root.join("secret.txt"), folder.join("link.txt")).unwrap();
             assert_eq!(files.hash("/x/tool-results/link.txt"), None);
         }
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn sub_agents_have_files_beside_the_session_or_in_its_folder() {
+        let root = std::env::temp_dir().join(format!("engram-agents-{}", std::process::id()));
+        let own = root.join("session").join("subagents");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(root.join("agent-a1.jsonl"), "").unwrap();
+        fs::write(own.join("agent-a2.jsonl"), "").unwrap();
+        let files = Beside::of(&root.join("session.jsonl"), &root, "session");
+        let found = ["a1", "a2", "a3", "../session/subagents/agent-a2", ""].map(|agent| files.has_agent(agent));
+        assert_eq!(found, [true, true, false, false, false]);
         fs::remove_dir_all(&root).unwrap();
     }
 }

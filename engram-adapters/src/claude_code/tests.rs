@@ -1,6 +1,7 @@
 //! What no fixture shows: forms that real logs have and recordings lack, and lines of the wrong shape.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
+use engram_core::audit::audit;
 use engram_core::drive::Options;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::policy::Policy;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::ClaudeCode;
 
 /// A line of a conversation of this version.
-fn line(version: &str, number: u32, kind: &str, rest: Value) -> Value {
+pub(super) fn line(version: &str, number: u32, kind: &str, rest: Value) -> Value {
     let mut line = json!({
         "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/p", "sessionId": "s", "version": version,
         "type": kind, "uuid": format!("u{number}"), "timestamp": format!("2026-01-01T00:00:{number:02}.000Z"),
@@ -18,12 +19,12 @@ fn line(version: &str, number: u32, kind: &str, rest: Value) -> Value {
     line
 }
 
-fn said(version: &str, number: u32, message: &str, blocks: Value) -> Value {
+pub(super) fn said(version: &str, number: u32, message: &str, blocks: Value) -> Value {
     let message = json!({"id": message, "role": "assistant", "model": "m", "content": blocks, "stop_reason": "end_turn", "usage": {"output_tokens": number}});
     line(version, number, "assistant", json!({"message": message}))
 }
 
-fn returned(version: &str, number: u32, call: &str, content: &str, result: Option<Value>) -> Value {
+pub(super) fn returned(version: &str, number: u32, call: &str, content: &str, result: Option<Value>) -> Value {
     let block = json!({"type": "tool_result", "tool_use_id": call, "content": content});
     let mut rest = json!({"message": {"role": "user", "content": [block]}});
     if let Some(result) = result {
@@ -32,13 +33,20 @@ fn returned(version: &str, number: u32, call: &str, content: &str, result: Optio
     line(version, number, "user", rest)
 }
 
-fn tape(lines: &[Value], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+pub(super) fn tape(lines: &[Value], policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let tape = convert_str(&ClaudeCode, &log, &Options { policy, ..Options::default() })?;
     Ok(tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
-fn events(lines: &[Value], kind: &str) -> Vec<Value> {
+/// Bytes of the source's texts that neither the tape nor a rule accounts for.
+pub(super) fn left_over(lines: &[Value]) -> u64 {
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
+    audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap().left_over.bytes
+}
+
+pub(super) fn events(lines: &[Value], kind: &str) -> Vec<Value> {
     tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["k"] == kind).collect()
 }
 
@@ -173,4 +181,52 @@ fn unknown_types_are_named() {
         let error = tape(&[line], Policy::Strict).unwrap_err();
         assert_eq!((error.code, error.found.as_deref()), (ErrorCode::UnrecognizedRecord, Some(name)));
     }
+}
+
+/// A search whose result was cut for the model, as of 2.0.76: 20,000 characters and a word about the rest.
+#[test]
+fn a_result_that_was_cut_for_the_model_is_whole_in_the_tape() {
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x y"}}]);
+    let result = json!({"mode": "content", "numFiles": 0, "filenames": [], "content": "a: x y\nb: x y", "numLines": 2});
+    let lines =
+        [said("2.0.76", 1, "m1", call.clone()), returned("2.0.76", 2, "t1", "a: x y\n\n... [1 lines truncated] ...", Some(result.clone()))];
+    assert_eq!(events(&lines, "tool.result")[0]["stdout"], "a: x y\nb: x y");
+    let beside = events(&lines, "meta").into_iter().find(|event| event["name"] == "tool_result").unwrap();
+    assert_eq!(beside["text"], "a: x y\n\n... [1 lines truncated] ...");
+    let lines = [said("2.0.76", 1, "m1", call), returned("2.0.76", 2, "t1", "a: x y\nb: x y\n\n[more]", Some(result))];
+    assert_eq!(events(&lines, "tool.result")[0]["stdout"], "a: x y\nb: x y\n\n[more]");
+}
+
+/// Fields of results that real logs of 2.0.64 to 2.1.42 have, and recordings lack.
+#[test]
+fn nothing_of_a_structured_result_is_left_over() {
+    let call = |name: &str| said("2.1.37", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": name, "input": {}}]));
+    let cases = [
+        ("Bash", json!({"stdout": "", "stderr": "", "interrupted": false, "returnCodeInterpretation": "No matches found"})),
+        ("Task", json!({"isAsync": true, "agentId": "a1", "prompt": "look around there", "outputFile": "/tmp/of some/task.output"})),
+        ("WebSearch", json!({"query": "q", "results": [{"content": [{"title": "a \"quoted\" title", "url": "u"}]}, "none"]})),
+        ("TodoWrite", json!({"oldTodos": [{"content": "first of all", "activeForm": "Doing this"}], "newTodos": []})),
+        ("AskUserQuestion", json!({"questions": [{"question": "which one?", "options": [{"label": "the left one"}]}], "answers": {}})),
+    ];
+    for (tool, result) in cases {
+        assert_eq!(left_over(&[call(tool), returned("2.1.37", 2, "t1", "done", Some(result))]), 0, "{tool}");
+    }
+    let tasks =
+        json!({"message": {"role": "user", "content": "go on"}, "todos": [{"content": "first of all", "activeForm": "Doing this"}]});
+    assert_eq!(left_over(&[line("2.1.14", 1, "user", tasks)]), 0);
+}
+
+#[test]
+fn what_the_harness_notes_when_it_stops_is_said() {
+    let hooks = json!({"subtype": "stop_hook_summary", "hookInfos": [{"command": "sh check.sh"}], "hookErrors": ["no such file"], "stopReason": ""});
+    let link =
+        json!({"type": "pr-link", "sessionId": "s", "prNumber": 7, "prUrl": "https://host/7", "timestamp": "2026-01-01T00:00:09.000Z"});
+    let compacted =
+        json!({"subtype": "microcompact_boundary", "content": "Context microcompacted", "microcompactMetadata": {"trigger": "auto"}});
+    let lines = [line("2.1.37", 1, "system", hooks), line("2.1.22", 2, "system", compacted), link];
+    let notes = events(&lines, "meta").into_iter().filter(|event| event["label"] == "system" || event["label"] == "error");
+    let texts: Vec<Value> = notes.map(|event| event["text"].clone()).collect();
+    let expected = ["", "sh check.sh", "no such file", "Context microcompacted", "https://host/7"];
+    assert_eq!(texts.iter().map(|text| text.as_str().unwrap_or_default()).collect::<Vec<_>>(), expected);
+    assert_eq!(left_over(&lines), 0);
 }

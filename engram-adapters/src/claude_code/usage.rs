@@ -31,6 +31,7 @@ struct Open {
     session: Option<String>,
     agent: Option<String>,
     replay: bool,
+    within: Pointer<'static>,
     model: Option<String>,
     counts: Counts<String>,
 }
@@ -69,6 +70,7 @@ impl Usages {
     fn say(&mut self, open: &Open, out: &mut Emitter) -> Result<(), Fault> {
         out.source(open.session.as_deref(), open.agent.as_deref());
         out.restamp(open.line, Stamp { t: open.time.as_deref(), id: open.id.as_deref().map(Text::Token), replay: open.replay });
+        out.within(open.within);
         self.said.first(open.message);
         let counts = open.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
         emit(open.model.as_deref().map(Text::Token), counts, None, out)
@@ -112,6 +114,7 @@ impl Open {
             session: record.session().map(Cow::into_owned),
             agent: record.agent.as_deref().map(str::to_owned),
             replay: record.replay,
+            within: record.within,
             model: owned(record.message.model()),
             counts: counts.map(|count| count.map(|count| count.as_str().to_owned())),
         }

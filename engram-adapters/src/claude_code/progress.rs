@@ -1,0 +1,230 @@
+//! What is under way: `progress` lines (2.1.12 to 2.1.80). Commands tell what they have written so far, sub-agents what they do.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::event::{Context, Meta};
+use engram_core::ledger::Outcome;
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::convert::{Converter, Record, line_time};
+use super::descriptor::{Omitted, never_mapped, rule};
+use super::schema::{Line, Progress};
+use crate::kit::value::{Value, filled_text, text, word};
+
+/// What a command has written by the time of a `progress` line, for as long as its result has not come.
+pub(super) struct SoFar {
+    token: String,
+    line: u64,
+    time: Option<String>,
+    session: Option<String>,
+}
+
+impl Converter {
+    /// `progress`: what is under way.
+    #[inline(never)]
+    pub fn progress(&mut self, record: Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let data = record.line.data().map(Progress::of).ok_or_else(|| Fault::malformed("/data", "what progressed", "nothing"))?;
+        match word(data.kind()) {
+            "agent_progress" => self.agent_progress(&record.line, &data, out),
+            "hook_progress" => self.say(record, out),
+            "bash_progress" => {
+                self.keep_so_far(&record.line, &data, out.line());
+                Ok(Omitted { record: "progress/bash_progress", rule: rule::SO_FAR }.duplicate())
+            }
+            other => {
+                let record = format!("progress/{other}");
+                never_mapped(&record).ok_or_else(|| Fault::unrecognized(&record))
+            }
+        }
+    }
+
+    /// The lines of a sub-agent that a line of its session wraps: said here, unless the sub-agent has a file of its own.
+    fn agent_progress(&mut self, outer: &Line<'_>, data: &Progress<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let omitted = Omitted { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS }.duplicate();
+        let agent = text(data.agent_id()).ok_or_else(|| Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing"))?;
+        let agent = agent.decode_lossy();
+        if self.context.side_files.as_ref().is_some_and(|files| files.has_agent(&agent)) {
+            return Ok(omitted);
+        }
+        let normalized = data.normalized().into_iter().flat_map(Value::elements).enumerate();
+        let wrapped = normalized.map(|(index, line)| (Pointer::Item("/data/normalizedMessages", index), line));
+        let last = data.message().map(|line| (Pointer::At("/data/message"), line));
+        let mut news = false;
+        for (within, line) in wrapped.chain(last) {
+            let line = of_session(outer, Line::read(line, "/data/message")?);
+            if self.history.is_new_line(&line) {
+                let record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
+                news |= matches!(self.say(record, out)?, Outcome::Mapped);
+            }
+        }
+        Ok(if news { Outcome::Mapped } else { omitted })
+    }
+
+    /// Keeps what a command has written so far until its result comes.
+    fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, number: u64) {
+        let Some(call) = text(line.parent_call()).and_then(|id| self.calls.get_mut(&id.decode_lossy())) else { return };
+        let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
+        call.so_far = Some(Box::new(SoFar {
+            token: written.raw().to_owned(),
+            line: number,
+            time: line_time(line).map(Cow::into_owned),
+            session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
+        }));
+    }
+
+    /// Says what commands had written whose results never came: the session ended first.
+    pub fn say_unfinished(&self, out: &mut Emitter) -> Result<(), Fault> {
+        for so_far in self.calls.iter().filter_map(|call| call.so_far.as_ref()) {
+            out.source(so_far.session.as_deref(), None);
+            out.restamp(so_far.line, Stamp { t: so_far.time.as_deref(), id: None, replay: false });
+            let written = Some(Text::Token(&so_far.token));
+            let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
+            out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
+            out.duplicate_was_mapped("progress/bash_progress", rule::SO_FAR);
+        }
+        Ok(())
+    }
+}
+
+/// A sub-agent's line with what it leaves to the line of the session that wraps it.
+fn of_session<'a>(outer: &Line<'a>, inner: Line<'a>) -> Line<'a> {
+    let mut line = Line::within(outer.object());
+    for (name, field) in [
+        ("type", inner.kind()),
+        ("uuid", inner.uuid().or(outer.uuid())),
+        ("timestamp", inner.timestamp().or(outer.timestamp())),
+        ("message", inner.message()),
+        ("attachment", inner.attachment()),
+        ("toolUseResult", inner.tool_use_result()),
+        ("sessionId", outer.session_id()),
+        ("version", outer.version()),
+        ("parentToolUseID", outer.parent_call()),
+    ] {
+        line.set(name, field);
+    }
+    line
+}
+
+/// `progress/hook_progress`: a hook runs.
+pub(super) fn hook(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let data = line.data().map(Progress::of).unwrap_or_default();
+    let name = filled_text(data.hook_name()).unwrap_or(Text::Plain("hook_progress"));
+    out.emit(Meta::System { name, text: text(data.command()) }, Pointer::At("/data"))?;
+    Ok(Outcome::Mapped)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use engram_core::adapter::{Context, SideFiles, convert_str};
+    use engram_core::drive::Options;
+    use engram_core::hash::Hash;
+    use engram_core::policy::Policy;
+    use serde_json::{Value, json};
+
+    use super::super::ClaudeCode;
+    use super::super::tests::{events, left_over, line, returned, said, tape};
+
+    fn progress(number: u32, data: Value) -> Value {
+        line("2.1.36", number, "progress", json!({"data": data, "toolUseID": "x", "parentToolUseID": "t1"}))
+    }
+
+    /// A sub-agent's line in one of its session, with all of its lines so far.
+    fn wrapped(number: u32, kind: &str, content: Value, before: &[Value]) -> Value {
+        let message = json!({"role": kind, "id": format!("a{number}"), "model": "m", "content": content});
+        let message = json!({"type": kind, "message": message, "uuid": format!("w{number}"), "timestamp": "2026-01-01T00:00:30.000Z"});
+        let mut all = before.to_vec();
+        all.push(message.clone());
+        progress(
+            number,
+            json!({"type": "agent_progress", "agentId": "a5", "prompt": "look around", "message": message, "normalizedMessages": all}),
+        )
+    }
+
+    fn session() -> Vec<Value> {
+        let call = json!([{"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "look around"}}]);
+        let thought = json!({"type": "assistant", "uuid": "n1", "timestamp": "2026-01-01T00:00:20.000Z",
+            "message": {"role": "assistant", "id": "a2", "model": "m", "content": [{"type": "text", "text": "I begin here."}]}});
+        vec![
+            said("2.1.36", 1, "m1", call),
+            wrapped(2, "user", json!([{"type": "text", "text": "look around"}]), &[]),
+            wrapped(
+                3,
+                "assistant",
+                json!([{"type": "tool_use", "id": "t2", "name": "Glob", "input": {"pattern": "*"}}]),
+                &[thought.clone()],
+            ),
+            wrapped(4, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a b"}]), &[thought]),
+            returned("2.1.36", 5, "t1", "seen all", None),
+        ]
+    }
+
+    #[test]
+    fn a_sub_agent_without_a_file_of_its_own_is_said_in_its_session() {
+        let tape = tape(&session(), Policy::Strict).unwrap();
+        let of_agent: Vec<&Value> = tape.iter().filter(|event| event["source"]["agent_id"] == "a5" && event["k"] != "meta").collect();
+        let kinds: Vec<&str> = of_agent.iter().filter_map(|event| event["k"].as_str()).collect();
+        assert_eq!(kinds, ["msg.in", "msg.out", "tool.call", "tool.result"]);
+        let call = tape.iter().find(|event| event["call_id"] == "t1").unwrap();
+        assert_eq!(of_agent[0]["parent"], call["seq"]);
+        assert_eq!(of_agent[1]["origin"], json!({"line": 3, "pointer": "/data/normalizedMessages/0/message/content/0", "id": "n1"}));
+        assert_eq!(of_agent[3]["origin"]["pointer"], "/data/normalizedMessages/1/message/content/0");
+        assert_eq!(tape.iter().filter(|event| event["k"] == "tool.result" && event["source"].get("agent_id").is_none()).count(), 1);
+        assert_eq!(left_over(&session()), 0);
+    }
+
+    #[test]
+    fn a_sub_agent_with_a_file_of_its_own_is_not_said_twice() {
+        struct Own;
+        impl SideFiles for Own {
+            fn hash(&self, _: &str) -> Option<(Hash, u64)> {
+                None
+            }
+            fn has_agent(&self, agent_id: &str) -> bool {
+                agent_id == "a5"
+            }
+        }
+        let log: String = session().iter().map(|line| format!("{line}\n")).collect();
+        let context = Context { side_files: Some(Arc::new(Own)), ..Context::default() };
+        let tape = convert_str(&ClaudeCode, &log, &Options { context, ..Options::default() }).unwrap();
+        assert!(!tape.contains("\"agent_id\""));
+        let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();
+        assert_eq!(stop["ledger"]["omitted"], json!([{"type": "progress/agent_progress", "rule": "agent.own_file", "count": 3}]));
+    }
+
+    #[test]
+    fn what_a_command_wrote_is_said_where_no_result_says_it() {
+        let call = said("2.1.36", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}]));
+        let written = |number, output: &str| {
+            progress(number, json!({"type": "bash_progress", "output": "", "fullOutput": output, "elapsedTimeSeconds": 2}))
+        };
+        let mut lines = vec![call, written(2, "one two"), written(3, "one two three"), written(4, "")];
+        let outputs = |lines: &[Value]| -> Vec<Value> {
+            events(lines, "meta")
+                .into_iter()
+                .filter(|event| event["name"] == "tool_output")
+                .map(|event| json!([event["text"], event["origin"]["line"]]))
+                .collect()
+        };
+        assert_eq!(outputs(&lines), [json!(["one two three", 3])]);
+        assert_eq!(left_over(&lines), 0);
+        lines.push(returned("2.1.36", 5, "t1", "one two three four", None));
+        assert!(outputs(&lines).is_empty());
+        assert_eq!(left_over(&lines), 0);
+    }
+
+    #[test]
+    fn what_only_tells_that_a_call_goes_on_is_left_out() {
+        let lines: Vec<Value> = ["mcp_progress", "query_update", "search_results_received", "waiting_for_task"]
+            .iter()
+            .zip(1..)
+            .map(|(kind, number)| progress(number, json!({"type": kind, "query": "what is asked"})))
+            .collect();
+        let stop = tape(&lines, Policy::Strict).unwrap().pop().unwrap();
+        assert_eq!(stop["ledger"]["bookkeeping"], 4);
+        assert_eq!(left_over(&lines), 0);
+    }
+}
