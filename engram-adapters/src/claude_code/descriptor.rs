@@ -11,6 +11,8 @@ pub(super) mod rule {
     pub const APPENDED_AGAIN: &str = "history.appended_again";
     /// A queued prompt that the conversation also holds.
     pub const QUEUED: &str = "queue.said_in_conversation";
+    /// A queued prompt that was taken back.
+    pub const TAKEN_BACK: &str = "queue.taken_back";
     /// Queue state without a prompt.
     pub const QUEUE_STATE: &str = "queue.state";
     /// A sub-agent's line, copied into its parent's file.
@@ -81,7 +83,11 @@ const RECORD_RULES: &[OmissionRule] = &[
         "the prompt follows as a `user` or `queued_command` record; one that never does is said at the end",
     ),
     duplicate(rule::QUEUED, "queue-operation/remove", "repeats the prompt that was queued"),
-    duplicate(rule::QUEUED, "queue-operation/popAll", "repeats a prompt that was queued, and was taken back to be written anew"),
+    duplicate(
+        rule::TAKEN_BACK,
+        "queue-operation/popAll",
+        "repeats a prompt that was queued and then taken back to be written anew; where it never comes, it is said at the end",
+    ),
     bookkeeping(rule::QUEUE_STATE, "queue-operation/enqueue", "a queue entry without a prompt"),
     bookkeeping(rule::QUEUE_STATE, "queue-operation/dequeue", "a queued prompt goes on; the prompt itself is another record"),
     duplicate(

@@ -69,7 +69,7 @@ impl Converter {
                 return Ok(Omitted { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE }.bookkeeping());
             }
             "remove" => return Ok(Omitted { record: "queue-operation/remove", rule: rule::QUEUED }.duplicate()),
-            "popAll" => return Ok(Omitted { record: "queue-operation/popAll", rule: rule::QUEUED }.duplicate()),
+            "popAll" => return Ok(Omitted { record: "queue-operation/popAll", rule: rule::TAKEN_BACK }.duplicate()),
             other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
         }
         let session = record.session();

@@ -146,6 +146,15 @@ fn a_queued_prompt_that_never_arrives_is_said_at_the_end() {
 }
 
 #[test]
+fn a_queued_prompt_that_is_taken_back_is_kept() {
+    let queue = |operation: &str| json!({"type": "queue-operation", "operation": operation, "timestamp": "2026-01-01T00:00:00.000Z", "sessionId": "s", "content": "second thoughts"});
+    let lines = [line("2.1.20", 1, "user", json!({"message": {"role": "user", "content": "first"}})), queue("enqueue"), queue("popAll")];
+    let prompts: Vec<Value> = events(&lines, "msg.in").iter().map(|event| event["text"].clone()).collect();
+    assert_eq!(prompts, ["first", "second thoughts"]);
+    assert_eq!(left_over(&lines), 0);
+}
+
+#[test]
 fn wrong_shapes_are_malformed_and_named() {
     let block = |block: Value| said("2.1.329", 1, "m1", json!([block]));
     let cases = [

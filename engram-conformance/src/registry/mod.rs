@@ -25,6 +25,7 @@ pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("history.appended_again", "engram-adapters/src/claude_code/tests.rs", "a_message_that_is_appended_again_is_a_duplicate"),
     ("progress.so_far", "engram-adapters/src/claude_code/progress.rs", "what_a_command_wrote_is_said_where_no_result_says_it"),
     ("progress.state", "engram-adapters/src/claude_code/progress.rs", "what_only_tells_that_a_call_goes_on_is_left_out"),
+    ("queue.taken_back", "engram-adapters/src/claude_code/tests.rs", "a_queued_prompt_that_is_taken_back_is_kept"),
     ("result.links", "engram-adapters/src/claude_code/tests.rs", "nothing_of_a_structured_result_is_left_over"),
     ("result.state", "engram-adapters/src/claude_code/tests.rs", "nothing_of_a_structured_result_is_left_over"),
 ];
