@@ -185,6 +185,7 @@ macro_rules! wrapped {
 
 /// Fields of sub-agents' lines that a `progress` line wraps (2.1.12 to 2.1.80), where the sub-agent has no file of its own.
 const WRAPPED_RULES: &[OmissionRule] = wrapped! {
+    field "progress.so_far" "/data/**" "what a command of the sub-agent had written by then";
     field "read.file" "/toolUseResult/file/content" "as in a line of its own";
     field "edit.file_before" "/toolUseResult/originalFile" "as in a line of its own";
     field "edit.patch" "/toolUseResult/structuredPatch/*/lines/*" "as in a line of its own";

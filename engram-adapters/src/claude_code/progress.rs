@@ -54,7 +54,8 @@ impl Converter {
         let mut news = false;
         for (within, line) in wrapped.chain(last) {
             let line = of_session(outer, Line::read(line, "/data/message")?);
-            if self.history.is_new_line(&line) {
+            // What is under way in the sub-agent stands among its lines; results come of it.
+            if word(line.kind()) != "progress" && self.history.is_new_line(&line) {
                 let record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
                 news |= matches!(self.say(record, out)?, Outcome::Mapped);
             }
@@ -148,6 +149,7 @@ mod tests {
         let call = json!([{"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "look around"}}]);
         let thought = json!({"type": "assistant", "uuid": "n1", "timestamp": "2026-01-01T00:00:20.000Z",
             "message": {"role": "assistant", "id": "a2", "model": "m", "content": [{"type": "text", "text": "I begin here."}]}});
+        let under_way = json!({"type": "progress", "uuid": "n2", "data": {"type": "bash_progress", "fullOutput": "not all of it"}});
         vec![
             said("2.1.36", 1, "m1", call),
             wrapped(2, "user", json!([{"type": "text", "text": "look around"}]), &[]),
@@ -158,7 +160,8 @@ mod tests {
                 &[thought.clone()],
             ),
             wrapped(4, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a b"}]), &[thought]),
-            returned("2.1.36", 5, "t1", "seen all", None),
+            wrapped(5, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a b"}]), &[under_way]),
+            returned("2.1.36", 6, "t1", "seen all", None),
         ]
     }
 
@@ -192,7 +195,7 @@ mod tests {
         let tape = convert_str(&ClaudeCode, &log, &Options { context, ..Options::default() }).unwrap();
         assert!(!tape.contains("\"agent_id\""));
         let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();
-        assert_eq!(stop["ledger"]["omitted"], json!([{"type": "progress/agent_progress", "rule": "agent.own_file", "count": 3}]));
+        assert_eq!(stop["ledger"]["omitted"], json!([{"type": "progress/agent_progress", "rule": "agent.own_file", "count": 4}]));
     }
 
     #[test]
