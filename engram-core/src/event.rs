@@ -116,6 +116,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role. `role as usize` is its index here.
+    pub const ALL: [Role; 3] = [Role::User, Role::System, Role::Developer];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -164,6 +167,9 @@ pub enum Channel {
 }
 
 impl Channel {
+    /// Every channel. `channel as usize` is its index here.
+    pub const ALL: [Channel; 3] = [Channel::Final, Channel::Commentary, Channel::Reasoning];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -216,6 +222,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status. `status as usize` is its index here.
+    pub const ALL: [Status; 4] = [Status::Ok, Status::Error, Status::Denied, Status::Cancelled];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {

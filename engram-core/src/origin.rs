@@ -1,0 +1,81 @@
+//! Where an event comes from: the record's place in its artifact, and the place inside the record.
+
+use crate::buffer::{Buffer, Push as _};
+use crate::members::{key, push_number};
+use crate::text::push_plain;
+
+/// A place inside a record (RFC 6901), built without allocation. Its paths hold nothing that JSON escapes.
+#[derive(Debug, Clone, Copy)]
+pub enum Pointer<'p> {
+    /// The whole record.
+    Root,
+    /// A fixed place, `/payload/item`.
+    At(&'p str),
+    /// An element of an array, `/message/content/` and its index.
+    Item(&'p str, usize),
+    /// A field of an element of an array: the array's path, the index, and the rest of the path.
+    Field(&'p str, usize, &'p str),
+    /// A member that the source names: the object's path, and the name as a segment, which may hold anything.
+    Member(&'p str, &'p str),
+}
+
+impl Pointer<'_> {
+    /// Appends it as a JSON string, quotes included.
+    fn push(self, out: &mut Buffer) {
+        out.ascii(b"\"");
+        match self {
+            Pointer::Root => {}
+            Pointer::At(path) => out.push_str(path),
+            Pointer::Item(path, index) => push_item(out, path, index),
+            Pointer::Field(path, index, rest) => {
+                push_item(out, path, index);
+                out.push_str(rest);
+            }
+            Pointer::Member(path, segment) => {
+                out.push_str(path);
+                out.ascii(b"/");
+                push_plain(out, segment);
+            }
+        }
+        out.ascii(b"\"");
+    }
+}
+
+fn push_item(out: &mut Buffer, path: &str, index: usize) {
+    out.push_str(path);
+    out.ascii(b"/");
+    push_number(out, index);
+}
+
+/// Where a record lies in its artifact.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// 1-based physical line; 0 for documents.
+    pub line: u64,
+    /// Index among the values of that line.
+    pub part: u64,
+}
+
+/// Writes `origin`, if anything is known of it. `id` is the member that states the record's own id, empty where it has none.
+pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, id: &Buffer) {
+    let is_root = matches!(pointer, Pointer::Root);
+    if place.line == 0 && is_root && id.is_empty() {
+        return;
+    }
+    out.piece(key!("origin"));
+    let start = out.len();
+    if place.line > 0 {
+        out.piece(key!("line"));
+        push_number(out, place.line);
+    }
+    if place.part > 0 {
+        out.piece(key!("part"));
+        push_number(out, place.part);
+    }
+    if !is_root {
+        out.piece(key!("pointer"));
+        pointer.push(out);
+    }
+    out.append(id);
+    out.brace(start);
+}
