@@ -173,9 +173,9 @@ impl<'s> Emitter<'s> {
 
     /// Ends a record of a document. The driver does this for lines.
     pub fn settle(&mut self, outcome: Outcome) {
-        match (self.unknown_blocks.take(), outcome) {
-            (Some(name), _) => self.ledger.unrecognized(&name),
-            (None, outcome) => self.ledger.settle(outcome),
+        match self.unknown_blocks.take() {
+            Some(name) => self.ledger.unrecognized(&name),
+            None => self.ledger.settle(outcome),
         }
     }
 
