@@ -141,6 +141,7 @@ impl<'s> Emitter<'s> {
     }
 
     /// The `seq` of the `tool.call` with this id, if it has come.
+    #[inline(never)]
     pub fn call(&self, call_id: Text<'_>) -> Option<u64> {
         self.calls.get(&call_key(call_id)).copied()
     }
@@ -154,21 +155,20 @@ impl<'s> Emitter<'s> {
     }
 
     fn emit_event(&mut self, event: &Event<'_>, pointer: Pointer<'_>) -> Result<u64, Fault> {
-        let parent = self.next_parent.take().or_else(|| match event {
-            Event::ToolResult(result) => result.call_id.and_then(|id| self.call(id)),
-            Event::CodeRead(read) => read.call_id.and_then(|id| self.call(id)),
-            Event::CodeEdit(edit) => edit.call_id.and_then(|id| self.call(id)),
-            Event::SpanLink(link) => link.call_id.and_then(|id| self.call(id)),
-            _ => None,
-        });
+        let parent = self.next_parent.take().or_else(|| self.call(event.answers()?));
         let max_depth = self.limits.nesting;
         let seq = self.write(event.kind(), pointer, parent, |out| push_fields(out, event, max_depth))?;
-        if let Event::ToolCall(call) = event
-            && let Some(id) = call.call_id.filter(|id| !id.is_empty())
-        {
-            self.calls.entry(call_key(id)).or_insert(seq);
+        if let Event::ToolCall(call) = event {
+            self.note_call(call.call_id, seq);
         }
         Ok(seq)
+    }
+
+    #[inline(never)]
+    fn note_call(&mut self, call_id: Option<Text<'_>>, seq: u64) {
+        if let Some(id) = call_id.filter(|id| !id.is_empty()) {
+            self.calls.entry(call_key(id)).or_insert(seq);
+        }
     }
 
     /// Ends a record of a document. The driver does this for lines.
@@ -213,6 +213,7 @@ impl<'s> Emitter<'s> {
     }
 
     /// Hands on what has been written.
+    #[inline(never)]
     pub(crate) fn flush(&mut self) -> Result<(), AdapterError> {
         self.sink.write_all(self.out.as_bytes())?;
         self.out.truncate(0);

@@ -91,6 +91,17 @@ impl Event<'_> {
             Event::SpanLink(_) => Kind::SpanLink,
         }
     }
+
+    /// The call that this event comes from, if it names one.
+    pub(crate) fn answers(&self) -> Option<Text<'_>> {
+        match self {
+            Event::ToolResult(result) => result.call_id,
+            Event::CodeRead(read) => read.call_id,
+            Event::CodeEdit(edit) => edit.call_id,
+            Event::SpanLink(link) => link.call_id,
+            _ => None,
+        }
+    }
 }
 
 macro_rules! into_event {

@@ -118,6 +118,7 @@ impl<S: Source> Input<S> {
     }
 
     /// Reads on, in place of what has been handed on.
+    #[inline(never)]
     fn fill(&mut self) -> Result<(), AdapterError> {
         let forgotten = self.source.forget(self.start);
         self.start -= forgotten;
@@ -183,6 +184,7 @@ impl<S: Source> Input<S> {
     }
 
     /// Passes over a line that is longer than the limit, holding none of it.
+    #[cold]
     fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
         let mut hasher = StreamHasher::default();
         loop {
