@@ -11,7 +11,7 @@ const W: usize = 32;
 /// The most fingerprints of one span: the smallest are kept.
 const MAX: usize = 128;
 /// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
-const PIECE: usize = 4096;
+const PIECE: usize = 1024;
 
 /// The name of the scheme, as it stands in `tape.start`.
 pub const SCHEME: &str = "winnow/1:k=24,w=32";
@@ -55,6 +55,7 @@ impl Rolling {
         let known = self.bytes.len();
         push_dense(&mut self.bytes, piece);
         let bytes = &self.bytes[..];
+        grams.reserve(piece.len());
         for byte in bytes.iter().take(K).skip(known) {
             self.hash = self.hash.rotate_left(1) ^ ADDS[*byte as usize];
         }
@@ -78,13 +79,24 @@ impl Rolling {
     }
 }
 
+/// 0 for white space, 1 for all else.
+static STEPS: [u8; 256] = {
+    let mut steps = [1; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        steps[byte as usize] = !(byte as u8).is_ascii_whitespace() as u8;
+        byte += 1;
+    }
+    steps
+};
+
 /// Appends what is no white space. Without a branch, since words are short.
 fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
     let mut end = bytes.len();
     bytes.resize(end + piece.len(), 0);
     for byte in piece {
         bytes[end] = *byte;
-        end += usize::from(!byte.is_ascii_whitespace());
+        end += usize::from(STEPS[usize::from(*byte)]);
     }
     bytes.truncate(end);
 }
@@ -138,13 +150,8 @@ impl Winnow {
 }
 
 fn rightmost_smallest(grams: &[u64]) -> usize {
-    let mut smallest = (u64::MAX, 0);
-    for (at, gram) in grams.iter().enumerate() {
-        if *gram <= smallest.0 {
-            smallest = (*gram, at);
-        }
-    }
-    smallest.1
+    let smallest = grams.iter().copied().min();
+    grams.iter().rposition(|gram| Some(*gram) == smallest).unwrap_or_default()
 }
 
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.

@@ -21,116 +21,104 @@ impl Push for String {
     }
 }
 
-/// The bytes that a [`Piece`] takes. It never uses the last one.
+/// The bytes that a [`Piece`] takes.
 const PIECE: usize = 32;
 
 /// A short text that the compiler knows. It is copied whole with what pads it: moves of a fixed size, and no call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
     bytes: [u8; PIECE],
-    len: usize,
+    padding: usize,
 }
 
 impl Piece {
     /// The piece of these texts, one behind the other. As a constant it does not compile where they are too long.
     pub const fn of(texts: &[&str]) -> Piece {
-        let mut piece = Piece { bytes: [0; PIECE], len: 0 };
+        let mut piece = Piece { bytes: [0; PIECE], padding: PIECE };
         let mut number = 0;
         while number < texts.len() {
             let (text, mut at) = (texts[number].as_bytes(), 0);
             while at < text.len() {
-                piece.bytes[piece.len] = text[at];
-                piece.len += 1;
+                piece.bytes[PIECE - piece.padding] = text[at];
+                piece.padding -= 1;
                 at += 1;
             }
             number += 1;
         }
-        assert!(piece.len < PIECE, "a piece is too long");
         piece
     }
 }
 
-/// Text that grows at its end. Behind it lie bytes that may be written over.
+/// Text that grows at its end.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
-    len: usize,
 }
 
 impl Buffer {
     /// An empty buffer with room for so many bytes.
     pub fn with_capacity(bytes: usize) -> Buffer {
-        Buffer { bytes: vec![0; bytes], len: 0 }
+        Buffer { bytes: Vec::with_capacity(bytes) }
     }
 
-    /// Makes room for so many bytes and a piece.
+    /// Appends a piece.
     #[inline(always)]
-    pub fn reserve(&mut self, bytes: usize) {
-        if self.bytes.len() - self.len < bytes + PIECE {
-            self.grow(bytes + PIECE);
-        }
+    pub fn piece(&mut self, piece: &Piece) {
+        self.bytes.extend_from_slice(&piece.bytes);
+        self.bytes.truncate(self.bytes.len() - piece.padding);
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, bytes: usize) {
-        let wanted = (self.len + bytes).max(2 * self.bytes.len());
-        self.bytes.resize(wanted, 0);
-    }
-
-    /// Appends a piece, but for its first bytes.
+    /// Appends ASCII.
     #[inline(always)]
-    pub fn piece(&mut self, piece: &Piece, from: usize) {
-        self.reserve(0);
-        self.bytes[self.len..][..PIECE - 1].copy_from_slice(&piece.bytes[from..][..PIECE - 1]);
-        self.len += piece.len - from;
-    }
-
-    /// Appends one byte of ASCII.
-    #[inline(always)]
-    pub fn byte(&mut self, byte: u8) {
-        self.reserve(0);
-        self.bytes[self.len] = byte;
-        self.len += 1;
+    pub fn ascii(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// Appends what another buffer holds.
+    #[inline(always)]
     pub fn append(&mut self, other: &Buffer) {
-        self.push_bytes(other.as_bytes());
+        self.bytes.extend_from_slice(&other.bytes);
     }
 
-    #[inline(always)]
-    fn push_bytes(&mut self, bytes: &[u8]) {
-        self.reserve(bytes.len());
-        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
+    /// Puts braces around the members that stand behind the first `start` bytes, each behind a comma: the first comma gives way.
+    pub fn brace(&mut self, start: usize) {
+        match self.bytes.get_mut(start) {
+            Some(comma) => *comma = b'{',
+            None => self.bytes.push(b'{'),
+        }
+        self.bytes.push(b'}');
     }
 
     /// Forgets what stands behind the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
+        self.bytes.truncate(len);
     }
 
     /// The number of bytes written.
     pub fn len(&self) -> usize {
-        self.len
+        self.bytes.len()
+    }
+
+    /// True when nothing has been written.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     /// What has been written.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes
     }
 
     /// What has been written, as text: nothing but text can be.
     pub fn to_str(&self) -> &str {
-        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
 }
 
 impl Push for Buffer {
-    #[inline]
+    #[inline(always)]
     fn push_str(&mut self, text: &str) {
-        self.push_bytes(text.as_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -140,18 +128,36 @@ mod tests {
 
     #[test]
     fn pieces_and_texts_stand_behind_each_other() {
-        let mut buffer = Buffer::default();
-        let mut expected = String::new();
+        let (mut buffer, mut expected) = (Buffer::default(), String::new());
         for n in 0..200 {
             let text = "é".repeat(n);
             buffer.push_str(&text);
-            buffer.piece(&Piece::of(&[",\"na", "me\":"]), n % 2);
-            buffer.byte(b'x');
+            buffer.piece(&Piece::of(&[",\"na", "me\":"]));
+            buffer.ascii(b"xy");
             buffer.push('😀');
-            expected += &format!("{text}{}x😀", &",\"name\":"[n % 2..]);
+            expected += &format!("{text},\"name\":xy😀");
         }
         assert_eq!(buffer.to_str(), expected);
         buffer.truncate(1);
         assert_eq!((buffer.len(), buffer.to_str()), (1, ","));
+    }
+
+    #[test]
+    fn a_piece_may_be_full() {
+        let mut buffer = Buffer::default();
+        buffer.piece(&Piece::of(&["0123456789abcdef", "0123456789abcdef"]));
+        buffer.piece(&Piece::of(&[]));
+        assert_eq!(buffer.to_str(), "0123456789abcdef0123456789abcdef");
+    }
+
+    #[test]
+    fn braces_stand_around_members() {
+        let mut buffer = Buffer::default();
+        for members in ["", ",\"a\":1", ",\"a\":1,\"b\":2"] {
+            let start = buffer.len();
+            buffer.push_str(members);
+            buffer.brace(start);
+        }
+        assert_eq!(buffer.to_str(), "{}{\"a\":1}{\"a\":1,\"b\":2}");
     }
 }

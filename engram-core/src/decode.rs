@@ -1,6 +1,6 @@
 //! What the escapes of a JSON string stand for, one by one and for a whole text.
 
-use crate::escapes::plain_bytes;
+use crate::escapes::{BLOCK, plain_bytes};
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {
@@ -67,44 +67,43 @@ pub struct Room(Vec<u8>);
 impl Room {
     /// The text that a token spells between its quotes, U+FFFD for a lone surrogate, and whether it has any of those.
     pub(crate) fn decoded(&mut self, inner: &str) -> (&str, bool) {
-        let (end, has_lone) = self.unescape(inner);
-        (simdutf8::basic::from_utf8(&self.0[..end]).unwrap_or_default(), has_lone)
+        let has_lone = self.unescape(inner);
+        (simdutf8::basic::from_utf8(&self.0).unwrap_or_default(), has_lone)
     }
 
     /// As `decoded`, in a text of its own.
     pub(crate) fn unescaped(mut self, inner: &str) -> (String, bool) {
-        let (end, has_lone) = self.unescape(inner);
-        self.0.truncate(end);
+        let has_lone = self.unescape(inner);
         (String::from_utf8(self.0).unwrap_or_default(), has_lone)
     }
 
-    /// Writes the text, and gives its end.
+    /// Writes the text, and says whether it has lone surrogates.
     ///
-    /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, which
-    /// what follows then overwrites: nothing gets longer by being decoded.
-    fn unescape(&mut self, inner: &str) -> (usize, bool) {
-        let bytes = inner.as_bytes();
-        if self.0.len() < bytes.len() {
-            self.0.resize(bytes.len(), 0);
-        }
-        let text = &mut self.0[..];
-        let (mut at, mut end, mut has_lone) = (0, 0, false);
+    /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, and
+    /// what was too much is cut off again.
+    fn unescape(&mut self, inner: &str) -> bool {
+        let (bytes, text) = (inner.as_bytes(), &mut self.0);
+        text.clear();
+        // Nothing gets longer by being decoded.
+        text.reserve(bytes.len() + BLOCK);
+        let (mut at, mut has_lone) = (0, false);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let plain = match (rest.first_chunk(), text[end..].first_chunk_mut()) {
-                (Some(block), Some(copy)) => {
-                    *copy = *block;
-                    plain_bytes(block)
-                }
-                _ => {
-                    text[end] = rest[0];
-                    usize::from(rest[0] != b'\\' || rest.len() == 1)
-                }
+            let plain = if let Some(block) = rest.first_chunk::<BLOCK>() {
+                text.extend_from_slice(block);
+                let plain = plain_bytes(block);
+                text.truncate(text.len() - (BLOCK - plain));
+                plain
+            } else if rest[0] != b'\\' || rest.len() == 1 {
+                text.push(rest[0]);
+                1
+            } else {
+                0
             };
-            (at, end) = (at + plain, end + plain);
+            at += plain;
             let [b'\\', escape, ..] = rest[plain..] else { continue };
             if let Some(byte) = simple(escape) {
-                text[end] = byte;
-                (at, end) = (at + 2, end + 1);
+                text.push(byte);
+                at += 2;
                 continue;
             }
             let (unit, len) = read_escape(bytes, at);
@@ -115,10 +114,10 @@ impl Room {
                     char::REPLACEMENT_CHARACTER
                 }
             };
-            end += c.encode_utf8(&mut text[end..]).len();
+            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             at += len;
         }
-        (end, has_lone)
+        has_lone
     }
 }
 

@@ -10,13 +10,14 @@ use crate::coverage::Coverage;
 use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
+use crate::hash::Hash;
 use crate::head::Head;
 pub use crate::input::Input;
 use crate::input::Line;
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
+use crate::origin::Place;
 use crate::policy::Policy;
-use crate::render::Place;
 pub use crate::source::{Memory, Reader, Source};
 use crate::standing::{refusal, stand};
 use crate::version::Support;
@@ -158,44 +159,47 @@ impl Run<'_> {
         while let Some(line) = input.next_line()? {
             number += 1;
             match line {
-                Line::Text { bytes, text, terminated } => self.line(session, bytes, text, number, terminated)?,
-                Line::Oversize { bytes, hash, allowed } => {
-                    self.out.begin_at(Place { line: number, ..Place::default() });
-                    if self.out.policy() == Policy::Strict {
-                        let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(number);
-                        return Err(error.found(&format!("{bytes} bytes")));
-                    }
-                    self.out.oversize(bytes, hash).map_err(|fault| self.error(fault))?;
-                }
+                Line::Text { text: Ok(text), terminated, .. } => self.line(session, text, number, terminated)?,
+                Line::Text { text: Err(error), bytes, terminated } => self.no_text(session, bytes, error, number, terminated)?,
+                Line::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number)?,
             }
         }
         Ok(())
     }
 
-    /// Converts one physical line. Nearly always it is one record, and is parsed once.
-    fn line(
+    #[cold]
+    fn no_text(
         &mut self,
         session: &mut dyn Session,
         bytes: &[u8],
-        text: Result<&str, Utf8Error>,
+        error: Utf8Error,
         number: u64,
         terminated: bool,
     ) -> Result<(), AdapterError> {
-        self.out.begin_at(Place { line: number, ..Place::default() });
-        match text {
-            Ok(text) => self.text_line(session, text, number, terminated),
-            Err(error) if !terminated && error.error_len().is_none() => {
-                // The artifact ends inside a character: what is before it may still be whole.
-                let whole = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-                self.text_line(session, whole, number, false)?;
-                self.cut()
-            }
-            Err(_) => self.not_json(bytes, "UTF-8"),
+        if terminated || error.error_len().is_some() {
+            self.out.begin_at(Place { line: number, ..Place::default() });
+            return self.not_json(bytes, "UTF-8");
         }
+        // The artifact ends inside a character: what is before it may still be whole.
+        let whole = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        self.line(session, whole, number, false)?;
+        self.cut()
     }
 
-    fn text_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
-        if text.trim_ascii().is_empty() {
+    #[cold]
+    fn oversize(&mut self, bytes: u64, hash: Hash, allowed: u64, number: u64) -> Result<(), AdapterError> {
+        self.out.begin_at(Place { line: number, ..Place::default() });
+        if self.out.policy() == Policy::Strict {
+            let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(number);
+            return Err(error.found(&format!("{bytes} bytes")));
+        }
+        self.out.oversize(bytes, hash).map_err(|fault| self.error(fault))
+    }
+
+    /// Converts one physical line. Nearly always it is one record, and is parsed once.
+    fn line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
+        self.out.begin_at(Place { line: number, ..Place::default() });
+        if is_blank(text) {
             return Ok(());
         }
         match session.record(text, &mut self.out) {
@@ -207,7 +211,7 @@ impl Run<'_> {
     /// Converts a line that is not one JSON value of the expected shape: several values, a cut record, or something else.
     fn odd_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
-        while !rest.trim_ascii().is_empty() {
+        while !is_blank(rest) {
             self.out.begin_at(Place { line: number, part, ..Place::default() });
             let end = match first_value(rest) {
                 Ok(end) => {
@@ -236,6 +240,7 @@ impl Run<'_> {
         Ok(())
     }
 
+    #[inline]
     fn settle(&mut self, settled: Result<Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
         match settled {
             Ok(Outcome::Mapped) if !self.out.has_events() => {
@@ -246,13 +251,18 @@ impl Run<'_> {
                 self.out.settle(outcome);
                 Ok(())
             }
-            // The text is JSON, or the driver would not have asked: only its shape can be wrong.
-            Err(Fault::Json(error)) => {
-                let fault = Fault::malformed("", "fields of the known types", &error.to_string());
-                self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
-            }
-            Err(fault) => self.out.settle_fault(fault, text).map_err(|fault| self.error(fault)),
+            Err(fault) => self.settle_fault(fault, text),
         }
+    }
+
+    #[cold]
+    fn settle_fault(&mut self, fault: Fault, text: &str) -> Result<(), AdapterError> {
+        let fault = match fault {
+            // The text is JSON, or the driver would not have asked: only its shape can be wrong.
+            Fault::Json(error) => Fault::malformed("", "fields of the known types", &error.to_string()),
+            fault => fault,
+        };
+        self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
     }
 
     /// The artifact ends inside this record.
@@ -310,6 +320,11 @@ impl Run<'_> {
         error.line = (self.out.line() > 0).then_some(self.out.line());
         error
     }
+}
+
+/// True where there is nothing but white space, which the first byte nearly always shows.
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_whitespace())
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

@@ -4,7 +4,7 @@ use memchr::{memchr, memchr2};
 use wide::u8x16;
 
 /// Bytes that are looked at together.
-const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 /// Blocks after which a search that calls is cheaper than one that stands in place.
 const NEAR: usize = 8;
 

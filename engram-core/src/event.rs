@@ -91,6 +91,17 @@ impl Event<'_> {
             Event::SpanLink(_) => Kind::SpanLink,
         }
     }
+
+    /// The call that this event comes from, if it names one.
+    pub(crate) fn answers(&self) -> Option<Text<'_>> {
+        match self {
+            Event::ToolResult(result) => result.call_id,
+            Event::CodeRead(read) => read.call_id,
+            Event::CodeEdit(edit) => edit.call_id,
+            Event::SpanLink(link) => link.call_id,
+            _ => None,
+        }
+    }
 }
 
 macro_rules! into_event {
@@ -116,6 +127,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every role. `role as usize` is its index here.
+    pub const ALL: [Role; 3] = [Role::User, Role::System, Role::Developer];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -164,6 +178,9 @@ pub enum Channel {
 }
 
 impl Channel {
+    /// Every channel. `channel as usize` is its index here.
+    pub const ALL: [Channel; 3] = [Channel::Final, Channel::Commentary, Channel::Reasoning];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -216,6 +233,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status. `status as usize` is its index here.
+    pub const ALL: [Status; 4] = [Status::Ok, Status::Error, Status::Denied, Status::Cancelled];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {

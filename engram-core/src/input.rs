@@ -118,6 +118,7 @@ impl<S: Source> Input<S> {
     }
 
     /// Reads on, in place of what has been handed on.
+    #[inline(never)]
     fn fill(&mut self) -> Result<(), AdapterError> {
         let forgotten = self.source.forget(self.start);
         self.start -= forgotten;
@@ -146,33 +147,33 @@ impl<S: Source> Input<S> {
 
     /// The next line, or none at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, AdapterError> {
-        loop {
+        let found = loop {
             if let Some(at) = memchr(b'\n', &self.source.bytes()[self.searched..]) {
-                let (from, to) = (self.start, self.searched + at);
-                self.start = to + 1;
-                self.searched = self.start;
-                return Ok(Some(self.text_line(from, to, true)));
+                break Some(self.searched + at);
             }
-            let end = self.source.bytes().len();
-            self.searched = end;
+            self.searched = self.source.bytes().len();
             if self.ended {
-                let from = std::mem::replace(&mut self.start, end);
-                return Ok((from < end).then(|| self.text_line(from, end, false)));
+                break None;
             }
             if self.held() as u64 > self.limits.record_bytes {
                 return self.skip_line().map(Some);
             }
             self.fill()?;
-        }
+        };
+        let (from, to) = (self.start, found.unwrap_or(self.searched));
+        self.start = to + usize::from(found.is_some());
+        self.searched = self.start;
+        Ok((from < self.start).then(|| self.text_line(from, to, found.is_some())))
     }
 
+    #[inline]
     fn text_line(&self, from: usize, to: usize, terminated: bool) -> Line<'_> {
         let bytes = &self.source.bytes()[from..to];
         let allowed = self.limits.record_bytes;
         if bytes.len() as u64 > allowed {
             return Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed };
         }
-        let has_bom = self.hasher_offset(from) == 0 && bytes.starts_with(BOM);
+        let has_bom = bytes.starts_with(BOM) && self.hasher_offset(from) == 0;
         let from = if has_bom { from + BOM.len() } else { from };
         Line::Text { bytes: &self.source.bytes()[from..to], text: self.source.text(from..to), terminated }
     }
@@ -183,6 +184,7 @@ impl<S: Source> Input<S> {
     }
 
     /// Passes over a line that is longer than the limit, holding none of it.
+    #[cold]
     fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
         let mut hasher = StreamHasher::default();
         loop {

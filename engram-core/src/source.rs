@@ -47,10 +47,12 @@ impl<'m> Memory<'m> {
 }
 
 impl Source for Memory<'_> {
+    #[inline]
     fn bytes(&self) -> &[u8] {
         &self.all.as_bytes()[..self.read]
     }
 
+    #[inline]
     fn text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
         // A part that ends inside a character is for the check to judge.
         self.all.get(part.clone()).map_or_else(|| from_utf8(&self.bytes()[part]), Ok)
@@ -82,6 +84,7 @@ impl<R> Reader<R> {
 }
 
 impl<R: Read> Source for Reader<R> {
+    #[inline]
     fn bytes(&self) -> &[u8] {
         &self.buffer
     }

@@ -1,11 +1,11 @@
 //! What holds for an artifact, or a part of one: its version, how well it is known, and what is claimed for it.
 
-use crate::buffer::Push as _;
+use crate::buffer::{Buffer, Push as _};
 use crate::coverage::Coverage;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::Kind;
-use crate::render::{Object, key, push_word};
+use crate::members::{key, push_word};
 use crate::text::Text;
 use crate::version::{Revision, Support};
 
@@ -19,24 +19,26 @@ pub(crate) struct Standing {
     pub degraded: Vec<&'static str>,
 }
 
-pub(crate) fn push_harness(object: &mut Object<'_>, family: &str, standing: &Standing) {
-    object.object(key!("harness"), |harness| {
+pub(crate) fn push_harness(out: &mut Buffer, family: &str, standing: &Standing) {
+    out.object(key!("harness"), |harness| {
         harness.word(key!("family"), family);
-        harness.name(key!("version"), standing.version.as_deref().map(Text::Plain));
-        harness.word_if(key!("schema"), standing.revision);
+        harness.name(key!("version"), &standing.version.as_deref().map(Text::Plain));
+        if let Some(schema) = standing.revision {
+            harness.word(key!("schema"), schema);
+        }
     });
 }
 
-pub(crate) fn push_standing(object: &mut Object<'_>, standing: &Standing) {
-    object.word(key!("support"), standing.support.as_str());
+pub(crate) fn push_standing(out: &mut Buffer, standing: &Standing) {
+    out.word(key!("support"), standing.support.as_str());
     if let Some(coverage) = &standing.coverage {
-        object.object(key!("coverage"), |inner| {
+        out.object(key!("coverage"), |inner| {
             for kind in Kind::ALL {
                 push_word(inner.named(kind.as_str()), coverage.grade(kind).as_str());
             }
         });
     }
-    let out = object.key(key!("degraded"));
+    out.piece(key!("degraded"));
     out.push('[');
     for (n, reason) in standing.degraded.iter().enumerate() {
         out.push_str(if n == 0 { "\"" } else { ",\"" });

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::buffer::Buffer;
 use crate::event::Kind;
-use crate::render::{Object, key};
+use crate::members::key;
 use crate::text::{Text, push_json};
 
 /// A line that is no event of a tape. [`crate::check`] says in full what is wrong with a tape.
@@ -117,31 +117,32 @@ impl<'t> TapeEvent<'t> {
     /// Writes the event in canonical form, with its `\n`. An event read from a valid tape gives the bytes it was read from.
     pub fn write(&self, out: &mut String) {
         let mut line = Buffer::default();
-        let mut object = Object::open(&mut line);
-        object.number(key!("seq"), Some(self.seq));
-        object.word(key!("t"), self.t);
-        object.word(key!("k"), self.kind.as_str());
-        object.object(key!("source"), |source| {
+        line.number(key!("seq"), Some(self.seq));
+        line.word(key!("t"), self.t);
+        line.word(key!("k"), self.kind.as_str());
+        line.object(key!("source"), |source| {
             source.word(key!("harness"), self.source.harness);
-            source.text(key!("session_id"), self.source.session_id);
-            source.text(key!("agent_id"), self.source.agent_id);
+            source.text_if(key!("session_id"), &self.source.session_id);
+            source.text_if(key!("agent_id"), &self.source.agent_id);
         });
         for (key, value) in &self.fields.0 {
             // Without a bound on nesting, nothing is refused.
-            let _ = push_json(object.named(key), value.get(), usize::MAX);
+            let _ = push_json(line.named(key), value.get(), usize::MAX);
         }
-        object.number(key!("parent"), self.parent);
-        object.word_if(key!("t_basis"), self.t_basis.map(TimeBasis::as_str));
+        line.number(key!("parent"), self.parent);
+        if let Some(basis) = self.t_basis {
+            line.word(key!("t_basis"), basis.as_str());
+        }
         if let Some(origin) = &self.origin {
-            object.object(key!("origin"), |inner| {
+            line.object(key!("origin"), |inner| {
                 inner.number(key!("line"), origin.line);
                 inner.number(key!("part"), (origin.part > 0).then_some(origin.part));
-                inner.text(key!("pointer"), origin.pointer);
-                inner.text(key!("id"), origin.id);
+                inner.text_if(key!("pointer"), &origin.pointer);
+                inner.text_if(key!("id"), &origin.id);
             });
         }
-        object.flag(key!("replay"), self.replay, false);
-        object.close();
+        line.flag(key!("replay"), self.replay, false);
+        line.brace(0);
         out.push_str(line.to_str());
         out.push('\n');
     }

@@ -121,6 +121,7 @@ fn inside(token: &str) -> &str {
 }
 
 /// Appends `text` as a canonical JSON string, quotes included (spec section 1).
+#[inline(always)]
 pub fn push_text(out: &mut impl Push, text: Text<'_>) {
     match text {
         Text::Token(token) => push_token(out, token),

@@ -48,12 +48,13 @@ pub(super) fn patch_of_command(arguments: Value<'_>) -> Option<String> {
 impl Converter {
     /// The edits of changes that the harness lists and has made, in its order. False when it lists none.
     pub(super) fn applied(&mut self, changes: Value<'_>, call_id: Text<'_>, at: &str, out: &mut Emitter) -> Result<bool, Fault> {
-        let mut listed = false;
+        let (mut listed, list) = (false, format!("{at}/changes"));
         for (name, change) in changes.members() {
             let token = format!("\"{name}\"");
             let file = Text::Token(&token);
-            let path = format!("{at}/changes/{}", pointer_segment(&file.decode_lossy()));
-            self.change(file, &Change::read(change, &path)?, call_id, Pointer::At(&path), out)?;
+            let segment = pointer_segment(&file.decode_lossy());
+            let change = Change::read(change, &format!("{list}/{segment}"))?;
+            self.change(file, &change, call_id, Pointer::Member(&list, &segment), out)?;
             listed = true;
         }
         Ok(listed)

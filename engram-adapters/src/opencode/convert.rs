@@ -246,6 +246,7 @@ pub(super) fn under(place: Pointer<'_>, fault: Fault) -> Fault {
             let pointer = match place {
                 Pointer::Root => pointer,
                 Pointer::At(path) => format!("{path}{pointer}"),
+                Pointer::Member(path, segment) => format!("{path}/{segment}{pointer}"),
                 Pointer::Item(list, n) => format!("{list}/{n}{pointer}"),
                 Pointer::Field(list, n, field) => format!("{list}/{n}{field}{pointer}"),
             };

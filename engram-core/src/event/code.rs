@@ -45,6 +45,9 @@ pub enum EditOp {
 }
 
 impl EditOp {
+    /// Every operation. `op as usize` is its index here.
+    pub const ALL: [EditOp; 5] = [EditOp::Create, EditOp::Update, EditOp::Overwrite, EditOp::Delete, EditOp::Move];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {

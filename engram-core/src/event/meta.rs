@@ -130,6 +130,9 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// Every decision. `decision as usize` is its index here.
+    pub const ALL: [Decision; 3] = [Decision::Allow, Decision::Deny, Decision::Ask];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {

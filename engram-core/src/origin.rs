@@ -1,0 +1,89 @@
+//! Where an event comes from: the record's place in its artifact, and the place inside the record.
+
+use crate::buffer::{Buffer, Push as _};
+use crate::members::{key, push_number};
+use crate::text::push_plain;
+
+/// A place inside a record (RFC 6901), built without allocation. Its paths hold nothing that JSON escapes.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Pointer<'p> {
+    /// The whole record.
+    #[default]
+    Root,
+    /// A fixed place, `/payload/item`.
+    At(&'p str),
+    /// An element of an array, `/message/content/` and its index.
+    Item(&'p str, usize),
+    /// A field of an element of an array: the array's path, the index, and the rest of the path.
+    Field(&'p str, usize, &'p str),
+    /// A member that the source names: the object's path, and the name as a segment, which may hold anything.
+    Member(&'p str, &'p str),
+}
+
+impl Pointer<'_> {
+    fn is_root(self) -> bool {
+        matches!(self, Pointer::Root)
+    }
+
+    /// Appends what stands between the quotes of it as a JSON string.
+    fn push(self, out: &mut Buffer) {
+        match self {
+            Pointer::Root => {}
+            Pointer::At(path) => out.push_str(path),
+            Pointer::Item(path, index) => push_item(out, path, index),
+            Pointer::Field(path, index, rest) => {
+                push_item(out, path, index);
+                out.push_str(rest);
+            }
+            Pointer::Member(path, segment) => {
+                out.push_str(path);
+                out.ascii(b"/");
+                push_plain(out, segment);
+            }
+        }
+    }
+}
+
+fn push_item(out: &mut Buffer, path: &str, index: usize) {
+    out.push_str(path);
+    out.ascii(b"/");
+    push_number(out, index);
+}
+
+/// Where a record lies in its artifact.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// 1-based physical line; 0 for documents.
+    pub line: u64,
+    /// Index among the values of that line.
+    pub part: u64,
+    /// Where in the record pointers begin.
+    pub within: Pointer<'static>,
+}
+
+/// Writes `origin`, if anything is known of it. `id` is the member that states the record's own id, empty where it has none.
+pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, id: &Buffer) {
+    let is_root = pointer.is_root() && place.within.is_root();
+    if place.line == 0 && is_root && id.is_empty() {
+        return;
+    }
+    out.piece(key!("origin"));
+    let start = out.len();
+    if place.line > 0 {
+        out.piece(key!("line"));
+        push_number(out, place.line);
+    }
+    if place.part > 0 {
+        out.piece(key!("part"));
+        push_number(out, place.part);
+    }
+    if !is_root {
+        out.piece(key!("pointer"));
+        out.ascii(b"\"");
+        place.within.push(out);
+        pointer.push(out);
+        out.ascii(b"\"");
+    }
+    out.append(id);
+    out.brace(start);
+}
