@@ -21,6 +21,7 @@ mod results;
 mod revisions;
 mod schema;
 mod snippets;
+mod standing;
 pub(crate) mod store;
 mod surroundings;
 #[cfg(test)]
