@@ -74,6 +74,11 @@ impl History {
         }
     }
 
+    /// True when a record that was copied has named the session that it comes from.
+    pub fn has_origin(&self) -> bool {
+        self.origin.is_some()
+    }
+
     /// The session that the copies come from, once.
     pub fn take_origin(&mut self) -> Option<String> {
         let origin = self.origin.take()?;
@@ -198,13 +203,13 @@ impl History {
     }
 
     /// True when no result of this call has been said.
-    pub fn is_new_result(&mut self, call_id: &str) -> bool {
-        self.said.first(("result", call_id))
+    pub fn is_new_result(&mut self, call: u64) -> bool {
+        self.said.first(("result", call))
     }
 
     /// True when this call has not been said.
-    pub fn is_new_call(&mut self, call_id: &str) -> bool {
-        self.said.first(("call", call_id))
+    pub fn is_new_call(&mut self, call: u64) -> bool {
+        self.said.first(("call", call))
     }
 }
 

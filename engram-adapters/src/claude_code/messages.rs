@@ -169,7 +169,7 @@ impl Converter {
     /// The one open call that started a sub-agent with this prompt.
     fn starting_call(&self, prompt: Text<'_>, out: &Emitter) -> Option<u64> {
         let prompt = key(prompt.decode_lossy());
-        let mut started = self.calls.iter().filter_map(|call| call.started.as_ref()).filter(|started| started.prompt == prompt);
+        let mut started = self.calls.iter().filter_map(|call| call.started.as_deref()).filter(|started| started.prompt == prompt);
         let Started { call_id, .. } = started.next()?;
         started.next().is_none().then(|| out.call(Text::Plain(call_id)))?
     }
@@ -228,16 +228,21 @@ impl Converter {
     fn call(&mut self, line: &Line<'_>, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let tool = text(block.name()).ok_or_else(no_tool)?;
         let id = text(block.id());
-        let name = tool.decode_lossy();
-        let kind = TOOLS.kind(&name);
-        if let Some(id) = id {
-            let id = id.decode_lossy();
-            if !self.history.is_new_call(&id) {
-                return Ok(false);
+        let kind = match id {
+            Some(id) => {
+                let id = id.decode_lossy();
+                let call = key(&id);
+                if !self.history.is_new_call(call) {
+                    return Ok(false);
+                }
+                let keep_arguments = is_true(line.is_sidechain()) || line.parent_call().is_some() || self.dialect.copies_are_restamped;
+                let facts = Call::of(&id, &tool.decode_lossy(), block.input(), keep_arguments);
+                let kind = facts.kind;
+                self.calls.open(call, facts);
+                kind
             }
-            let keep_arguments = is_true(line.is_sidechain()) || line.parent_call().is_some() || self.dialect.copies_are_restamped;
-            self.calls.open(&id, Call::of(&id, &name, kind, block.input(), keep_arguments));
-        }
+            None => TOOLS.kind(&tool.decode_lossy()),
+        };
         out.emit(ToolCall { tool, kind, call_id: id, args: block.input().map(Value::raw) }, pointer)?;
         Ok(true)
     }
@@ -276,9 +281,13 @@ fn no_tool() -> Fault {
 }
 
 /// The images and documents of a list of blocks, hashed.
-#[inline(never)]
 pub(super) fn images(content: Field<'_>) -> Vec<Attachment<'_>> {
-    content.into_iter().flat_map(Value::elements).filter_map(image).collect()
+    content.filter(|content| content.is_array()).map(images_among).unwrap_or_default()
+}
+
+#[inline(never)]
+fn images_among(blocks: Value<'_>) -> Vec<Attachment<'_>> {
+    blocks.elements().filter_map(image).collect()
 }
 
 fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {

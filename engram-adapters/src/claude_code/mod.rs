@@ -22,6 +22,7 @@ mod results;
 mod revisions;
 mod schema;
 mod snippets;
+mod standing;
 pub(crate) mod store;
 mod surroundings;
 #[cfg(test)]

@@ -6,10 +6,11 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, changed};
+use super::convert::Converter;
 use super::descriptor::{Omitted, never_mapped, rule};
 use super::messages::is_harness_text;
 use super::schema::Line;
+use super::standing::changed;
 use crate::kit::value::{Value, filled_text, number, text, word};
 
 impl Converter {
@@ -52,7 +53,7 @@ impl Converter {
         if field.is_none() {
             return Err(Fault::malformed(pointer, "a title", "nothing"));
         }
-        if !changed(&mut self.standing().title, field) && line.summary().is_none() {
+        if !changed(&mut self.standing.title, field) && line.summary().is_none() {
             return Ok(Omitted { record: "ai-title", rule: rule::UNCHANGED }.duplicate());
         }
         out.emit(Meta::Session(SessionFacts { title: text(field), ..SessionFacts::default() }), Pointer::At(pointer))?;
@@ -62,9 +63,9 @@ impl Converter {
     /// `permission-mode` and `mode`: said when they change.
     pub fn mode(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let (record, field, slot) = if word(line.kind()) == "mode" {
-            ("mode", line.mode(), &mut self.standing().mode)
+            ("mode", line.mode(), &mut self.standing.mode)
         } else {
-            ("permission-mode", line.permission_mode(), &mut self.standing().permission_mode)
+            ("permission-mode", line.permission_mode(), &mut self.standing.permission_mode)
         };
         if !changed(slot, field) {
             return Ok(Omitted { record, rule: rule::UNCHANGED }.bookkeeping());
@@ -75,7 +76,7 @@ impl Converter {
 
     /// `cost-state` (2.1.300 and later): the cost of the session so far.
     pub fn cost(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if !changed(&mut self.standing().cost, line.total_cost_usd()) {
+        if !changed(&mut self.standing.cost, line.total_cost_usd()) {
             return Ok(Omitted { record: "cost-state", rule: rule::UNCHANGED }.bookkeeping());
         }
         let cost_usd = number(line.total_cost_usd());

@@ -5,11 +5,11 @@ use engram_core::event::{CodeRead, Range};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::results::Returned;
-use super::schema::{FileArguments, FileRead};
+use super::results::{Kept, Returned};
+use super::schema::FileRead;
 use crate::kit::linenum;
 use crate::kit::spans::pinned;
-use crate::kit::value::{Index, Value, parse, text};
+use crate::kit::value::{Value, text};
 
 /// The tools cut lines that are longer than this before they show them.
 const SHOWN_LINE: usize = 2000;
@@ -18,9 +18,8 @@ const SHOWN_LINE: usize = 2000;
 #[inline(never)]
 pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::of(file);
-    let mut index = Index::default();
-    let argument = match returned.call.as_ref().and_then(|call| call.arguments.as_deref()) {
-        Some(source) if file.path().is_none() => text(FileArguments::of(parse(source, &mut index)?).path()),
+    let argument = match returned.call.as_ref().map(|call| &call.kept) {
+        Some(Kept::File(path)) => Some(Text::Token(path)),
         _ => None,
     };
     let Some(path) = text(file.path()).or(argument) else { return Ok(false) };

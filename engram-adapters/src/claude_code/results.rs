@@ -1,5 +1,7 @@
 //! Tool results: what the tool returned, how the call ended, and what it read or changed.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Artifact, Context, Decision, Meta, Permission, Status, ToolResult};
 use engram_core::render::Pointer;
@@ -10,6 +12,7 @@ use super::convert::Converter;
 use super::messages::images;
 use super::progress::SoFar;
 use super::schema::{Block, FileArguments, Line, Structured};
+use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::search::holds;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
@@ -20,13 +23,22 @@ const CONTENT: &str = "/message/content";
 /// What is remembered of a call until its result comes.
 pub(super) struct Call {
     /// The tool's name.
-    pub tool: String,
+    pub tool: Cow<'static, str>,
+    pub kind: ToolKind,
     /// The sub-agent that it started.
-    pub started: Option<Started>,
-    /// The arguments, where the result may not tell what was read or changed.
-    pub arguments: Option<String>,
+    pub started: Option<Box<Started>>,
+    pub kept: Kept,
     /// What it has written so far.
     pub so_far: Option<Box<SoFar>>,
+}
+
+/// What is kept of a call's arguments, where the result may not tell what was read or changed. Strings stand as the source spells them.
+pub(super) enum Kept {
+    Nothing,
+    /// The file that was read.
+    File(String),
+    /// All of them.
+    Arguments(String),
 }
 
 /// What is remembered of a call that starts a sub-agent.
@@ -40,15 +52,18 @@ pub(super) struct Started {
 impl Call {
     /// The facts of a call that its result may need.
     #[inline(never)]
-    pub fn of(call_id: &str, tool: &str, kind: ToolKind, input: Field<'_>, keep_arguments: bool) -> Self {
+    pub fn of(call_id: &str, tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
+        let (tool, kind) = TOOLS.named(tool);
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
-        let started = prompt.map(|prompt| Started { call_id: call_id.to_owned(), prompt });
+        let started = prompt.map(|prompt| Box::new(Started { call_id: call_id.to_owned(), prompt }));
         // Results of reads and of notebook edits do not always name the file.
-        let unnamed = arguments.notebook_path().is_some() || kind == ToolKind::Read;
-        let of_files = arguments.path().is_some() || arguments.notebook_path().is_some();
-        let kept = input.filter(|_| of_files && (keep_arguments || unnamed)).map(|input| input.raw().to_owned());
-        Call { tool: tool.to_owned(), started, arguments: kept, so_far: None }
+        let kept = match (arguments.path().or(arguments.notebook_path()), input) {
+            (Some(file), _) if kind == ToolKind::Read => Kept::File(file.raw().to_owned()),
+            (Some(_), Some(input)) if keep_arguments || arguments.notebook_path().is_some() => Kept::Arguments(input.raw().to_owned()),
+            _ => Kept::Nothing,
+        };
+        Call { tool, kind, started, kept, so_far: None }
     }
 }
 
@@ -65,7 +80,7 @@ pub(super) struct Returned<'a> {
 impl<'a> Returned<'a> {
     /// The tool that was called, where the call came before.
     fn tool(&self) -> Option<Text<'_>> {
-        self.call.as_ref().map(|call| Text::Plain(call.tool.as_str()))
+        self.call.as_ref().map(|call| Text::Plain(&call.tool))
     }
 
     /// What the structured result says besides, where the model was not told it.
@@ -125,17 +140,17 @@ impl Converter {
     #[inline(never)]
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let call_id = text(block.tool_use_id());
-        let id = call_id.ok_or_else(|| no_call(index))?.decode_lossy();
+        let call = key(call_id.ok_or_else(|| no_call(index))?.decode_lossy());
         let joined = joined_text(block.content());
         let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content()));
         let structured = line.tool_use_result().filter(|value| value.is_object()).map(Structured::of);
-        let new = self.history.is_new_result(&id);
+        let new = self.history.is_new_result(call);
         if !new && structured.is_none() {
             return Ok(false);
         }
         let structured = structured.as_ref();
         let status = status(line, block, content, structured);
-        let returned = Returned { call_id, status, content, structured, call: self.calls.close(&id) };
+        let returned = Returned { call_id, status, content, structured, call: self.calls.close(call) };
         if new {
             self.say_result(line, block, index, &returned, out)?;
         }

@@ -1,5 +1,6 @@
 //! The shapes of the log's lines: which fields the tape needs, under the names that the harness gives them.
 
+use crate::kit::names::number_of;
 use crate::kit::value::{Field, Value, is_true};
 use crate::kit::view::view;
 
@@ -46,6 +47,40 @@ view! {
         total_cost_usd: "totalCostUSD" Number,
         /// Cost of the message (up to 1.0.0).
         cost_usd: "costUSD" Number,
+    }
+}
+
+/// What the lines of a session state again and again.
+#[derive(Clone, Copy)]
+pub(super) enum Fact {
+    Session,
+    Version,
+    AgentType,
+    Cwd,
+    Branch,
+    Model,
+    /// The call that started a sub-agent.
+    Parent,
+}
+
+impl Fact {
+    /// So many, the first, are facts of any line.
+    pub const OF_ANY_LINE: usize = 2;
+    /// So many, the first, are fields of nearly every line.
+    pub const REPEATED: usize = 5;
+}
+
+impl<'a> Line<'a> {
+    /// The repeated facts, in their order.
+    pub fn facts(&self) -> impl Iterator<Item = Field<'a>> {
+        const NUMBERS: [usize; Fact::REPEATED] = [
+            number_of("sessionId", Line::NAMES),
+            number_of("version", Line::NAMES),
+            number_of("attributionAgent", Line::NAMES),
+            number_of("cwd", Line::NAMES),
+            number_of("gitBranch", Line::NAMES),
+        ];
+        NUMBERS.iter().map(|number| self.0.get(*number))
     }
 }
 

@@ -11,51 +11,65 @@ use engram_core::tool_kind::ToolKind;
 use super::convert::Converter;
 use super::edits::{Edit, after_side};
 use super::reads;
-use super::results::Returned;
+use super::results::{Kept, Returned};
 use super::schema::{FileArguments, Replacement};
-use super::tools::TOOLS;
 use crate::kit::correlate::key;
 use crate::kit::spans::pinned;
-use crate::kit::value::{Index, is_true, parse, text, word};
+use crate::kit::value::{is_true, parse, text, word};
 
 impl Converter {
     /// What the arguments of the call tell. True when there was something.
     #[inline(never)]
     pub fn read_arguments(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let Some(call) = &returned.call else { return Ok(false) };
-        let Some(source) = call.arguments.as_deref() else { return Ok(false) };
-        let mut places = Index::default();
-        let arguments = FileArguments::of(parse(source, &mut places)?);
-        let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
         let pointer = Pointer::Item("/message/content", index);
+        match &call.kept {
+            Kept::Nothing => return Ok(false),
+            Kept::File(path) => reads::shown(returned, Text::Token(path), pointer, out)?,
+            Kept::Arguments(arguments) => return self.edit_as_asked(returned, call.kind, arguments, pointer, out),
+        }
+        Ok(true)
+    }
+
+    fn edit_as_asked(
+        &mut self,
+        returned: &Returned<'_>,
+        kind: ToolKind,
+        source: &str,
+        pointer: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<bool, Fault> {
+        let arguments = FileArguments::of(parse(source, &mut self.arguments)?);
+        let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
         let edit = Edit { call_id: returned.call_id, file };
-        match TOOLS.kind(&call.tool) {
-            ToolKind::Read => reads::shown(returned, file, pointer, out)?,
+        match kind {
             ToolKind::Write => write(&edit, &arguments, returned.content, pointer, out)?,
-            ToolKind::Edit if arguments.notebook_path().is_some() => return self.notebook_cell(&edit, &arguments, source, pointer, out),
+            ToolKind::Edit if arguments.notebook_path().is_some() => {
+                return notebook_cell(&edit, &arguments, source, &mut self.last_cell, pointer, out);
+            }
             ToolKind::Edit => replace(&edit, &arguments, pointer, out)?,
             _ => return Ok(false),
         }
         Ok(true)
     }
+}
 
-    /// A cell of a notebook, whose text in the file no field gives. The same text for the same cell again changes nothing.
-    fn notebook_cell(
-        &mut self,
-        edit: &Edit<'_>,
-        arguments: &FileArguments<'_>,
-        source: &str,
-        pointer: Pointer<'_>,
-        out: &mut Emitter,
-    ) -> Result<bool, Fault> {
-        let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode()), "" | "replace"));
-        if cell.is_some() && self.last_cell == cell {
-            return Ok(false);
-        }
-        self.last_cell = cell;
-        out.emit(edit.event(EditOp::Update), pointer)?;
-        Ok(true)
+/// A cell of a notebook, whose text in the file no field gives. The same text for the same cell again changes nothing.
+fn notebook_cell(
+    edit: &Edit<'_>,
+    arguments: &FileArguments<'_>,
+    source: &str,
+    last_cell: &mut Option<u64>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
+    let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode()), "" | "replace"));
+    if cell.is_some() && *last_cell == cell {
+        return Ok(false);
     }
+    *last_cell = cell;
+    out.emit(edit.event(EditOp::Update), pointer)?;
+    Ok(true)
 }
 
 /// A whole file, whose text the call gives. Only the answer tells whether it is new.

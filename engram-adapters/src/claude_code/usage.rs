@@ -81,7 +81,9 @@ impl Usages {
     pub fn state(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let (line, message) = (&record.line, &record.message);
         let (Some(usage), Some(id)) = (message.usage(), record.message_key) else { return Ok(()) };
-        if self.said.contains(id) {
+        let is_final = message.stop_reason().is_some() || line.cost_usd().is_some();
+        let said = if is_final { !self.said.first(id) } else { self.said.contains(id) };
+        if said {
             return Ok(());
         }
         let usage = Usage::of(usage);
@@ -90,10 +92,7 @@ impl Usages {
         if let Some(at) = earlier {
             self.open.remove(at);
         }
-        let is_final = message.stop_reason().is_some() || line.cost_usd().is_some();
-        if is_final {
-            self.said.first(id);
-        } else if earlier.is_some() || self.open.len() < MAX_OPEN {
+        if !is_final && (earlier.is_some() || self.open.len() < MAX_OPEN) {
             self.open.push(Open::of(record, id, counts, out.line()));
             return Ok(());
         }

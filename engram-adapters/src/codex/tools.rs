@@ -37,8 +37,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
 
 /// The name of a tool, to be kept.
 pub(super) fn name(tool: &str) -> Cow<'static, str> {
-    let known = TOOLS.names.iter().find(|(name, _)| *name == tool);
-    known.map_or_else(|| Cow::Owned(tool.to_owned()), |(name, _)| Cow::Borrowed(*name))
+    TOOLS.named(tool).0
 }
 
 /// The kind of a call. Tools of MCP servers carry their server in the namespace (0.135 and later) or in front of `__` (before).

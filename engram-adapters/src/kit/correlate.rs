@@ -23,7 +23,7 @@ impl<T> Default for OpenCalls<T> {
 
 impl<T> OpenCalls<T> {
     /// Opens a call.
-    pub fn open(&mut self, call_id: &str, facts: T) {
+    pub fn open(&mut self, call_id: impl Hash, facts: T) {
         let call = key(call_id);
         if self.calls.insert(call, facts).is_none() {
             self.order.push_back(call);
@@ -39,17 +39,17 @@ impl<T> OpenCalls<T> {
     }
 
     /// What is kept of an open call.
-    pub fn get(&self, call_id: &str) -> Option<&T> {
+    pub fn get(&self, call_id: impl Hash) -> Option<&T> {
         self.calls.get(&key(call_id))
     }
 
     /// As [`OpenCalls::get`], to change it.
-    pub fn get_mut(&mut self, call_id: &str) -> Option<&mut T> {
+    pub fn get_mut(&mut self, call_id: impl Hash) -> Option<&mut T> {
         self.calls.get_mut(&key(call_id))
     }
 
     /// Closes a call.
-    pub fn close(&mut self, call_id: &str) -> Option<T> {
+    pub fn close(&mut self, call_id: impl Hash) -> Option<T> {
         self.calls.remove(&key(call_id))
     }
 

@@ -53,8 +53,7 @@ impl<'a> Value<'a> {
     /// The source text.
     #[inline(always)]
     pub fn raw(self) -> &'a str {
-        let [node, ..] = self.nodes else { return "" };
-        self.record.get(node.start as usize..node.end as usize).unwrap_or_default()
+        raw_of(self.record, self.nodes.first())
     }
 
     /// The first byte: it tells what kind of value this is.
@@ -65,16 +64,9 @@ impl<'a> Value<'a> {
     }
 
     /// The text, if this is a string.
+    #[inline(always)]
     pub fn text(self) -> Option<Text<'a>> {
-        if self.first_byte() != b'"' {
-            return None;
-        }
-        let token = self.raw();
-        Some(match self.nodes.first()?.escapes() {
-            0 => Text::Unescaped(token),
-            odd if odd & ODD != 0 => Text::Token(token),
-            _ => Text::Canonical(token),
-        })
+        text_of(self.record, self.nodes.first())
     }
 
     /// True for an object.
@@ -175,29 +167,80 @@ impl<'a> Value<'a> {
     }
 }
 
+// What is asked of values everywhere stands once, out of line, and gets all that it needs in registers.
+
+#[inline(never)]
+fn raw_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
+    slice(record, node).unwrap_or_default()
+}
+
+#[inline(never)]
+fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
+    if !is_string(record, node?) {
+        return None;
+    }
+    let token = slice(record, node)?;
+    Some(match node?.escapes() {
+        0 => Text::Unescaped(token),
+        odd if odd & ODD != 0 => Text::Token(token),
+        _ => Text::Canonical(token),
+    })
+}
+
+#[inline(never)]
+fn word_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
+    let inside = |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
+    node.filter(|node| is_string(record, node)).and_then(inside).unwrap_or_default()
+}
+
+#[inline(never)]
+fn number_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Number<'a>> {
+    Number::of_str(slice(record, node)?)
+}
+
+#[inline(never)]
+fn integer_of(record: &str, node: Option<&Node>) -> Option<i64> {
+    slice(record, node)?.parse().ok()
+}
+
+#[inline(always)]
+fn slice<'a>(record: &'a str, node: Option<&Node>) -> Option<&'a str> {
+    node.and_then(|node| record.get(node.start as usize..node.end as usize))
+}
+
+#[inline(always)]
+fn is_string(record: &str, node: &Node) -> bool {
+    record.as_bytes().get(node.start as usize) == Some(&b'"')
+}
+
 /// The text of a field, if it is a string.
+#[inline(always)]
 pub fn text(field: Field<'_>) -> Option<Text<'_>> {
     field.and_then(Value::text)
 }
 
 /// The text of a field, if it is a string that is not empty.
+#[inline(always)]
 pub fn filled_text(field: Field<'_>) -> Option<Text<'_>> {
     text(field).filter(|text| !text.is_empty())
 }
 
 /// The text of a field as the source spells it, without its quotes. For names, which never hold escapes; empty for what is no string.
+#[inline(always)]
 pub fn word(field: Field<'_>) -> &str {
-    field.and_then(|value| value.raw().strip_prefix('"')?.strip_suffix('"')).unwrap_or_default()
+    field.map(|value| word_of(value.record, value.nodes.first())).unwrap_or_default()
 }
 
 /// The number of a field as the source spells it, if it is one.
+#[inline(always)]
 pub fn number(field: Field<'_>) -> Option<Number<'_>> {
-    Number::of_str(field?.raw())
+    field.and_then(|value| number_of(value.record, value.nodes.first()))
 }
 
 /// The whole number of a field, if it is one.
+#[inline(always)]
 pub fn integer(field: Field<'_>) -> Option<i64> {
-    field?.raw().parse().ok()
+    field.and_then(|value| integer_of(value.record, value.nodes.first()))
 }
 
 /// True if the field is `true`.
