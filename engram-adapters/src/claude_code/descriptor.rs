@@ -191,6 +191,7 @@ const WRAPPED_RULES: &[OmissionRule] = wrapped! {
     field "edit.patch" "/toolUseResult/structuredPatch/*/lines/*" "as in a line of its own";
     field "result.error" "/toolUseResult" "as in a line of its own";
     field "result.links" "/toolUseResult/results/*/content/*/title" "as in a line of its own";
+    field "result.links" "/toolUseResult/filenames/*" "names of files found, which stand in the result's text";
     field "result.state" "/toolUseResult/prompt" "as in a line of its own";
     opaque "thinking.signature" "/message/content/*/signature" "as in a line of its own";
     opaque "image.base64" "/message/content/*/source/data" "as in a line of its own";
