@@ -148,6 +148,12 @@ const FIELD_RULES: &[OmissionRule] = &[
     field("result.state", "user", "/toolUseResult/oldTodos/**", "the tasks before the call, as the call before it has set them"),
     field("result.state", "user", "/toolUseResult/questions/**", "the questions again, as the call asks them"),
     field("result.state", "user", "/todos/**", "the tasks as they stand, as the last call has set them"),
+    field(
+        "result.repeated",
+        "progress/agent_progress",
+        "/data/normalizedMessages/*/toolUseResult/content",
+        "the output of a line that an earlier `progress` line wrapped: it stands in the result there",
+    ),
     field("attachment.rendered", "attachment/*", "/rendered/*/content", "the attachment's fields, put into words for the model"),
     field("attachment.rendered", "attachment/*", "/renderedInHumanTurn/*/content", "the same, for a turn with a person's prompt"),
     field("attachment.listing", "attachment/skill_listing", "/attachment/content", "the harness's list of skills, kept as hash and size"),

@@ -150,6 +150,8 @@ mod tests {
         let call = json!([{"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "look around"}}]);
         let thought = json!({"type": "assistant", "uuid": "n1", "timestamp": "2026-01-01T00:00:20.000Z",
             "message": {"role": "assistant", "id": "a2", "model": "m", "content": [{"type": "text", "text": "I begin here."}]}});
+        let found = json!({"type": "user", "uuid": "w4", "toolUseResult": {"mode": "content", "content": "a: b c"},
+            "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "a: b c\n\n[more]"}]}});
         let under_way = json!({"type": "progress", "uuid": "n2", "data": {"type": "bash_progress", "fullOutput": "not all of it"}});
         vec![
             said("2.1.36", 1, "m1", call),
@@ -160,8 +162,13 @@ mod tests {
                 json!([{"type": "tool_use", "id": "t2", "name": "Glob", "input": {"pattern": "*"}}]),
                 &[thought.clone()],
             ),
-            wrapped(4, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a b"}]), &[thought]),
-            wrapped(5, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a b"}]), &[under_way]),
+            wrapped(
+                4,
+                "user",
+                json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a: b c\n\n[more]"}]),
+                &[thought, found.clone()],
+            ),
+            wrapped(5, "assistant", json!([{"type": "text", "text": "I have it."}]), &[found, under_way]),
             returned("2.1.36", 6, "t1", "seen all", None),
         ]
     }
@@ -171,7 +178,7 @@ mod tests {
         let tape = tape(&session(), Policy::Strict).unwrap();
         let of_agent: Vec<&Value> = tape.iter().filter(|event| event["source"]["agent_id"] == "a5" && event["k"] != "meta").collect();
         let kinds: Vec<&str> = of_agent.iter().filter_map(|event| event["k"].as_str()).collect();
-        assert_eq!(kinds, ["msg.in", "msg.out", "tool.call", "tool.result"]);
+        assert_eq!(kinds, ["msg.in", "msg.out", "tool.call", "tool.result", "msg.out"]);
         let call = tape.iter().find(|event| event["call_id"] == "t1").unwrap();
         assert_eq!(of_agent[0]["parent"], call["seq"]);
         assert_eq!(of_agent[1]["origin"], json!({"line": 3, "pointer": "/data/normalizedMessages/0/message/content/0", "id": "n1"}));

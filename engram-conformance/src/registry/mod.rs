@@ -27,6 +27,7 @@ pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("progress.state", "engram-adapters/src/claude_code/progress.rs", "what_only_tells_that_a_call_goes_on_is_left_out"),
     ("queue.taken_back", "engram-adapters/src/claude_code/tests.rs", "a_queued_prompt_that_is_taken_back_is_kept"),
     ("result.links", "engram-adapters/src/claude_code/tests.rs", "nothing_of_a_structured_result_is_left_over"),
+    ("result.repeated", "engram-adapters/src/claude_code/progress.rs", "a_sub_agent_without_a_file_of_its_own_is_said_in_its_session"),
     ("result.state", "engram-adapters/src/claude_code/tests.rs", "nothing_of_a_structured_result_is_left_over"),
 ];
 
