@@ -99,7 +99,7 @@ impl Converter {
         if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", value.raw()));
         }
-        record.message_key = text(record.message.id()).map(|id| key(id.decode_lossy()));
+        record.message_key = record.message.id().map(|id| key(id.raw()));
         record.agent = self.history.agent(&record.line);
         record.time = line_time(&record.line);
         record.is_conversation = matches!(record.kind, "user" | "assistant" | "system" | "attachment" | "progress");
