@@ -93,9 +93,9 @@ mod tests {
     fn open_calls_are_bounded_and_in_order() {
         let mut calls = OpenCalls::default();
         for n in 0..2 * MAX_OPEN {
-            calls.open(&format!("closed{n}"), n);
-            assert_eq!(calls.close(&format!("closed{n}")), Some(n));
-            calls.open(&format!("open{n}"), n);
+            calls.open(format!("closed{n}"), n);
+            assert_eq!(calls.close(format!("closed{n}")), Some(n));
+            calls.open(format!("open{n}"), n);
         }
         assert_eq!(calls.close("closed1"), None);
         let open: Vec<usize> = calls.iter().copied().collect();
