@@ -163,8 +163,14 @@ impl<'a> Value<'a> {
     /// The members of that name.
     #[inline(always)]
     fn all_named(self, name: &str) -> impl Iterator<Item = Value<'a>> {
-        let bytes = self.record.as_bytes();
-        self.each_member().filter(move |(node, _)| bytes.get(node.name_in(bytes)) == Some(name.as_bytes())).map(|(_, value)| value)
+        let text = self.record.as_bytes();
+        let is_named = move |node: &Node| {
+            let start = node.name as usize + 1;
+            let end = start + name.len();
+            // Where no quote stands at its end, it is another name, and need not be compared.
+            text.get(end) == Some(&b'"') && text.get(start..end) == Some(name.as_bytes())
+        };
+        self.each_member().filter(move |(node, _)| is_named(node)).map(|(_, value)| value)
     }
 }
 
