@@ -103,7 +103,7 @@ impl Converter {
         if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", record.line.object().raw()));
         }
-        record.message_key = text(record.message.id()).map(|id| key(id.decode_lossy()));
+        record.message_key = record.message.id().map(|id| key(id.raw()));
         if record.agent.is_none() {
             record.agent = self.history.agent(&record.line);
         }

@@ -39,7 +39,10 @@ impl Converter {
     /// What a successful call read or changed. True when there was something.
     #[inline(never)]
     pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(result) = returned.structured else { return self.read_arguments(returned, index, out) };
+        let result = returned.structured;
+        if !result.object().is_object() {
+            return self.read_arguments(returned, index, out);
+        }
         if let Some(file) = result.file().filter(|file| file.is_object()) {
             return super::reads::structured(returned, file, out);
         }

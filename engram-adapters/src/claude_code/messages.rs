@@ -230,13 +230,12 @@ impl Converter {
         let id = text(block.id());
         let kind = match id {
             Some(id) => {
-                let id = id.decode_lossy();
-                let call = key(&id);
+                let call = key(id.spelled());
                 if !self.history.is_new_call(call) {
                     return Ok(false);
                 }
                 let keep_arguments = is_true(line.is_sidechain()) || line.parent_call().is_some() || self.dialect.copies_are_restamped;
-                let facts = Call::of(&id, &tool.decode_lossy(), block.input(), keep_arguments);
+                let facts = Call::of(id, &tool.decode_lossy(), block.input(), keep_arguments);
                 let kind = facts.kind;
                 self.calls.open(call, facts);
                 kind

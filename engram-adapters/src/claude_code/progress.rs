@@ -66,7 +66,7 @@ impl Converter {
 
     /// Keeps what a command has written so far until its result comes.
     fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, number: u64) {
-        let Some(call) = text(line.parent_call()).and_then(|id| self.calls.get_mut(key(id.decode_lossy()))) else { return };
+        let Some(call) = text(line.parent_call()).and_then(|id| self.calls.get_mut(key(id.spelled()))) else { return };
         let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
         call.so_far = Some(Box::new(SoFar {
             token: written.raw().to_owned(),

@@ -52,11 +52,11 @@ pub(super) struct Started {
 impl Call {
     /// The facts of a call that its result may need.
     #[inline(never)]
-    pub fn of(call_id: &str, tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
+    pub fn of(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
         let (tool, kind) = TOOLS.named(tool);
         let arguments = input.map(FileArguments::of).unwrap_or_default();
         let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
-        let started = prompt.map(|prompt| Box::new(Started { call_id: call_id.to_owned(), prompt }));
+        let started = prompt.map(|prompt| Box::new(Started { call_id: call_id.decode_lossy().into_owned(), prompt }));
         // Results of reads and of notebook edits do not always name the file.
         let kept = match (arguments.path().or(arguments.notebook_path()), input) {
             (Some(file), _) if kind == ToolKind::Read => Kept::File(file.raw().to_owned()),
@@ -73,7 +73,8 @@ pub(super) struct Returned<'a> {
     pub status: Status,
     /// The text that the model saw.
     pub content: Option<Text<'a>>,
-    pub structured: Option<&'a Structured<'a>>,
+    /// Empty where the result is only text.
+    pub structured: &'a Structured<'a>,
     pub call: Option<Call>,
 }
 
@@ -140,15 +141,17 @@ impl Converter {
     #[inline(never)]
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let call_id = text(block.tool_use_id());
-        let call = key(call_id.ok_or_else(|| no_call(index))?.decode_lossy());
-        let joined = joined_text(block.content());
-        let content = joined.as_deref().map(Text::Token).or_else(|| text(block.content()));
-        let structured = line.tool_use_result().filter(|value| value.is_object()).map(Structured::of);
+        let call = key(call_id.ok_or_else(|| no_call(index))?.spelled());
+        let mut room = String::new();
+        let content = match block.content() {
+            Some(list) if list.is_array() => joined(list, &mut room),
+            content => text(content),
+        };
+        let structured = &line.tool_use_result().map(Structured::of).unwrap_or_default();
         let new = self.history.is_new_result(call);
-        if !new && structured.is_none() {
+        if !new && !structured.object().is_object() {
             return Ok(false);
         }
-        let structured = structured.as_ref();
         let status = status(line, block, content, structured);
         let returned = Returned { call_id, status, content, structured, call: self.calls.close(call) };
         if new {
@@ -170,33 +173,31 @@ impl Converter {
         returned: &Returned<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let none = Structured::default();
-        let structured = returned.structured.unwrap_or(&none);
-        let mut result = ToolResult {
+        let structured = returned.structured;
+        let whole = || whole_output(structured, returned.content);
+        let (stdout, stderr) = (filled_text(structured.stdout()).or_else(whole), filled_text(structured.stderr()));
+        let own_streams = stdout.is_some() || stderr.is_some();
+        let failed = is_true(block.is_error());
+        let streams = match (own_streams, failed) {
+            (true, _) => (stdout, stderr),
+            (false, true) => (None, returned.content),
+            (false, false) => (returned.content, None),
+        };
+        let artifact = self.artifact(structured);
+        let result = ToolResult {
             tool: returned.tool(),
             call_id: returned.call_id,
             status: Some(returned.status),
+            exit: if failed { returned.content.and_then(exit_code) } else { None },
+            stdout: streams.0,
+            stderr: streams.1,
+            truncated: artifact.is_some() || is_true(structured.truncated()),
+            artifact,
             attachments: images(block.content()),
-            ..ToolResult::default()
+            duration_ms: structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned),
         };
-        let (stdout, stderr) = (filled_text(structured.stdout()), filled_text(structured.stderr()));
-        let whole = whole_output(structured, returned.content);
-        let own_streams = stdout.is_some() || stderr.is_some() || whole.is_some();
-        if is_true(block.is_error()) {
-            result.exit = returned.content.and_then(exit_code);
-        }
-        if own_streams {
-            (result.stdout, result.stderr) = (stdout.or(whole), stderr);
-        } else if is_true(block.is_error()) {
-            result.stderr = returned.content;
-        } else {
-            result.stdout = returned.content;
-        }
-        result.artifact = self.artifact(structured);
-        result.truncated = result.artifact.is_some() || is_true(structured.truncated());
-        result.duration_ms = structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned);
         out.emit(result, Pointer::Item(CONTENT, index))?;
-        if own_streams && !renders(returned.content, stdout.or(whole), stderr) {
+        if own_streams && !renders(returned.content, stdout, stderr) {
             say_beside(returned.content, Pointer::Field(CONTENT, index, "/content"), out)?;
         }
         returned.say_rest(structured, out)?;
@@ -209,14 +210,15 @@ impl Converter {
 
     /// The side file that holds the whole output.
     fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
-        filled_text(structured.persisted_output_path()).map(|path| self.artifact_at(path, structured))
+        structured.persisted_output_path().and_then(|path| self.artifact_at(path, structured))
     }
 
     #[cold]
-    fn artifact_at<'a>(&self, path: Text<'a>, structured: &Structured<'a>) -> Artifact<'a> {
+    fn artifact_at<'a>(&self, path: Value<'a>, structured: &Structured<'a>) -> Option<Artifact<'a>> {
+        let path = filled_text(Some(path))?;
         let held = self.context.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
         let bytes = structured.persisted_output_size().and_then(Value::unsigned);
-        Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) }
+        Some(Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) })
     }
 }
 
@@ -229,9 +231,9 @@ fn whole_output<'a>(structured: &Structured<'a>, content: Option<Text<'_>>) -> O
 
 /// How the call ended.
 #[inline(never)]
-fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: Option<&Structured<'_>>) -> Status {
+fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: &Structured<'_>) -> Status {
     let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.begins(text)));
-    if structured.is_some_and(|structured| is_true(structured.interrupted())) || begins(CANCELLED) {
+    if is_true(structured.interrupted()) || begins(CANCELLED) {
         Status::Cancelled
     } else if !is_true(block.is_error()) {
         Status::Ok
@@ -278,25 +280,32 @@ fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
     holds(&content, said.strip_prefix("Error: ").unwrap_or(&said).trim())
 }
 
-/// The text blocks of a result as one JSON string, a line end between them. None where there is no list.
-fn joined_text(content: Field<'_>) -> Option<String> {
-    content.filter(|content| content.is_array()).and_then(join)
+/// The text of a result's blocks, if there is any. That of several is joined in `room`, a line end between them.
+#[inline(never)]
+fn joined<'t, 'a: 't>(blocks: Value<'a>, room: &'t mut String) -> Option<Text<'t>> {
+    let mut texts = blocks.elements().filter_map(text_of);
+    let (first, second) = (texts.next()?, texts.next());
+    if second.is_none() {
+        return filled_text(first);
+    }
+    room.reserve(blocks.raw().len());
+    room.push('"');
+    for said in [first].into_iter().chain(second).chain(texts) {
+        if room.len() > 1 {
+            room.push_str("\\n");
+        }
+        room.push_str(word(said));
+    }
+    room.push('"');
+    (room.len() > 2).then_some(Text::Token(room))
 }
 
-#[inline(never)]
-fn join(content: Value<'_>) -> Option<String> {
-    let mut joined = String::from("\"");
-    for block in content.elements().map(Block::of) {
-        let said = match word(block.kind()) {
-            "text" => word(block.text()),
-            "tool_reference" => word(block.tool_name()),
-            _ => continue,
-        };
-        if joined.len() > 1 {
-            joined.push_str("\\n");
-        }
-        joined.push_str(said);
+/// Where a block says something in text, if it is of a kind that does.
+fn text_of(block: Value<'_>) -> Option<Field<'_>> {
+    let block = Block::of(block);
+    match word(block.kind()) {
+        "text" => Some(block.text()),
+        "tool_reference" => Some(block.tool_name()),
+        _ => None,
     }
-    joined.push('"');
-    (joined.len() > 2).then_some(joined)
 }

@@ -222,7 +222,7 @@ impl Converter {
         out.parent_of_next(parent);
         let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(id), args: args.map(Value::raw) };
         out.emit(call, Pointer::At(at))?;
-        self.history.calls.open(&id.decode_lossy(), Call { tool: tools::name(tool), ..Call::default() });
+        self.history.calls.open(id.decode_lossy(), Call { tool: tools::name(tool), ..Call::default() });
         Ok(())
     }
 

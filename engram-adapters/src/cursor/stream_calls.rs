@@ -179,7 +179,7 @@ impl Calls {
             out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, called.pointer)?;
         }
         let asked = Asked { args: inner.args().map(|args| key(args.raw())), numbered: is_true(stated.include_line_numbers()) };
-        self.open.open(&called.call_id.decode_lossy(), asked);
+        self.open.open(called.call_id.decode_lossy(), asked);
         Ok(())
     }
 }

@@ -15,24 +15,30 @@ use crate::kit::correlate::key;
 use crate::kit::time::tape_time;
 use crate::kit::value::{Value, text};
 
-/// The calls of a list. Each is read where it stands: most turns make one, and it is large.
-fn read<'a>(list: Value<'a>, path: &str) -> Result<Vec<Call<'a>>, Fault> {
-    let mut calls = Vec::with_capacity(1);
-    for value in list.elements() {
-        calls.push(Call::default());
-        if let Some(call) = calls.last_mut() {
-            call.fill(value, path)?;
-        }
-    }
-    Ok(calls)
+/// The one call of a list. None where there is none, or several.
+fn only<'a>(list: Value<'a>, path: &str) -> Result<Option<Call<'a>>, Fault> {
+    let mut elements = list.elements();
+    let (Some(call), None) = (elements.next(), elements.next()) else { return Ok(None) };
+    Call::read(call, path).map(Some)
 }
 
 impl Converter {
     /// Converts the calls of a model turn, with what came of them. `path` leads to the list.
     #[inline(never)]
     pub fn calls(&mut self, calls: Value<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let calls = read(calls, path)?;
-        let changes = changes(&calls, |call| !call.key().is_some_and(|call| self.is_answered(call)));
+        // Most turns make one call, which needs no memory of its own.
+        let (alone, several): ([Call<'_>; 1], Vec<Call<'_>>);
+        let calls = match only(calls, path)? {
+            Some(call) => {
+                alone = [call];
+                &alone[..]
+            }
+            None => {
+                several = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, _>>()?;
+                &several[..]
+            }
+        };
+        let changes = changes(calls, |call| !call.key().is_some_and(|call| self.is_answered(call)));
         for (n, call) in calls.iter().enumerate() {
             let time = tape_time(call.timestamp());
             if time.is_some() {

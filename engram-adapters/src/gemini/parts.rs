@@ -75,7 +75,7 @@ impl Converter {
         if !content.is_array() {
             return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
         }
-        let typed: Vec<Text<'_>> = parts(message.display_content()).filter_map(|part| text(part.said())).collect();
+        let typed = message.display_content().map(texts).unwrap_or_default();
         let is_typed = |said: Text<'_>| typed.iter().any(|text| same(*text, said));
         if !typed.is_empty() && !parts(Some(content)).any(|part| text(part.said()).is_some_and(is_typed)) {
             for text in &typed {
@@ -283,6 +283,12 @@ impl Converter {
         };
         self.emit(event, Pointer::At(&path), out)
     }
+}
+
+/// The texts among the parts of a list.
+#[cold]
+fn texts(list: Value<'_>) -> Vec<Text<'_>> {
+    parts(Some(list)).filter_map(|part| text(part.said())).collect()
 }
 
 fn same(one: Text<'_>, other: Text<'_>) -> bool {

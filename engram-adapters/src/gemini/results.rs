@@ -50,26 +50,23 @@ impl<'a> Texts<'a> {
         self.first.into_iter().chain(self.others.iter().copied())
     }
 
-    /// The texts as one, each on its own lines; the source's spelling where there is one.
-    fn joined(&self) -> Option<Cow<'a, str>> {
-        match self.first? {
-            one if self.others.is_empty() && one.text().is_some() => Some(Cow::Borrowed(one.raw())),
-            _ => {
-                let inner: Vec<Cow<'_, str>> = self.iter().map(unquoted).collect();
-                Some(Cow::Owned(format!("\"{}\"", inner.join("\\n"))))
-            }
-        }
-    }
-
-    /// The joined texts; of the only one, what is known of its escapes too.
-    fn text<'t>(&self, joined: Option<&'t Cow<'_, str>>) -> Option<Text<'t>>
+    /// The texts as one, each on its own lines. Several are joined in `room`.
+    fn joined<'t>(&self, room: &'t mut String) -> Option<Text<'t>>
     where
         'a: 't,
     {
-        match joined? {
-            Cow::Borrowed(_) => text(self.first),
-            Cow::Owned(joined) => Some(Text::Token(joined)),
+        let only = text(self.first).filter(|_| self.others.is_empty());
+        if only.is_none() && self.first.is_some() {
+            *room = self.join();
+            return Some(Text::Token(room));
         }
+        only
+    }
+
+    #[cold]
+    fn join(&self) -> String {
+        let inner: Vec<Cow<'_, str>> = self.iter().map(unquoted).collect();
+        format!("\"{}\"", inner.join("\\n"))
     }
 }
 
@@ -124,7 +121,7 @@ impl Converter {
             "cancelled" => Some(Status::Cancelled),
             _ => None,
         };
-        self.tool_result(tool, text(call.id()), status, &said, call.display(), Pointer::Item(path, n), out)
+        self.tool_result(tool, text(call.id()), status, said, call.display(), Pointer::Item(path, n), out)
     }
 
     /// Converts a result in the form in which the model gets it, with the files among the parts that belong to it.
@@ -143,7 +140,7 @@ impl Converter {
             Some(_) => Status::Error,
         };
         let Some(tool) = text(response.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
-        self.tool_result(tool, text(response.id()), Some(status), &said, None, pointer, out)
+        self.tool_result(tool, text(response.id()), Some(status), said, None, pointer, out)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the facts of one event")]
@@ -153,19 +150,18 @@ impl Converter {
         tool: Text<'_>,
         call_id: Option<Text<'_>>,
         status: Option<Status>,
-        said: &Said<'_>,
+        said: Said<'_>,
         display: Field<'_>,
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let (output, error) = (said.output.joined(), said.error.joined());
+        let (mut output, mut error) = (String::new(), String::new());
+        let (stdout, stderr) = (said.output.joined(&mut output), said.error.joined(&mut error));
         let shell = TOOLS.kind(&tool.decode_lossy()) == ToolKind::Execute;
-        let exit = if shell { exit_code(output.as_deref(), display) } else { None };
-        let path = output.as_deref().and_then(saved_to);
-        let side_files = self.context.side_files.clone();
-        let kept = |path: &str| side_files.as_ref().and_then(|files| files.hash(path));
+        let exit = if shell { exit_code(stdout, display) } else { None };
+        let path = stdout.and_then(saved_to);
         let artifact = path.as_deref().map(|path| {
-            let (hash, bytes) = kept(path).unzip();
+            let (hash, bytes) = self.context.side_files.as_ref().and_then(|files| files.hash(path)).unzip();
             Artifact { path: Text::Plain(path), hash, bytes }
         });
         let result = ToolResult {
@@ -173,11 +169,11 @@ impl Converter {
             call_id,
             status,
             exit,
-            stdout: said.output.text(output.as_ref()),
-            stderr: said.error.text(error.as_ref()),
+            stdout,
+            stderr,
             truncated: path.is_some(),
             artifact,
-            attachments: said.attachments.clone(),
+            attachments: said.attachments,
             duration_ms: None,
         };
         self.emit(result, pointer, out)
@@ -188,20 +184,20 @@ impl Converter {
 ///
 /// What the command itself printed could look the same, so the code counts only where the command's own output, which the
 /// terminal shows, holds no such line.
-fn exit_code(output: Option<&str>, shown: Field<'_>) -> Option<i64> {
+fn exit_code(output: Option<Text<'_>>, shown: Field<'_>) -> Option<i64> {
     shown.filter(|shown| memmem::find(shown.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
     // At most four lines of the harness's own follow it.
-    let mut last = output?.trim_end_matches('"').rsplit("\\n").take(8);
+    let mut last = output?.spelled().trim_end_matches('"').rsplit("\\n").take(8);
     last.find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
 }
 
 /// Where the harness put the whole output of which the result holds only a part.
-fn saved_to(output: &str) -> Option<String> {
-    let begins = ["\"Output too large.", "\"<untrusted_context>\\nOutput too large.", "\"Tool output was too large"];
-    if !begins.iter().any(|begin| output.starts_with(begin)) {
+fn saved_to(output: Text<'_>) -> Option<String> {
+    let beginnings = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large"];
+    if !beginnings.iter().any(|beginning| output.begins(beginning)) {
         return None;
     }
-    let output = Text::Token(output).decode_lossy();
+    let output = output.decode_lossy();
     let after = ["For full output see: ", "The full output has been saved to: "].iter().find_map(|mark| output.split_once(mark))?.1;
     after.lines().next().map(|path| path.trim_end().to_owned())
 }

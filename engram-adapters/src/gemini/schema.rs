@@ -1,7 +1,7 @@
 //! The shapes of the logs' records: which fields the tape needs, under the names that the harness gives them.
 
 use crate::kit::correlate::key;
-use crate::kit::value::{Field, Value};
+use crate::kit::value::{Field, each};
 use crate::kit::view::view;
 
 view! {
@@ -167,9 +167,7 @@ view! {
 
 /// The parts of a list, or the one part that stands in place of one. A string is a part that is text.
 pub(super) fn parts(list: Field<'_>) -> impl Iterator<Item = Part<'_>> {
-    let alone = list.filter(|list| !list.is_array());
-    let listed = list.into_iter().flat_map(Value::elements);
-    alone.into_iter().chain(listed).map(Part::of)
+    each(list).map(Part::of)
 }
 
 impl<'a> Part<'a> {

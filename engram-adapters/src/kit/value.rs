@@ -93,8 +93,9 @@ impl<'a> Value<'a> {
     }
 
     /// The number, if this is a whole number that is not negative.
+    #[inline(always)]
     pub fn unsigned(self) -> Option<u64> {
-        self.raw().parse().ok()
+        unsigned_of(self.record, self.nodes.first())
     }
 
     /// The elements, if this is an array.
@@ -162,8 +163,14 @@ impl<'a> Value<'a> {
     /// The members of that name.
     #[inline(always)]
     fn all_named(self, name: &str) -> impl Iterator<Item = Value<'a>> {
-        let bytes = self.record.as_bytes();
-        self.each_member().filter(move |(node, _)| bytes.get(node.name_in(bytes)) == Some(name.as_bytes())).map(|(_, value)| value)
+        let text = self.record.as_bytes();
+        let is_named = move |node: &Node| {
+            let start = node.name as usize + 1;
+            let end = start + name.len();
+            // Where no quote stands at its end, it is another name, and need not be compared.
+            text.get(end) == Some(&b'"') && text.get(start..end) == Some(name.as_bytes())
+        };
+        self.each_member().filter(move |(node, _)| is_named(node)).map(|(_, value)| value)
     }
 }
 
@@ -188,6 +195,11 @@ fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
 }
 
 #[inline(never)]
+fn filled_text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
+    if slice(record, node)? == r#""""# { None } else { text_of(record, node) }
+}
+
+#[inline(never)]
 fn word_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
     let inside = |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
     node.filter(|node| is_string(record, node)).and_then(inside).unwrap_or_default()
@@ -196,6 +208,11 @@ fn word_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
 #[inline(never)]
 fn number_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Number<'a>> {
     Number::of_str(slice(record, node)?)
+}
+
+#[inline(never)]
+fn unsigned_of(record: &str, node: Option<&Node>) -> Option<u64> {
+    slice(record, node)?.parse().ok()
 }
 
 #[inline(never)]
@@ -213,6 +230,17 @@ fn is_string(record: &str, node: &Node) -> bool {
     record.as_bytes().get(node.start as usize) == Some(&b'"')
 }
 
+/// The elements of a list, or the one value that stands in place of one.
+pub fn each(field: Field<'_>) -> impl Iterator<Item = Value<'_>> {
+    let list = field.unwrap_or(Value::NONE);
+    let (mut at, end) = if list.is_array() { (1, list.nodes.first().map_or(0, |node| node.size())) } else { (0, 1) };
+    std::iter::from_fn(move || {
+        let value = if at < end { list.behind(at as u32) } else { return None };
+        at += value.nodes.first()?.size();
+        Some(value)
+    })
+}
+
 /// The text of a field, if it is a string.
 #[inline(always)]
 pub fn text(field: Field<'_>) -> Option<Text<'_>> {
@@ -222,7 +250,7 @@ pub fn text(field: Field<'_>) -> Option<Text<'_>> {
 /// The text of a field, if it is a string that is not empty.
 #[inline(always)]
 pub fn filled_text(field: Field<'_>) -> Option<Text<'_>> {
-    text(field).filter(|text| !text.is_empty())
+    field.and_then(|value| filled_text_of(value.record, value.nodes.first()))
 }
 
 /// The text of a field as the source spells it, without its quotes. For names, which never hold escapes; empty for what is no string.
@@ -266,6 +294,10 @@ mod tests {
         assert_eq!(value.first("a").map(Value::raw), Some(r#"[1, {"x":"}\""}]"#));
         assert_eq!([value.first("c"), value.first("d"), value.first("b").and_then(|text| text.first("a"))], [None; 3]);
         assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
+        for (source, values) in [(r#"[{"a":[1]},2]"#, &[r#"{"a":[1]}"#, "2"][..]), (r#"{"a":[1]}"#, &[r#"{"a":[1]}"#]), ("[]", &[])] {
+            assert_eq!(each(Some(parse(source, &mut index).unwrap())).map(Value::raw).collect::<Vec<_>>(), values);
+        }
+        assert_eq!(each(None).count(), 0);
         assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
     }
 
