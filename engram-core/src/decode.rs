@@ -73,8 +73,8 @@ impl Room {
 
     /// As `decoded`, in a text of its own.
     pub(crate) fn unescaped(mut self, inner: &str) -> (String, bool) {
-        let (text, has_lone) = self.decoded(inner);
-        (text.to_owned(), has_lone)
+        let has_lone = self.unescape(inner);
+        (String::from_utf8(self.0).unwrap_or_default(), has_lone)
     }
 
     /// Writes the text, and says whether it has lone surrogates.
