@@ -2,6 +2,8 @@
 //!
 //! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
 
+use wide::{i16x8, u8x16};
+
 use crate::keys::KeyMap;
 
 /// Bytes of one k-gram.
@@ -12,13 +14,18 @@ const W: usize = 32;
 const MAX: usize = 128;
 /// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
 const PIECE: usize = 1024;
+/// Bytes that are looked at together.
+const BLOCK: usize = 16;
+/// Room for what a piece leaves to the next one, and for a block.
+const ROOM: usize = K + W + BLOCK;
 
 /// The name of the scheme, as it stands in `tape.start`.
 pub const SCHEME: &str = "winnow/1:k=24,w=32";
 
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
-    let (mut rolling, mut winnow) = (Rolling::default(), Winnow::default());
+    let room = text.len().min(PIECE) + ROOM;
+    let (mut rolling, mut winnow) = (Rolling::with_room(room), Winnow::with_room(room));
     for piece in text.as_bytes().chunks(PIECE) {
         rolling.take(piece, &mut winnow.grams);
         winnow.pick(false);
@@ -51,11 +58,14 @@ struct Rolling {
 }
 
 impl Rolling {
+    fn with_room(room: usize) -> Rolling {
+        Rolling { bytes: Vec::with_capacity(room), hash: 0 }
+    }
+
     fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
         let known = self.bytes.len();
         push_dense(&mut self.bytes, piece);
         let bytes = &self.bytes[..];
-        grams.reserve(piece.len());
         for byte in bytes.iter().take(K).skip(known) {
             self.hash = self.hash.rotate_left(1) ^ ADDS[*byte as usize];
         }
@@ -79,26 +89,28 @@ impl Rolling {
     }
 }
 
-/// 0 for white space, 1 for all else.
-static STEPS: [u8; 256] = {
-    let mut steps = [1; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        steps[byte as usize] = !(byte as u8).is_ascii_whitespace() as u8;
-        byte += 1;
-    }
-    steps
-};
-
-/// Appends what is no white space. Without a branch, since words are short.
+/// Appends what is no white space: a block at a time, of which what stands behind the next word is cut off again.
 fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
-    let mut end = bytes.len();
-    bytes.resize(end + piece.len(), 0);
-    for byte in piece {
-        bytes[end] = *byte;
-        end += usize::from(STEPS[usize::from(*byte)]);
+    let mut rest = piece;
+    while !rest.is_empty() {
+        let block = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut block = [b' '; BLOCK];
+            block[..rest.len()].copy_from_slice(rest);
+            block
+        });
+        let spaces = spaces(block);
+        let word = (spaces | 1 << BLOCK).trailing_zeros();
+        bytes.extend_from_slice(&block);
+        bytes.truncate(bytes.len() - (BLOCK - word as usize));
+        rest = rest.get((word + (spaces >> word).trailing_ones()) as usize..).unwrap_or_default();
     }
-    bytes.truncate(end);
+}
+
+/// A bit for each byte that is ASCII white space.
+fn spaces(block: [u8; BLOCK]) -> u32 {
+    let block = u8x16::new(block);
+    let is = |byte| block.simd_eq(u8x16::splat(byte));
+    (is(b' ') | is(b'\n') | is(b'\t') | is(b'\r') | is(b'\x0c')).to_bitmask()
 }
 
 /// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
@@ -106,52 +118,81 @@ fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
 struct Winnow {
     /// The grams from the one picked last on.
     grams: Vec<u64>,
-    /// Those of them that have been looked at.
-    seen: usize,
+    /// The upper bits of each: they tell most grams apart, and eight are compared at once.
+    tops: Vec<i16>,
     picked: Vec<u64>,
 }
 
 impl Winnow {
+    fn with_room(room: usize) -> Winnow {
+        Winnow { grams: Vec::with_capacity(room), tops: Vec::with_capacity(room), picked: Vec::new() }
+    }
+
     /// Picks among the grams that are there. The one picked last stands for every window that holds it, up to the first with a
     /// gram that is as small.
     fn pick(&mut self, is_last: bool) {
-        let grams = &self.grams[..];
+        let Winnow { grams, tops, picked } = self;
+        tops.extend(grams[tops.len()..].iter().map(|gram| (gram >> 49) as i16));
         let mut at = 0;
-        if self.picked.is_empty() {
-            if grams.is_empty() || grams.len() < W && !is_last {
-                return;
-            }
-            let first = &grams[..W.min(grams.len())];
-            at = rightmost_smallest(first);
-            self.seen = first.len();
-            self.picked.push(grams[at]);
+        if picked.is_empty() {
+            let first = match tops.first_chunk() {
+                Some(window) => Some(rightmost_smallest(window, grams)),
+                None if is_last => (0..grams.len()).rev().min_by_key(|at| grams[*at]),
+                None => None,
+            };
+            let Some(first) = first else { return };
+            picked.push(grams[first]);
+            at = first;
         }
-        while self.seen < grams.len() {
-            let smallest = grams[at];
-            let reach = &grams[self.seen..grams.len().min(at + W)];
-            if let Some(ahead) = reach.iter().position(|gram| *gram <= smallest) {
-                at = self.seen + ahead;
-                self.seen = at + 1;
-            } else if at + W < grams.len() {
-                self.seen = at + W + 1;
-                at += 1 + rightmost_smallest(&grams[at + 1..self.seen]);
-            } else {
-                self.seen = grams.len();
-                break;
+        while let Some(window) = tops[at + 1..].first_chunk() {
+            let start = at + 1;
+            for ahead in places(up_to(window, tops[at])) {
+                at = follow(grams, picked, at, start + ahead);
             }
-            // Of a run of equal grams, which text of one character is, one says it all.
-            if grams[at] != smallest {
-                self.picked.push(grams[at]);
+            if at < start {
+                at = start + rightmost_smallest(window, &grams[start..]);
+                picked.push(grams[at]);
             }
         }
-        self.seen -= at;
-        self.grams.drain(..at);
+        if is_last {
+            at = (at + 1..grams.len()).fold(at, |at, next| follow(grams, picked, at, next));
+        }
+        grams.drain(..at);
+        tops.drain(..at);
     }
 }
 
-fn rightmost_smallest(grams: &[u64]) -> usize {
-    let smallest = grams.iter().copied().min();
-    grams.iter().rposition(|gram| Some(*gram) == smallest).unwrap_or_default()
+/// Picks the next gram after the one at `at`, if it is as small. Of a run of equal grams, which text of one character is, one says
+/// it all.
+#[inline(always)]
+fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize {
+    if grams[next] < grams[at] {
+        picked.push(grams[next]);
+    }
+    if grams[next] <= grams[at] { next } else { at }
+}
+
+/// A bit for each top that is not above `bound`.
+fn up_to(window: &[i16; W], bound: i16) -> u32 {
+    let (tops, bound) = (window.as_chunks().0, i16x8::splat(bound));
+    tops.iter().rev().fold(0, |bits, tops| bits << 8 | i16x8::new(*tops).simd_le(bound).to_bitmask())
+}
+
+/// The places of the bits, the lowest first.
+fn places(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = bits.trailing_zeros() as usize;
+        let is_there = bits != 0;
+        bits &= bits.wrapping_sub(1);
+        is_there.then_some(place)
+    })
+}
+
+fn rightmost_smallest(window: &[i16; W], grams: &[u64]) -> usize {
+    let lowest = window.iter().copied().min().unwrap_or_default();
+    let mut marked = places(up_to(window, lowest));
+    let first = marked.next().unwrap_or_default();
+    marked.fold(first, |at, next| if grams[next] <= grams[at] { next } else { at })
 }
 
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
@@ -228,7 +269,16 @@ mod tests {
 
     #[test]
     fn every_window_is_looked_at() {
-        for grams in [(0..100).collect::<Vec<u64>>(), (0..100).rev().collect(), vec![7; 100], (0..100).map(spread).collect()] {
+        let hashes = |n: u64| ADDS[(n * 7 % 256) as usize];
+        let near = |n: u64| ((hashes(n) >> 60) << 50) | (hashes(n) % 3);
+        for grams in [
+            (0..100).collect::<Vec<u64>>(),
+            (0..100).rev().collect(),
+            vec![7; 100],
+            (0..100).map(spread).collect(),
+            (0..2000).map(hashes).collect(),
+            (0..2000).map(near).collect(),
+        ] {
             let mut expected = Vec::new();
             for window in 0..=grams.len() - W {
                 let smallest = (window..window + W).rev().min_by_key(|at| grams[*at]).unwrap();
@@ -247,6 +297,17 @@ mod tests {
                 winnow.pick(true);
                 assert_eq!(winnow.picked, expected, "{step} at a time");
             }
+        }
+    }
+
+    #[test]
+    fn white_space_is_left_out_wherever_it_stands() {
+        let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
+        for start in 0..text.len() {
+            let mut dense = b"before".to_vec();
+            push_dense(&mut dense, &text.as_bytes()[start..]);
+            let kept = text.bytes().skip(start).filter(|byte| !byte.is_ascii_whitespace());
+            assert_eq!(dense, b"before".iter().copied().chain(kept).collect::<Vec<u8>>());
         }
     }
 

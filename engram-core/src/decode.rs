@@ -86,38 +86,38 @@ impl Room {
         text.clear();
         // Nothing gets longer by being decoded.
         text.reserve(bytes.len() + BLOCK);
-        let (mut at, mut has_lone) = (0, false);
-        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let plain = if let Some(block) = rest.first_chunk::<BLOCK>() {
+        let (mut rest, mut has_lone) = (bytes, false);
+        loop {
+            while let Some((block, behind)) = rest.split_first_chunk() {
                 text.extend_from_slice(block);
                 let plain = plain_bytes(block);
-                text.truncate(text.len() - (BLOCK - plain));
-                plain
-            } else if rest[0] != b'\\' || rest.len() == 1 {
-                text.push(rest[0]);
-                1
-            } else {
-                0
-            };
-            at += plain;
-            let [b'\\', escape, ..] = rest[plain..] else { continue };
-            if let Some(byte) = simple(escape) {
-                text.push(byte);
-                at += 2;
-                continue;
-            }
-            let (unit, len) = read_escape(bytes, at);
-            let c = match unit {
-                Unit::Char(c) => c,
-                Unit::Lone(_) => {
-                    has_lone = true;
-                    char::REPLACEMENT_CHARACTER
+                if plain < BLOCK {
+                    text.truncate(text.len() - (BLOCK - plain));
+                    rest = &rest[plain..];
+                    break;
                 }
-            };
-            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            at += len;
+                rest = behind;
+            }
+            match *rest {
+                [] => return has_lone,
+                [b'\\', escape, ref behind @ ..] => {
+                    if let Some(byte) = simple(escape) {
+                        text.push(byte);
+                        rest = behind;
+                        continue;
+                    }
+                    let (unit, len) = read_escape(rest, 0);
+                    has_lone |= matches!(unit, Unit::Lone(_));
+                    let c = if let Unit::Char(c) = unit { c } else { char::REPLACEMENT_CHARACTER };
+                    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    rest = &rest[len..];
+                }
+                [byte, ref behind @ ..] => {
+                    text.push(byte);
+                    rest = behind;
+                }
+            }
         }
-        has_lone
     }
 }
 

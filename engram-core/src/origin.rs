@@ -87,3 +87,26 @@ pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, 
     out.append(id);
     out.brace(start);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Piece;
+
+    fn origin(place: Place, pointer: Pointer<'_>, id: &'static str) -> String {
+        let (mut out, mut member) = (Buffer::default(), Buffer::default());
+        member.piece(&Piece::of(&[id]));
+        push_origin(&mut out, place, pointer, &member);
+        out.to_str().to_owned()
+    }
+
+    #[test]
+    fn what_is_known_of_the_origin_is_written() {
+        let line = Place { line: 7, part: 1 };
+        assert_eq!(origin(Place::default(), Pointer::Root, ""), "");
+        assert_eq!(origin(Place::default(), Pointer::Root, r#","id":"x""#), r#","origin":{"id":"x"}"#);
+        assert_eq!(origin(line, Pointer::Root, ""), r#","origin":{"line":7,"part":1}"#);
+        assert_eq!(origin(Place::default(), Pointer::Field("/a", 10, "/b"), ""), r#","origin":{"pointer":"/a/10/b"}"#);
+        assert_eq!(origin(Place::default(), Pointer::Member("/a", "x\"~1\n"), ""), r#","origin":{"pointer":"/a/x\"~1\n"}"#);
+    }
+}

@@ -59,10 +59,11 @@ impl<'a> Text<'a> {
         spelled
     }
 
-    /// True when the text begins so. `beginning` holds nothing that JSON escapes.
+    /// True when the text begins so. `beginning` is not empty, and holds nothing that JSON escapes.
     pub fn begins(&self, beginning: &str) -> bool {
-        let spelled = self.spelled();
-        if self.token().is_some() { spelled[1..].starts_with(beginning) } else { spelled.starts_with(beginning) }
+        let (inner, beginning) = (&self.spelled().as_bytes()[usize::from(self.token().is_some())..], beginning.as_bytes());
+        // Most texts differ in their first byte already.
+        inner.first() == beginning.first() && inner.starts_with(beginning)
     }
 
     /// The text as UTF-8. Borrowed when the source has no escapes.
