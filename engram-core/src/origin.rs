@@ -29,14 +29,14 @@ impl Pointer<'_> {
     fn push(self, out: &mut Buffer) {
         match self {
             Pointer::Root => {}
-            Pointer::At(path) => out.push_str(path),
+            Pointer::At(path) => push_path(out, path),
             Pointer::Item(path, index) => push_item(out, path, index),
             Pointer::Field(path, index, rest) => {
                 push_item(out, path, index);
-                out.push_str(rest);
+                push_path(out, rest);
             }
             Pointer::Member(path, segment) => {
-                out.push_str(path);
+                push_path(out, path);
                 out.ascii(b"/");
                 push_plain(out, segment);
             }
@@ -44,8 +44,13 @@ impl Pointer<'_> {
     }
 }
 
-fn push_item(out: &mut Buffer, path: &str, index: usize) {
+fn push_path(out: &mut Buffer, path: &str) {
+    debug_assert!(!path.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\'), "a path of the source's own words: {path:?}");
     out.push_str(path);
+}
+
+fn push_item(out: &mut Buffer, path: &str, index: usize) {
+    push_path(out, path);
     out.ascii(b"/");
     push_number(out, index);
 }
@@ -102,11 +107,14 @@ mod tests {
 
     #[test]
     fn what_is_known_of_the_origin_is_written() {
-        let line = Place { line: 7, part: 1 };
+        let line = Place { line: 7, part: 1, ..Place::default() };
+        let wrapped = Place { within: Pointer::Item("/in", 2), ..Place::default() };
         assert_eq!(origin(Place::default(), Pointer::Root, ""), "");
         assert_eq!(origin(Place::default(), Pointer::Root, r#","id":"x""#), r#","origin":{"id":"x"}"#);
         assert_eq!(origin(line, Pointer::Root, ""), r#","origin":{"line":7,"part":1}"#);
         assert_eq!(origin(Place::default(), Pointer::Field("/a", 10, "/b"), ""), r#","origin":{"pointer":"/a/10/b"}"#);
+        assert_eq!(origin(wrapped, Pointer::Root, ""), r#","origin":{"pointer":"/in/2"}"#);
+        assert_eq!(origin(wrapped, Pointer::Item("/a", 10), ""), r#","origin":{"pointer":"/in/2/a/10"}"#);
         assert_eq!(origin(Place::default(), Pointer::Member("/a", "x\"~1\n"), ""), r#","origin":{"pointer":"/a/x\"~1\n"}"#);
     }
 }

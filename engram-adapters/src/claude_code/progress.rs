@@ -160,7 +160,7 @@ mod tests {
                 3,
                 "assistant",
                 json!([{"type": "tool_use", "id": "t2", "name": "Glob", "input": {"pattern": "*"}}]),
-                &[thought.clone()],
+                std::slice::from_ref(&thought),
             ),
             wrapped(
                 4,
