@@ -10,7 +10,7 @@ use engram_core::render::Pointer;
 use super::descriptor::never_mapped;
 use super::history::History;
 use super::notices::pull_request;
-use super::progress::hook;
+use super::progress::{UnderWay, hook};
 use super::queue::Queue;
 use super::results::Call;
 use super::revisions::{Dialect, dialect};
@@ -32,6 +32,7 @@ pub(super) struct Converter {
     pub history: History,
     pub usages: Usages,
     pub queue: Queue,
+    pub under_way: UnderWay,
     /// What started the last compaction, until its summary comes.
     pub compaction_trigger: Option<String>,
     /// Where the values of arguments lie that are read again.
@@ -86,6 +87,7 @@ impl Converter {
             history: History::open(opening.head, dialect),
             usages: Usages::default(),
             queue: Queue::default(),
+            under_way: UnderWay::default(),
             compaction_trigger: None,
             arguments: Index::default(),
             last_cell: None,
@@ -170,7 +172,7 @@ impl Session for Transcript {
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.converter.usages.finish(out)?;
-        self.converter.say_unfinished(out)?;
+        self.converter.under_way.finish(out)?;
         self.converter.queue.finish(out)
     }
 }

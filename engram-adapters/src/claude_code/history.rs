@@ -202,6 +202,11 @@ impl History {
         text(line.uuid()).is_none_or(|uuid| self.said.first(("line", uuid.decode_lossy())))
     }
 
+    /// True when a result of this call has been said.
+    pub fn has_result(&self, call: u64) -> bool {
+        self.said.contains(("result", call))
+    }
+
     /// True when no result of this call has been said.
     pub fn is_new_result(&mut self, call: u64) -> bool {
         self.said.first(("result", call))

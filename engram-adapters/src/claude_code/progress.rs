@@ -14,12 +14,51 @@ use super::schema::{Line, Progress};
 use crate::kit::correlate::key;
 use crate::kit::value::{Value, filled_text, text, word};
 
-/// What a command has written by the time of a `progress` line, for as long as its result has not come.
-pub(super) struct SoFar {
+/// The most commands whose output is held until their results come. Of more, the oldest counts as said.
+const MAX_UNDER_WAY: usize = 64;
+
+/// What commands have written whose results have not come, the oldest first.
+#[derive(Default)]
+pub(super) struct UnderWay {
+    outputs: Vec<SoFar>,
+}
+
+/// What a command has written by the time of a `progress` line.
+struct SoFar {
+    /// A key of the call.
+    call: u64,
     token: String,
     line: u64,
     time: Option<String>,
     session: Option<String>,
+}
+
+impl UnderWay {
+    /// The call's result has come, or more is known of what it has written.
+    pub fn forget(&mut self, call: u64) {
+        self.outputs.retain(|so_far| so_far.call != call);
+    }
+
+    fn keep(&mut self, so_far: SoFar) {
+        self.forget(so_far.call);
+        if self.outputs.len() == MAX_UNDER_WAY {
+            self.outputs.remove(0);
+        }
+        self.outputs.push(so_far);
+    }
+
+    /// Says what commands had written whose results never came: the session ended first.
+    pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        for so_far in self.outputs.drain(..) {
+            out.source(so_far.session.as_deref(), None);
+            out.restamp(so_far.line, Stamp { t: so_far.time.as_deref(), id: None, replay: false });
+            let written = Some(Text::Token(&so_far.token));
+            let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
+            out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
+            out.duplicate_was_mapped("progress/bash_progress", rule::SO_FAR);
+        }
+        Ok(())
+    }
 }
 
 impl Converter {
@@ -66,27 +105,17 @@ impl Converter {
 
     /// Keeps what a command has written so far until its result comes.
     fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, number: u64) {
-        let Some(call) = text(line.parent_call()).and_then(|id| self.calls.get_mut(key(id.spelled()))) else { return };
+        let Some(call) = text(line.parent_call()).map(|id| key(id.spelled())).filter(|call| !self.history.has_result(*call)) else {
+            return;
+        };
         let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
-        call.so_far = Some(Box::new(SoFar {
+        self.under_way.keep(SoFar {
+            call,
             token: written.raw().to_owned(),
             line: number,
             time: line_time(line).map(Cow::into_owned),
             session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
-        }));
-    }
-
-    /// Says what commands had written whose results never came: the session ended first.
-    pub fn say_unfinished(&self, out: &mut Emitter) -> Result<(), Fault> {
-        for so_far in self.calls.iter().filter_map(|call| call.so_far.as_ref()) {
-            out.source(so_far.session.as_deref(), None);
-            out.restamp(so_far.line, Stamp { t: so_far.time.as_deref(), id: None, replay: false });
-            let written = Some(Text::Token(&so_far.token));
-            let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
-            out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
-            out.duplicate_was_mapped("progress/bash_progress", rule::SO_FAR);
-        }
-        Ok(())
+        });
     }
 }
 
@@ -225,6 +254,8 @@ mod tests {
         lines.push(returned("2.1.36", 5, "t1", "one two three four", None));
         assert!(outputs(&lines).is_empty());
         assert_eq!(left_over(&lines), 0);
+        lines.push(written(6, "one two"));
+        assert!(outputs(&lines).is_empty());
     }
 
     #[test]

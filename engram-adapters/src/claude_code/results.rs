@@ -10,7 +10,6 @@ use engram_core::tool_kind::ToolKind;
 
 use super::convert::Converter;
 use super::messages::images;
-use super::progress::SoFar;
 use super::schema::{Block, FileArguments, Line, Structured};
 use super::tools::TOOLS;
 use crate::kit::correlate::key;
@@ -28,8 +27,6 @@ pub(super) struct Call {
     /// The sub-agent that it started.
     pub started: Option<Box<Started>>,
     pub kept: Kept,
-    /// What it has written so far.
-    pub so_far: Option<Box<SoFar>>,
 }
 
 /// What is kept of a call's arguments, where the result may not tell what was read or changed. Strings stand as the source spells them.
@@ -63,7 +60,7 @@ impl Call {
             (Some(_), Some(input)) if keep_arguments || arguments.notebook_path().is_some() => Kept::Arguments(input.raw().to_owned()),
             _ => Kept::Nothing,
         };
-        Call { tool, kind, started, kept, so_far: None }
+        Call { tool, kind, started, kept }
     }
 }
 
@@ -149,6 +146,7 @@ impl Converter {
         };
         let structured = &line.tool_use_result().map(Structured::of).unwrap_or_default();
         let new = self.history.is_new_result(call);
+        self.under_way.forget(call);
         if !new && !structured.object().is_object() {
             return Ok(false);
         }
