@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use engram_core::adapter::{Context, Opening, Session};
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
+use engram_core::text::Text;
 
 use super::descriptor::never_mapped;
 use super::history::History;
@@ -73,6 +74,33 @@ impl<'a> Record<'a> {
     /// The session that the line belongs to.
     pub fn session(&self) -> Option<Cow<'a, str>> {
         text(self.line.session_id()).map(|id| id.decode_lossy())
+    }
+}
+
+/// A text that is said only once it is known that no other record says it.
+pub(super) struct Late {
+    token: String,
+    line: u64,
+    time: Option<String>,
+    session: Option<String>,
+}
+
+impl Late {
+    /// A text of this line, which has that number.
+    pub fn of(said: Value<'_>, line: &Line<'_>, number: u64) -> Late {
+        Late {
+            token: said.raw().to_owned(),
+            line: number,
+            time: line_time(line).map(Cow::into_owned),
+            session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
+        }
+    }
+
+    /// Places the events that follow where the text stands, and gives it.
+    pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
+        out.source(self.session.as_deref(), None);
+        out.restamp(self.line, Stamp { t: self.time.as_deref(), id: None, replay: false });
+        Text::Token(&self.token)
     }
 }
 

@@ -1,14 +1,12 @@
 //! What is under way: `progress` lines (2.1.12 to 2.1.80). Commands tell what they have written so far, sub-agents what they do.
 
-use std::borrow::Cow;
-
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Context, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, Record, line_time};
+use super::convert::{Converter, Late, Record};
 use super::descriptor::{Omitted, never_mapped, rule};
 use super::schema::{Line, Progress};
 use crate::kit::correlate::key;
@@ -27,10 +25,7 @@ pub(super) struct UnderWay {
 struct SoFar {
     /// A key of the call.
     call: u64,
-    token: String,
-    line: u64,
-    time: Option<String>,
-    session: Option<String>,
+    output: Late,
 }
 
 impl UnderWay {
@@ -50,9 +45,7 @@ impl UnderWay {
     /// Says what commands had written whose results never came: the session ended first.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for so_far in self.outputs.drain(..) {
-            out.source(so_far.session.as_deref(), None);
-            out.restamp(so_far.line, Stamp { t: so_far.time.as_deref(), id: None, replay: false });
-            let written = Some(Text::Token(&so_far.token));
+            let written = Some(so_far.output.take_place(out));
             let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
             out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
             out.duplicate_was_mapped("progress/bash_progress", rule::SO_FAR);
@@ -109,13 +102,7 @@ impl Converter {
             return;
         };
         let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
-        self.under_way.keep(SoFar {
-            call,
-            token: written.raw().to_owned(),
-            line: number,
-            time: line_time(line).map(Cow::into_owned),
-            session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
-        });
+        self.under_way.keep(SoFar { call, output: Late::of(written, line, number) });
     }
 }
 

@@ -1,14 +1,12 @@
 //! Prompts that were queued: said when they reach the conversation, or at the end if they never did.
 
-use std::borrow::Cow;
-
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, Record};
+use super::convert::{Converter, Late, Record};
 use super::descriptor::{Omitted, rule};
 use super::messages::is_harness_text;
 use crate::kit::correlate::key;
@@ -20,10 +18,7 @@ const MAX_QUEUED: usize = 1024;
 /// A prompt that has not reached the conversation yet.
 struct Queued {
     key: u64,
-    token: String,
-    line: u64,
-    time: Option<String>,
-    session: Option<String>,
+    prompt: Late,
 }
 
 /// The prompts that have not reached the conversation yet, oldest first.
@@ -47,9 +42,7 @@ impl Queue {
     /// Says what never reached the conversation: the session ended first.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for queued in self.waiting.drain(..) {
-            out.source(queued.session.as_deref(), None);
-            out.restamp(queued.line, Stamp { t: queued.time.as_deref(), id: None, replay: false });
-            let said = Text::Token(&queued.token);
+            let said = queued.prompt.take_place(out);
             let synthetic = is_harness_text(said);
             out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, Pointer::At("/content"))?;
             out.duplicate_was_mapped("queue-operation/enqueue", rule::QUEUED);
@@ -72,17 +65,14 @@ impl Converter {
             "popAll" => return Ok(Omitted { record: "queue-operation/popAll", rule: rule::TAKEN_BACK }.duplicate()),
             other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
         }
-        let session = record.session();
-        self.history.queued(record.time.as_deref(), session.as_deref());
-        let Some(prompt) = filled_text(line.content()) else {
+        self.history.queued(record.time.as_deref(), record.session().as_deref());
+        let (Some(said), Some(prompt)) = (filled_text(line.content()), line.content()) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
-        let token = line.content().map(|content| content.raw().to_owned()).unwrap_or_default();
-        let (time, session) = (record.time.as_deref().map(str::to_owned), session.map(Cow::into_owned));
         if self.queue.waiting.len() == MAX_QUEUED {
             self.queue.waiting.remove(0);
         }
-        self.queue.waiting.push(Queued { key: key(prompt.decode_lossy()), token, line: out.line(), time, session });
+        self.queue.waiting.push(Queued { key: key(said.decode_lossy()), prompt: Late::of(prompt, line, out.line()) });
         Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUED }.duplicate())
     }
 }

@@ -83,7 +83,8 @@ impl<'a> Returned<'a> {
 
     /// What the structured result says besides, where the model was not told it.
     #[inline(never)]
-    fn say_rest(&self, structured: &Structured<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn say_rest(&self, out: &mut Emitter) -> Result<(), Fault> {
+        let structured = self.structured;
         let rest =
             [(structured.code_words(), "/toolUseResult/returnCodeInterpretation"), (structured.output_file(), "/toolUseResult/outputFile")];
         for (field, pointer) in rest {
@@ -198,7 +199,7 @@ impl Converter {
         if own_streams && !renders(returned.content, stdout, stderr) {
             say_beside(returned.content, Pointer::Field(CONTENT, index, "/content"), out)?;
         }
-        returned.say_rest(structured, out)?;
+        returned.say_rest(out)?;
         let unsaid = text(line.tool_use_result()).filter(|said| !repeats(*said, returned.content));
         if unsaid.is_some() || returned.status == Status::Denied {
             returned.say_unsaid(unsaid, out)?;
