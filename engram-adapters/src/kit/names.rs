@@ -23,27 +23,24 @@ pub struct Names {
     spread: u64,
 }
 
-/// The first and the last eight bytes of a name, and its length: all of a name of up to 16 bytes. And the shape of what it names.
+/// The end of a name, as [`end_of`] gives it, and its length: all of a name of up to 16 bytes. And the shape of what it names.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    first: u64,
-    last: u64,
+    end: u128,
     len: u32,
     shape: Shape,
 }
 
 impl Names {
-    /// Tries one way to spread the names after the other, until no two share a place. Names that are alike in length, first eight
-    /// bytes and last byte always do: then the compiler says that this does not end.
+    /// Tries one way to spread the names after the other, until no two share a place. Names of one length that end alike always do:
+    /// then the compiler says that this does not end.
     pub const fn of(names: &'static [&'static str], shapes: &[Shape]) -> Names {
         assert!(!names.is_empty() && names.len() <= FIELDS, "a view has no fields, or too many");
-        let mut entries = [Entry { first: 0, last: 0, len: 0, shape: Shape::Any }; FIELDS];
+        let mut entries = [Entry { end: 0, len: 0, shape: Shape::Any }; FIELDS];
         let mut number = 0;
         while number < names.len() {
             let name = names[number].as_bytes();
-            let (_, last) = name.split_at(name.len().saturating_sub(8));
-            let shape = shapes[number];
-            entries[number] = Entry { first: first_word(name), last: first_word(last), len: name.len() as u32, shape };
+            entries[number] = Entry { end: end_of(name), len: name.len() as u32, shape: shapes[number] };
             number += 1;
         }
         let (mut spread, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
@@ -52,7 +49,7 @@ impl Names {
                 return Names { names, entries, places, spread };
             }
             tries += 1;
-            assert!(tries < TRIES, "two names of a view have the same length, beginning and end");
+            assert!(tries < TRIES, "two names of a view have the same length and end");
             spread = spread.wrapping_mul(0x5851_f42d_4c95_7f2d);
         }
     }
@@ -66,18 +63,24 @@ impl Names {
     #[inline(always)]
     pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<(usize, Shape)> {
         let Range { start, end } = place;
+        let before = bytes.get(..end)?;
         let len = end - start;
-        let first = match word_at(bytes, start) {
-            Some(word) => word & MASKS[len.min(8)],
-            None => first_word(bytes.get(start..end)?),
+        let name = match before.last_chunk() {
+            Some(window) => u128::from_le_bytes(*window) & MASKS[len.min(END)],
+            None => end_of_first(before, start),
         };
-        let last_byte = *bytes.get(end.wrapping_sub(1))?;
-        let number = usize::from(self.places[own_place(first, last_byte, len, self.spread)]);
-        let entry = self.entries.get(number)?;
-        if entry.first != first || entry.len as usize != len || (len > 8 && word_at(bytes, end - 8) != Some(entry.last)) {
+        let number = usize::from(self.places[own_place(name, len, self.spread)]);
+        let entry = &self.entries[number % FIELDS];
+        if entry.end != name || entry.len as usize != len || (len > END && !self.is_name(number, before, start)) {
             return None;
         }
-        (len <= 16 || bytes.get(start..end) == Some(self.names[number].as_bytes())).then_some((number, entry.shape))
+        Some((number, entry.shape))
+    }
+
+    /// True when the name from `start` to the end is the one of that number: for long ones, which are few.
+    #[inline(never)]
+    fn is_name(&self, number: usize, before: &[u8], start: usize) -> bool {
+        before.get(start..) == Some(self.name(number).as_bytes())
     }
 }
 
@@ -104,7 +107,7 @@ const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
     let mut number = 0;
     while number < names.len() {
         let name = names[number].as_bytes();
-        let place = own_place(first_word(name), name[name.len() - 1], name.len(), spread);
+        let place = own_place(end_of(name), name.len(), spread);
         if taken[place] {
             return None;
         }
@@ -117,28 +120,39 @@ const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
 
 /// Where a name belongs.
 #[inline(always)]
-const fn own_place(first: u64, last_byte: u8, len: usize, spread: u64) -> usize {
-    let mixed = first.wrapping_add((len as u64) << 8 | last_byte as u64);
+const fn own_place(end: u128, len: usize, spread: u64) -> usize {
+    let mixed = (end as u64).wrapping_add((end >> 64) as u64).wrapping_add(len as u64);
     (mixed.wrapping_mul(spread) >> (u64::BITS - PLACES.ilog2())) as usize
 }
 
-/// What a word has of a name that is so long.
-const MASKS: [u64; 9] = [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff, 0xff_ffff_ffff_ffff, u64::MAX];
+/// So many bytes of a name are compared at once.
+const END: usize = 16;
 
-/// The eight bytes at `at`.
-#[inline(always)]
-fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+/// What the bytes before the end of a name have of one that is so long.
+const MASKS: [u128; END + 1] = {
+    let mut masks = [0; END + 1];
+    let mut len = 1;
+    while len <= END {
+        masks[len] = u128::MAX << (8 * (END - len));
+        len += 1;
+    }
+    masks
+};
+
+/// The same of a name that begins at `start`, where a record has fewer bytes up to its end.
+#[inline(never)]
+fn end_of_first(before: &[u8], start: usize) -> u128 {
+    end_of(before.get(start..).unwrap_or_default())
 }
 
-/// The first eight bytes of a name. What a shorter one lacks is zeros.
-const fn first_word(name: &[u8]) -> u64 {
-    let (mut word, mut byte) = (0, 0);
-    while byte < name.len() && byte < 8 {
-        word |= (name[byte] as u64) << (8 * byte);
+/// The last bytes of a name. What a shorter one lacks is zeros before it.
+const fn end_of(name: &[u8]) -> u128 {
+    let (mut end, mut byte) = (0, name.len().saturating_sub(END));
+    while byte < name.len() {
+        end = end >> 8 | (name[byte] as u128) << 120;
         byte += 1;
     }
-    word
+    end
 }
 
 #[cfg(test)]

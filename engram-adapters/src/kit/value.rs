@@ -108,9 +108,15 @@ impl<'a> Value<'a> {
         self.each_member().filter_map(move |(name, value)| Some((self.record.get(name.name_in(self.record.as_bytes()))?, value)))
     }
 
+    /// The nodes of what is in this value, if it is an object.
+    #[inline(always)]
+    pub(in crate::kit) fn inside(self) -> &'a [Node] {
+        self.inner(b'{')
+    }
+
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
-    pub(in crate::kit) fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
+    fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
         self.each_inside(b'{').filter_map(|value| Some((value.nodes.first()?, value)))
     }
 

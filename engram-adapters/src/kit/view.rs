@@ -106,13 +106,17 @@ struct Member {
 #[inline(always)]
 fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
     let text = object.record().as_bytes();
-    for (node, value) in object.each_member() {
+    let inside = object.inside();
+    let mut at = 0;
+    while let Some(node) = inside.get(at) {
         if let Some((number, shape)) = names.find(text, node.name_in(text)) {
-            let member = Member { number, shape, first: value.first_byte(), behind: value.nodes_behind(object) };
+            let first = text.get(node.start as usize).copied().unwrap_or_default();
+            let member = Member { number, shape, first, behind: at as u32 + 1 };
             if take(member).is_none() {
                 return Some(member);
             }
         }
+        at += node.size();
     }
     None
 }

@@ -41,21 +41,18 @@ impl Node {
     /// Where its name lies in `text`, without its quotes. Between the name and the value are a colon, and white space at most.
     #[inline(always)]
     pub fn name_in(self, text: &[u8]) -> Range<usize> {
-        let end = (self.start as usize).wrapping_sub(2);
-        let end = if text.get(end) == Some(&b'"') { end } else { self.end_of_name(text) };
+        let start = self.start as usize;
+        let is_end = |end: &usize| text.get(*end) == Some(&b'"');
+        // Mostly there is the colon alone, or one space behind it.
+        let end = [start.wrapping_sub(2), start.wrapping_sub(3)].into_iter().find(is_end).unwrap_or_else(|| end_of_name(text, start));
         self.name as usize + 1..end
     }
+}
 
-    #[inline(never)]
-    fn end_of_name(self, text: &[u8]) -> usize {
-        // Mostly there is a space behind the colon.
-        let end = (self.start as usize).wrapping_sub(3);
-        if text.get(end) == Some(&b'"') {
-            return end;
-        }
-        let before = text.get(..self.start as usize).unwrap_or_default();
-        before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()
-    }
+#[cold]
+fn end_of_name(text: &[u8], start: usize) -> usize {
+    let before = text.get(..start).unwrap_or_default();
+    before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()
 }
 
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
