@@ -6,6 +6,8 @@ use super::scan::Declined;
 
 /// Bytes looked at together: as many as a word has bits.
 const BLOCK: usize = 64;
+/// Bytes that are near each other: where one is a control character, these are counted while all of them are in the cache.
+const PART: usize = 64 * BLOCK;
 
 /// What a part of a text holds, 64 bytes each.
 #[derive(Debug, Default)]
@@ -40,16 +42,20 @@ impl Quotes {
     pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
         let rest = pass.text.get(pass.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
-        let (blocks, last) = rest.as_chunks::<BLOCK>();
+        rest.chunks(PART).for_each(|part| self.note_part(pass, part));
+        if pass.is_unsound { Err(Declined) } else { Ok(()) }
+    }
+
+    fn note_part(&mut self, pass: &mut Pass<'_>, part: &[u8]) {
+        let (blocks, last) = part.as_chunks::<BLOCK>();
         let mut padded = [b' '; BLOCK];
         padded[..last.len()].copy_from_slice(last);
-        let count = rest.len().div_ceil(BLOCK);
+        let count = part.len().div_ceil(BLOCK);
         let mut lowest = u8x16::splat(b' ');
         self.blocks.extend((0..count).map(|number| pass.block(blocks.get(number).unwrap_or(&padded), &mut lowest)));
         if controls(lowest).to_bitmask() != 0 {
             pass.controls += count_controls(blocks) + count_controls(&[padded]);
         }
-        if pass.is_unsound { Err(Declined) } else { Ok(()) }
     }
 
     /// The strings from `at` on, which lies in none. What is noted begins at `from`.

@@ -112,6 +112,9 @@ fn behind_spaces(text: &[u8], at: u32) -> (u32, u32) {
             let spaces = u8x16::new(*part).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones() as usize;
             at += spaces;
             if spaces < part.len() {
+                if part[spaces] > b' ' {
+                    return (at as u32, controls);
+                }
                 break;
             }
         }
