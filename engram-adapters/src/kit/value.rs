@@ -218,12 +218,25 @@ fn number_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Number<'a>> {
 
 #[inline(never)]
 fn unsigned_of(record: &str, node: Option<&Node>) -> Option<u64> {
-    slice(record, node)?.parse().ok()
+    let number = slice(record, node)?;
+    short_whole(number).or_else(|| number.parse().ok())
 }
 
 #[inline(never)]
 fn integer_of(record: &str, node: Option<&Node>) -> Option<i64> {
-    slice(record, node)?.parse().ok()
+    let number = slice(record, node)?;
+    short_whole(number).map(|whole| whole as i64).or_else(|| number.parse().ok())
+}
+
+/// The number that a few digits are: most are so.
+#[inline(always)]
+fn short_whole(number: &str) -> Option<u64> {
+    /// No number of so many digits is too large.
+    const DIGITS: usize = 18;
+    if number.len() > DIGITS {
+        return None;
+    }
+    number.bytes().try_fold(0, |whole, byte| byte.is_ascii_digit().then(|| whole * 10 + u64::from(byte - b'0')))
 }
 
 #[inline(always)]
