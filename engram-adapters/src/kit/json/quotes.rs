@@ -151,7 +151,8 @@ impl<'t> Pass<'t> {
         *lowest = parts.iter().fold(*lowest, |lowest, part| lowest.min(*part));
         let (quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
         let found = if backslashes != 0 || self.begins_escaped {
-            let (escaped, escapes) = self.escaped(block, backslashes);
+            let escaped = self.escaped(backslashes);
+            let escapes = self.escapes(block, escaped, escaped & !(quotes | backslashes));
             Block { quotes: quotes & !escaped, escapes }
         } else {
             Block { quotes, escapes: 0 }
@@ -160,20 +161,35 @@ impl<'t> Pass<'t> {
         found
     }
 
-    /// The bytes of the block that are escaped, and what they make.
-    fn escaped(&mut self, block: &[u8; BLOCK], mut backslashes: u64) -> (u64, Escapes) {
-        let (mut escaped, mut escapes) = (0, 0_u8);
-        let mut at = if self.begins_escaped { 0 } else { behind_first(backslashes) };
-        while at < BLOCK {
-            escapes |= ESCAPES[usize::from(block[at])];
-            escaped |= 1 << at;
-            // Neither the backslash before it nor this byte itself, if it is one, escapes another.
-            backslashes &= u64::MAX << at << 1;
-            at = behind_first(backslashes);
+    /// The bytes of the block at hand that are escaped: those behind an odd number of backslashes in a row. Where such a row begins at
+    /// an odd place, adding it to its own bits carries to the place behind it.
+    #[inline(always)]
+    fn escaped(&mut self, backslashes: u64) -> u64 {
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let before = u64::from(self.begins_escaped);
+        let escaping = backslashes & !before;
+        let behind = escaping << 1 | before;
+        let odd_starts = escaping & !EVEN & !behind;
+        let (carried, begins_escaped) = odd_starts.overflowing_add(escaping);
+        self.begins_escaped = begins_escaped;
+        (EVEN ^ carried << 1) & behind
+    }
+
+    /// What the escaped bytes of the block make. `others` are those that are neither quotes nor backslashes.
+    #[inline(always)]
+    fn escapes(&mut self, block: &[u8; BLOCK], escaped: u64, mut others: u64) -> Escapes {
+        let mut escapes = if escaped == 0 { 0 } else { CANONICAL };
+        for byte in [b'n', b't'] {
+            if others != 0 {
+                others &= !hits(parts(block), byte);
+            }
         }
-        self.begins_escaped = at == BLOCK;
+        while others != 0 {
+            escapes |= ESCAPES[usize::from(block[others.trailing_zeros() as usize])];
+            others &= others - 1;
+        }
         self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(escaped));
-        (escaped, u32::from(escapes) << ESCAPES_AT)
+        u32::from(escapes) << ESCAPES_AT
     }
 
     /// True when each `\u` of these escapes has its digits.
@@ -188,12 +204,6 @@ impl<'t> Pass<'t> {
         }
         true
     }
-}
-
-/// The place behind the first bit; more than a block where there is none.
-#[inline(always)]
-fn behind_first(bits: u64) -> usize {
-    bits.trailing_zeros() as usize + 1
 }
 
 /// Kinds of escapes, a bit each in the highest byte: the others are a node's.
