@@ -85,11 +85,28 @@ impl<'a> Returned<'a> {
     #[inline(never)]
     fn say_rest(&self, out: &mut Emitter) -> Result<(), Fault> {
         let structured = self.structured;
-        let rest =
-            [(structured.code_words(), "/toolUseResult/returnCodeInterpretation"), (structured.output_file(), "/toolUseResult/outputFile")];
+        let rest = [
+            (structured.code_words(), "/toolUseResult/returnCodeInterpretation"),
+            (structured.output_file(), "/toolUseResult/outputFile"),
+            (structured.task().and_then(|task| task.member("output")), "/toolUseResult/task/output"),
+        ];
         for (field, pointer) in rest {
             if let Some(said) = filled_text(field).filter(|said| !repeats(*said, self.content)) {
                 say_beside(Some(said), Pointer::At(pointer), out)?;
+            }
+        }
+        if self.content.is_some_and(|content| content.begins("<persisted-output>")) {
+            self.say_whole(out)?;
+        }
+        Ok(())
+    }
+
+    /// The answer of a sub-agent, where the model was given its beginning and a file's name.
+    #[cold]
+    fn say_whole(&self, out: &mut Emitter) -> Result<(), Fault> {
+        for (index, block) in self.structured.content().into_iter().flat_map(Value::elements).enumerate() {
+            if let Some(said) = filled_text(Block::of(block).text()) {
+                say_beside(Some(said), Pointer::Field("/toolUseResult/content", index, "/text"), out)?;
             }
         }
         Ok(())

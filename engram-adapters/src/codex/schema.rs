@@ -128,6 +128,7 @@ view! {
         reason: "reason" Text,
         thread_name: "thread_name" Text,
         num_turns: "num_turns" Number,
+        memory_citation: "memory_citation" Object,
         thread_settings: "thread_settings" Object,
         info: "info" Object,
     }
@@ -167,7 +168,62 @@ view! {
         kind: "kind" Text,
         tool: "tool" Text,
         agent_thread_id: "agent_thread_id" Text,
+        new_thread_id: "new_thread_id" Text,
+        receiver_thread_id: "receiver_thread_id" Text,
+        event_id: "event_id" Text,
+        call_id: "call_id" Text,
         receiver_thread_ids: "receiver_thread_ids" List,
+    }
+}
+
+view! {
+    /// A memory that an answer draws on.
+    Cited {
+        path: "path" Text,
+        line_start: "line_start" Number,
+        line_end: "line_end" Number,
+        note: "note" Text,
+    }
+}
+
+view! {
+    /// The beginning of a review.
+    Review {
+        target: "target" Object,
+        prompt: "prompt" Text,
+        user_facing_hint: "user_facing_hint" Text,
+    }
+}
+
+view! {
+    /// A verdict on what a call may do.
+    Assessment {
+        status: "status" Text,
+        rationale: "rationale" Text,
+        target_item_id: "target_item_id" Text,
+    }
+}
+
+view! {
+    /// A web search that the provider made, as an event, an item or a response item.
+    Searched {
+        id: "id" Text,
+        call_id: "call_id" Text,
+        status: "status" Text,
+        action: "action" Object,
+        query: "query" Text,
+        results: "results" List,
+    }
+}
+
+view! {
+    /// An image that the provider made, as an event or a response item.
+    MadeImage {
+        id: "id" Text,
+        call_id: "call_id" Text,
+        revised_prompt: "revised_prompt" Text,
+        result: "result" Text,
+        saved_path: "saved_path" Text,
     }
 }
 
@@ -283,6 +339,7 @@ view! {
         model_provider: "model_provider" Text,
         instructions: "instructions" Any,
         base_instructions: "base_instructions" Object,
+        dynamic_tools: "dynamic_tools" Any,
         git: "git" Object,
         /// Who started the session: a word, or an object for a sub-agent.
         source: "source" Any,

@@ -22,13 +22,37 @@ const SERVER: &str = "mockmcp_";
 
 /// Rules of which there is no recording, each with the unit test that shows it: the file and the test's name.
 pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
+    ("agents.encrypted", "engram-adapters/src/codex/tests.rs", "what_happens_to_other_agents_stands_under_its_call"),
+    ("agents.prompt", "engram-adapters/src/codex/tests.rs", "what_happens_to_other_agents_stands_under_its_call"),
+    ("assessment.action", "engram-adapters/src/codex/tests.rs", "a_verdict_on_a_call_is_a_permission"),
+    ("assessment.begun", "engram-adapters/src/codex/tests.rs", "a_verdict_on_a_call_is_a_permission"),
+    ("attachment.base64", "engram-adapters/src/claude_code/attachments.rs", "an_attached_document_is_hashed"),
+    ("attachment.instructions", "engram-adapters/src/claude_code/attachments.rs", "rarer_attachments_are_said"),
+    ("attachment.on_disk", "engram-adapters/src/claude_code/attachments.rs", "rarer_attachments_are_said"),
+    ("attachment.path", "engram-adapters/src/claude_code/attachments.rs", "rarer_attachments_are_said"),
+    ("attachment.skills", "engram-adapters/src/claude_code/attachments.rs", "rarer_attachments_are_said"),
+    ("client.name", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
     ("history.appended_again", "engram-adapters/src/claude_code/tests.rs", "a_message_that_is_appended_again_is_a_duplicate"),
+    ("image.data", "engram-adapters/src/codex/tests.rs", "an_image_that_the_provider_made_is_hashed_once"),
+    ("image.made", "engram-adapters/src/codex/tests.rs", "an_image_that_the_provider_made_is_hashed_once"),
+    ("plan.answer", "engram-adapters/src/codex/tests.rs", "a_review_says_what_it_reviews_and_ends_with_an_answer"),
     ("progress.so_far", "engram-adapters/src/claude_code/progress.rs", "what_a_command_wrote_is_said_where_no_result_says_it"),
     ("progress.state", "engram-adapters/src/claude_code/progress.rs", "what_only_tells_that_a_call_goes_on_is_left_out"),
     ("queue.taken_back", "engram-adapters/src/claude_code/tests.rs", "a_queued_prompt_that_is_taken_back_is_kept"),
     ("result.links", "engram-adapters/src/claude_code/tests.rs", "nothing_of_a_structured_result_is_left_over"),
     ("result.repeated", "engram-adapters/src/claude_code/progress.rs", "a_sub_agent_without_a_file_of_its_own_is_said_in_its_session"),
     ("result.state", "engram-adapters/src/claude_code/tests.rs", "nothing_of_a_structured_result_is_left_over"),
+    ("review.words", "engram-adapters/src/codex/tests.rs", "a_review_says_what_it_reviews_and_ends_with_an_answer"),
+    ("search.result", "engram-adapters/src/codex/tests.rs", "what_a_called_search_found_stands_in_its_output"),
+    ("search.screen", "engram-adapters/src/codex/tests.rs", "a_web_search_is_one_call_as_an_event_and_an_item"),
+    ("search.twin", "engram-adapters/src/codex/tests.rs", "a_web_search_is_one_call_as_an_event_and_an_item"),
+    ("selection_address", "engram-adapters/src/cursor/store/tests.rs", "what_a_person_added_to_a_prompt_is_said"),
+    ("selection_rendered", "engram-adapters/src/cursor/store/tests.rs", "what_a_person_added_to_a_prompt_is_said"),
+    ("settings.sandbox", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
+    ("snapshot.files", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
+    ("state.bridge", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
+    ("state.worktree", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
+    ("tools.dynamic", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
 ];
 
 /// Runs the kit on the registered adapters whose id `is_asked` takes, and gives one report.
