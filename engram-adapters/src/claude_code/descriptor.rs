@@ -19,6 +19,8 @@ pub(super) mod rule {
     pub const AGENT_PROGRESS: &str = "agent.own_file";
     /// What a command had written at some time.
     pub const SO_FAR: &str = "progress.so_far";
+    /// A name that a person gave, unchanged.
+    pub const SAME_NAME: &str = "state.same_name";
     /// A title or mode that has not changed.
     pub const UNCHANGED: &str = "state.unchanged";
 }
@@ -113,8 +115,8 @@ const RECORD_RULES: &[OmissionRule] = &[
     bookkeeping("backup.delta", "file-history-delta", "the name of one more backup file"),
     bookkeeping("ui.turn_duration", "system/turn_duration", "how long a turn took, for display"),
     duplicate(rule::UNCHANGED, "ai-title", "the title again, unchanged"),
-    duplicate(rule::UNCHANGED, "custom-title", "the title again, unchanged"),
-    duplicate(rule::UNCHANGED, "agent-name", "the name again, unchanged"),
+    duplicate(rule::SAME_NAME, "custom-title", "the title again, unchanged"),
+    duplicate(rule::SAME_NAME, "agent-name", "the name again, unchanged"),
     bookkeeping("state.bridge", "bridge-session", "ids of the session that shows this one elsewhere"),
     bookkeeping(rule::UNCHANGED, "permission-mode", "the mode again, unchanged"),
     bookkeeping(rule::UNCHANGED, "mode", "the mode again, unchanged"),

@@ -34,7 +34,7 @@ impl Converter {
                     )?;
                 }
             }
-            "microcompact_boundary" | "informational" | "bridge_status" => {
+            "microcompact_boundary" | "informational" | "bridge_status" | "away_summary" => {
                 out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
             }
             "stop_hook_summary" => stop_hooks(line, out)?,
@@ -60,7 +60,8 @@ impl Converter {
             return Err(Fault::malformed(pointer, "a title", "nothing"));
         }
         if !changed(&mut self.standing.title, field) && record != "summary" {
-            return Ok(Omitted { record, rule: rule::UNCHANGED }.duplicate());
+            let rule = if record == "ai-title" { rule::UNCHANGED } else { rule::SAME_NAME };
+            return Ok(Omitted { record, rule }.duplicate());
         }
         out.emit(Meta::Session(SessionFacts { title: text(field), ..SessionFacts::default() }), Pointer::At(pointer))?;
         Ok(Outcome::Mapped)
@@ -70,7 +71,7 @@ impl Converter {
     pub fn agent_name(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let field = line.object().member("agentName");
         if !changed(&mut self.standing.agent_name, field) {
-            return Ok(Omitted { record: "agent-name", rule: rule::UNCHANGED }.duplicate());
+            return Ok(Omitted { record: "agent-name", rule: rule::SAME_NAME }.duplicate());
         }
         out.emit(Meta::Session(SessionFacts { agent: text(field), ..SessionFacts::default() }), Pointer::At("/agentName"))?;
         Ok(Outcome::Mapped)

@@ -51,6 +51,7 @@ pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("settings.sandbox", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
     ("snapshot.files", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
     ("state.bridge", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
+    ("state.same_name", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
     ("state.worktree", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
     ("tools.dynamic", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
 ];
