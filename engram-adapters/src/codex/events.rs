@@ -12,11 +12,9 @@ use crate::kit::value::{Field, Value, filled_text, text, word};
 use super::convert::Converter;
 use super::ends::{Done, Form};
 use super::history::{Fact, Side};
-use super::notices::cited;
+use super::notices::{Assessment, MadeImage, Review, Searched, cited};
 use super::rules;
-use super::schema::{
-    AgentActivity, Assessment, ImageView, MadeImage, Notice, Part, Review, Searched, Spoken, TokenInfo, TurnEnd, TurnError, elements,
-};
+use super::schema::{AgentActivity, ClientCall, ImageView, Notice, Part, Spoken, TokenInfo, TurnEnd, TurnError, elements};
 use super::settings;
 
 impl Converter {
@@ -72,9 +70,25 @@ impl Converter {
             | "collab_waiting_end"
             | "collab_close_end"
             | "collab_resume_end" => self.agent_event(kind, &AgentActivity::read(event, "/payload")?, out),
+            "dynamic_tool_call_request" => self.client_call(&ClientCall::read(event, "/payload")?, out),
+            "dynamic_tool_call_response" => self.ended(&Done::of_event(event, Form::Dynamic)?, t, out),
+            "view_image_tool_call" => self.image_view(&ImageView::read(event, "/payload")?, "/payload", out),
+            "thread_goal_updated" => {
+                let goal = event.first("goal");
+                let name = format!("thread_goal.{}", word(goal.and_then(|goal| goal.first("status"))));
+                let objective = text(goal.and_then(|goal| goal.first("objective")));
+                out.emit(Meta::System { name: Text::Plain(&name), text: objective }, Pointer::At("/payload/goal"))?;
+                Ok(Outcome::Mapped)
+            }
+            "undo_completed" => {
+                let message = text(Notice::read(event, "/payload")?.message());
+                out.emit(Meta::System { name: Text::Plain(kind), text: message }, Pointer::At("/payload/message"))?;
+                Ok(Outcome::Mapped)
+            }
             "error" => {
                 let message = text(Notice::read(event, "/payload")?.message());
-                out.emit(Meta::Error { code: None, text: message }, Pointer::At("/payload/message"))?;
+                let code = event.first("codex_error_info").map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
+                out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
             }
             other => Err(Fault::unrecognized(&format!("event_msg/{other}"))),
@@ -88,7 +102,7 @@ impl Converter {
             "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, t, out),
             "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, t, out),
             "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, t, out),
-            "ImageView" => self.image_view(&ImageView::read(item, at)?, out),
+            "ImageView" => self.image_view(&ImageView::read(item, at)?, at, out),
             "AgentMessage" => self.item_message(true, &Spoken::read(item, at)?, out),
             "UserMessage" => self.item_message(false, &Spoken::read(item, at)?, out),
             "Reasoning" => self.item_reasoning(&Spoken::read(item, at)?, out),

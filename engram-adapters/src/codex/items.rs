@@ -13,9 +13,10 @@ use crate::kit::value::{Field, Index, Value, parse, text, word};
 use super::convert::{Container, Converter};
 use super::edits;
 use super::history::{Call, Fact, Side};
+use super::notices::{MadeImage, Searched};
 use super::outputs::unquote;
 use super::rules;
-use super::schema::{Asked, GhostCommit, MadeImage, Message, Output, Part, Reasoning, Searched, elements};
+use super::schema::{Asked, GhostCommit, Message, Output, Part, Reasoning, elements};
 use super::tools;
 
 /// Beginnings of user messages that the harness writes.

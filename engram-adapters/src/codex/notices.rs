@@ -9,12 +9,65 @@ use engram_core::text::Text;
 
 use crate::kit::media;
 use crate::kit::value::{Field, Value, filled_text, text, word};
+use crate::kit::view::view;
 
 use super::convert::Converter;
 use super::outputs::unquote;
 use super::rules;
-use super::schema::{AgentActivity, Assessment, Cited, MadeImage, Review, Searched, elements};
+use super::schema::{AgentActivity, elements};
 use super::tools;
+
+view! {
+    /// A memory that an answer draws on.
+    Cited {
+        path: "path" Text,
+        line_start: "line_start" Number,
+        line_end: "line_end" Number,
+        note: "note" Text,
+    }
+}
+
+view! {
+    /// The beginning of a review.
+    Review {
+        target: "target" Object,
+        prompt: "prompt" Text,
+        user_facing_hint: "user_facing_hint" Text,
+    }
+}
+
+view! {
+    /// A verdict on what a call may do.
+    Assessment {
+        status: "status" Text,
+        rationale: "rationale" Text,
+        target_item_id: "target_item_id" Text,
+        action: "action" Object,
+    }
+}
+
+view! {
+    /// A web search that the provider made, as an event, an item or a response item.
+    Searched {
+        id: "id" Text,
+        call_id: "call_id" Text,
+        status: "status" Text,
+        action: "action" Object,
+        query: "query" Text,
+        results: "results" List,
+    }
+}
+
+view! {
+    /// An image that the provider made, as an event or a response item.
+    MadeImage {
+        id: "id" Text,
+        call_id: "call_id" Text,
+        revised_prompt: "revised_prompt" Text,
+        result: "result" Text,
+        saved_path: "saved_path" Text,
+    }
+}
 
 impl Converter {
     /// A review begins. What the reviewer is asked has a message of its own, in this session or in the reviewer's.
@@ -47,8 +100,13 @@ impl Converter {
         let call_id = text(judged.target_item_id());
         let call = call_id.and_then(|id| self.history.calls.get(id.decode_lossy()));
         let tool = call.map(|call| Text::Plain(call.tool.as_ref()));
-        out.parent_of_next(call_id.and_then(|id| out.call(id)));
+        let parent = call_id.and_then(|id| out.call(id));
+        out.parent_of_next(parent);
         out.emit(Meta::Permission(Permission { decision, tool, call_id, text: reason }), Pointer::At("/payload"))?;
+        if let Some(action) = judged.action().filter(|_| parent.is_none()) {
+            let notice = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(Text::Plain(action.raw())) };
+            out.emit(notice, Pointer::At("/payload/action"))?;
+        }
         Ok(Outcome::Mapped)
     }
 

@@ -70,6 +70,12 @@ rules! {
         "the call and its output say what was searched for and found";
     IMAGE_MADE = "image.made", Duplicate, "*/image_generation_*", None,
         "the same image as event and as response item: the first to come is mapped";
+    IMAGE_VIEW_EVENT = "image.view_event", Duplicate, "event_msg/view_image_tool_call", None,
+        "the path is an argument of the view_image call that it belongs to";
+    CLIENT_CALL = "client.call", Duplicate, "event_msg/dynamic_tool_call_request", None,
+        "the call as the client gets it";
+    CLIENT_OUTPUT_TWIN = "client.output", Duplicate, "event_msg/dynamic_tool_call_response", None,
+        "the call's output says what the event says; status and duration stand in its result";
     PLAN = "plan.answer", Duplicate, "event_msg/item_completed/Plan", None,
         "the plan stands in the answer that proposes it";
 
@@ -80,7 +86,7 @@ rules! {
     "image.data", Opaque, "*/image_generation_*", Some("/payload/result"),
         "an image, kept as its hash";
     "assessment.action", Field, "event_msg/guardian_assessment", Some("/payload/action/**"),
-        "what is judged, which the call says";
+        "what is judged: the call says it, or a notice where there is none";
     "review.words", Field, "event_msg/entered_review_mode", Some("/payload/target/**"),
         "what is reviewed: the notice says it in words";
     "review.words", Field, "event_msg/exited_review_mode", Some("/payload/review_output/**"),

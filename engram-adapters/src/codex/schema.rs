@@ -177,60 +177,19 @@ view! {
 }
 
 view! {
-    /// A memory that an answer draws on.
-    Cited {
-        path: "path" Text,
-        line_start: "line_start" Number,
-        line_end: "line_end" Number,
-        note: "note" Text,
+    /// A call of a tool that the client offers.
+    ClientCall {
+        call_id: "callId" Text,
+        tool: "tool" Text,
+        arguments: "arguments" Any,
     }
 }
 
 view! {
-    /// The beginning of a review.
-    Review {
-        target: "target" Object,
-        prompt: "prompt" Text,
-        user_facing_hint: "user_facing_hint" Text,
-    }
-}
-
-view! {
-    /// A verdict on what a call may do.
-    Assessment {
-        status: "status" Text,
-        rationale: "rationale" Text,
-        target_item_id: "target_item_id" Text,
-    }
-}
-
-view! {
-    /// A web search that the provider made, as an event, an item or a response item.
-    Searched {
-        id: "id" Text,
-        call_id: "call_id" Text,
-        status: "status" Text,
-        action: "action" Object,
-        query: "query" Text,
-        results: "results" List,
-    }
-}
-
-view! {
-    /// An image that the provider made, as an event or a response item.
-    MadeImage {
-        id: "id" Text,
-        call_id: "call_id" Text,
-        revised_prompt: "revised_prompt" Text,
-        result: "result" Text,
-        saved_path: "saved_path" Text,
-    }
-}
-
-view! {
-    /// A look at an image.
+    /// A look at an image, as an item or as an event.
     ImageView {
         id: "id" Text,
+        call_id: "call_id" Text,
         path: "path" Text,
     }
 }
@@ -255,6 +214,8 @@ view! {
         arguments: "arguments" Any,
         invocation: "invocation" Object,
         result: "result" Object,
+        content_items: "content_items" List,
+        error: "error" Any,
     }
 }
 

@@ -46,7 +46,7 @@ impl Converter {
             let context = Context { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
             out.emit(Meta::Context(context), Pointer::At("/payload/base_instructions/text"))?;
         }
-        self.tools_offered(meta.dynamic_tools(), "/payload/dynamic_tools", out)?;
+        self.tools_offered(meta.dynamic_tools().filter(|tools| tools.raw() != "[]"), "/payload/dynamic_tools", out)?;
         Ok(Outcome::Mapped)
     }
 

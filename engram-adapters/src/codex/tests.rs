@@ -113,6 +113,8 @@ fn a_verdict_on_a_call_is_a_permission() {
     assert_eq!(verdicts.len(), 1);
     assert_eq!((&verdicts[0]["decision"], &verdicts[0]["tool"]), (&json!("deny"), &json!("exec_command")));
     assert_eq!((&verdicts[0]["call_id"], &verdicts[0]["text"]), (&json!("c1"), &json!("It only reads files.")));
+    let alone = json!({"type": "guardian_assessment", "status": "approved", "action": {"type": "network_access", "host": "e.invalid"}});
+    assert_eq!(notices(&self::events(&[event(alone)])), [("guardian_assessment", r#"{"host":"e.invalid","type":"network_access"}"#)]);
 }
 
 #[test]
@@ -221,4 +223,39 @@ fn a_header_and_settings_of_a_desktop_client() {
     assert!(events.iter().any(|event| event["label"] == "context" && event["name"] == "tools"));
     assert!(events.iter().any(|event| event["label"] == "session" && event["agent"] == "guardian"));
     assert_eq!(of_kind(&events, "msg.in")[0]["synthetic"], true);
+}
+
+#[test]
+fn a_call_of_a_tool_that_the_client_offers_is_one_call() {
+    let asked = json!({"type": "dynamic_tool_call_request", "callId": "c1", "turnId": "t", "tool": "open_page", "arguments": {"page": "the first one"}});
+    let done = json!({"type": "dynamic_tool_call_response", "call_id": "c1", "tool": "open_page", "arguments": {"page": "the first one"},
+        "content_items": [{"type": "inputText", "text": "page one is open"}], "success": true, "error": null, "duration": {"secs": 2, "nanos": 0}});
+    let events = events(&[
+        call("c1", "open_page", "{\"page\":\"the first one\"}"),
+        event(asked.clone()),
+        event(done.clone()),
+        output("c1", "page one is open"),
+    ]);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!((of_kind(&events, "tool.call").len(), results.len()), (1, 1));
+    assert_eq!((&results[0]["status"], &results[0]["duration_ms"]), (&json!("ok"), &json!(2000)));
+    let alone = events_of(&session_with(json!({}), &[event(asked), event(done)]));
+    assert_eq!(of_kind(&alone, "tool.call")[0]["tool"], "open_page");
+    assert_eq!(of_kind(&alone, "tool.result")[0]["stdout"], "page one is open");
+}
+
+#[test]
+fn goals_undone_turns_and_looks_at_images_are_told() {
+    let goal = json!({"objective": "keep it green", "status": "active", "tokensUsed": 0});
+    let events = events(&[
+        event(json!({"type": "thread_goal_updated", "threadId": "t", "goal": goal})),
+        event(json!({"type": "undo_completed", "success": true, "message": "Two files are back."})),
+        call("c1", "view_image", "{\"path\":\"/p/a b.png\"}"),
+        event(json!({"type": "view_image_tool_call", "call_id": "c1", "path": "/p/a b.png"})),
+        output("c1", "attached local image path"),
+        event(json!({"type": "error", "message": "It is too long.", "codex_error_info": "context_window_exceeded"})),
+    ]);
+    assert_eq!(notices(&events), [("thread_goal.active", "keep it green"), ("undo_completed", "Two files are back.")]);
+    assert_eq!(of_kind(&events, "tool.call").len(), 1);
+    assert!(events.iter().any(|event| event["label"] == "error" && event["code"] == "context_window_exceeded"));
 }
