@@ -238,6 +238,20 @@ fn an_answer_of_a_sub_agent_that_went_to_a_file_is_whole_in_the_tape() {
 }
 
 #[test]
+fn what_was_written_otherwise_than_asked_is_said() {
+    let write = |asked: &str, written: &str| {
+        let input = json!({"file_path": "/p/m.md", "content": asked});
+        let result = json!({"type": "create", "filePath": "/p/m.md", "content": written, "structuredPatch": []});
+        let call = said("2.1.97", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": input}]));
+        [call, returned("2.1.97", 2, "t1", "File created successfully at: /p/m.md", Some(result))]
+    };
+    let lines = write("a b\n", "---\nof: s\n---\na b\n");
+    assert!(events(&lines, "meta").iter().any(|event| event["name"] == "tool_result" && event["text"] == "---\nof: s\n---\na b\n"));
+    assert_eq!(left_over(&lines), 0);
+    assert!(events(&write("a b\n", "a b\n"), "meta").iter().all(|event| event["name"] != "tool_result"));
+}
+
+#[test]
 fn what_the_harness_notes_when_it_stops_is_said() {
     let hooks = json!({"subtype": "stop_hook_summary", "hookInfos": [{"command": "sh check.sh"}], "hookErrors": ["no such file"], "stopReason": ""});
     let link =
