@@ -11,7 +11,7 @@ use super::convert::Converter;
 use super::messages::{images, is_harness_text};
 use super::schema::{Attachment, Block, Line};
 use crate::kit::media::base64_hash;
-use crate::kit::value::{Field, is_true, text, word};
+use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
 impl Converter {
     /// `attachment`: short notices and what a person wrote as text, the harness's own listings and prompts as hash and size.
@@ -50,7 +50,7 @@ impl Converter {
                     boilerplate("tools", attachment.tools(), "/attachment/tools", out)?;
                 }
             }
-            other => return Err(Fault::unrecognized(&format!("attachment/{other}"))),
+            _ => return rarer(name, line, &attachment, out),
         }
         Ok(Outcome::Mapped)
     }
@@ -79,6 +79,54 @@ impl Converter {
         boilerplate("tools", shape.member("tools"), "/shape/tools", out)?;
         Ok(Outcome::Mapped)
     }
+}
+
+/// Attachments that few sessions have.
+#[cold]
+fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let member = |name| line.attachment().and_then(|attachment| attachment.member(name));
+    match name {
+        "date_change" => notice(name, member("newDate"), "/attachment/newDate", out)?,
+        "command_permissions" => notice(name, member("allowedTools"), "/attachment/allowedTools", out)?,
+        "companion_intro" => notice(name, member("name"), "/attachment/name", out)?,
+        "plan_mode_exit" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
+        "read_truncation_notice" => notice(name, member("banner"), "/attachment/banner", out)?,
+        "compact_file_reference" => notice(name, attachment.filename(), "/attachment/filename", out)?,
+        "dynamic_skill" => notice(name, member("skillDir"), "/attachment/skillDir", out)?,
+        "task_status" => notice(name, member("description"), "/attachment/description", out)?,
+        "auto_mode_exit" | "ultra_effort_enter" | "ultra_effort_exit" | "budget_usd" => notice(name, None, "/attachment", out)?,
+        "mcp_instructions_delta" => boilerplate(name, member("addedBlocks"), "/attachment/addedBlocks", out)?,
+        "invoked_skills" => boilerplate(name, member("skills"), "/attachment/skills", out)?,
+        "nested_memory" => {
+            let said = text(attachment.content().and_then(|content| content.member("content")));
+            let context = Context { name: Text::Plain(name), file: text(member("path")), hash: None, bytes: None, text: said };
+            out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
+        }
+        _ if name.starts_with("hook_") => hook(line.attachment(), out)?,
+        other => return Err(Fault::unrecognized(&format!("attachment/{other}"))),
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// A hook that ran (2.1.111 and later): its command, and all that it said.
+fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let member = |name| attachment.and_then(|attachment| attachment.member(name));
+    let name = filled_text(member("hookName")).unwrap_or(Text::Plain("hook"));
+    let blocking = member("blockingError").and_then(|error| error.member("blockingError"));
+    let fields = [member("command"), member("content"), member("stdout"), member("stderr"), blocking];
+    let mut said: Vec<Text<'_>> = fields.iter().flatten().flat_map(|said| texts(*said)).filter(|said| !said.is_empty()).collect();
+    said.dedup_by(|one, other| one.spelled() == other.spelled());
+    let parent = text(member("toolUseID")).and_then(|id| out.call(id));
+    for said in said.iter().copied().map(Some).chain(said.is_empty().then_some(None)) {
+        out.parent_of_next(parent);
+        out.emit(Meta::System { name, text: said }, Pointer::At("/attachment"))?;
+    }
+    Ok(())
+}
+
+/// A text, or those of a list.
+fn texts(said: Value<'_>) -> impl Iterator<Item = Text<'_>> {
+    said.text().into_iter().chain(said.elements().filter_map(Value::text))
 }
 
 fn file<'a>(attachment: &Attachment<'a>) -> Option<Text<'a>> {
@@ -133,4 +181,68 @@ fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), F
     let context = Context { name: Text::Plain("file"), file: file(attachment), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{events, left_over, line};
+
+    fn attached(number: u32, attachment: Value) -> Value {
+        line("2.1.220", number, "attachment", json!({"attachment": attachment}))
+    }
+
+    #[test]
+    fn rarer_attachments_are_said() {
+        let lines = [
+            attached(1, json!({"type": "date_change", "newDate": "2026-01-02"})),
+            attached(2, json!({"type": "command_permissions", "allowedTools": ["Bash(git add:*)"]})),
+            attached(
+                3,
+                json!({"type": "mcp_instructions_delta", "addedNames": ["m"], "addedBlocks": ["How to ask the server."], "removedNames": []}),
+            ),
+            attached(4, json!({"type": "invoked_skills", "skills": [{"name": "fold", "path": "/s/fold", "content": "Fold it once."}]})),
+            attached(
+                5,
+                json!({"type": "nested_memory", "path": "/p/a dir/CLAUDE.md", "displayPath": "a dir/CLAUDE.md",
+                    "content": {"path": "/p/a dir/CLAUDE.md", "content": "Be brief.", "rawContent": "<!-- x -->\nBe brief."}}),
+            ),
+            attached(6, json!({"type": "task_status", "taskId": "t", "description": "Run the tests", "status": "running"})),
+        ];
+        let said = events(&lines, "meta");
+        let context: Vec<&Value> = said.iter().filter(|event| event["label"] == "context").collect();
+        let names: Vec<&str> = context.iter().map(|event| event["name"].as_str().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["date_change", "command_permissions", "mcp_instructions_delta", "invoked_skills", "nested_memory", "task_status"]
+        );
+        assert_eq!((&context[4]["file"], &context[4]["text"]), (&json!("/p/a dir/CLAUDE.md"), &json!("Be brief.")));
+        assert!(context[2]["hash"].is_string() && context[3]["hash"].is_string());
+        assert_eq!(left_over(&lines), 0);
+    }
+
+    #[test]
+    fn a_hook_says_its_command_and_what_it_printed_once() {
+        let hook = json!({"type": "hook_success", "hookName": "PreToolUse:Bash", "toolUseID": "t1", "command": "check it",
+            "content": "all well", "stdout": "all well", "stderr": "", "exitCode": 0});
+        let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
+        let lines = [attached(1, hook), attached(2, blocked), attached(3, json!({"type": "hook_cancelled", "hookName": "Stop"}))];
+        let said = events(&lines, "meta");
+        let said: Vec<_> = said.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
+        let bash = json!("PreToolUse:Bash");
+        let (stop, none) = (json!("Stop"), Value::Null);
+        let expected = [(&bash, &json!("check it")), (&bash, &json!("all well")), (&stop, &json!("not done yet")), (&stop, &none)];
+        assert_eq!(said, expected);
+        assert_eq!(left_over(&lines), 0);
+    }
+
+    #[test]
+    fn an_attached_document_is_hashed() {
+        let file = json!({"type": "file", "filename": "/p/a.pdf", "content": {"type": "pdf", "file": {"base64": "Zm9v".repeat(40)}}});
+        let lines = [attached(1, file)];
+        let said = events(&lines, "meta");
+        assert_eq!(said.iter().find(|event| event["name"] == "file").unwrap()["bytes"], 120);
+        assert_eq!(left_over(&lines), 0);
+    }
 }

@@ -19,6 +19,8 @@ pub(super) mod rule {
     pub const AGENT_PROGRESS: &str = "agent.own_file";
     /// What a command had written at some time.
     pub const SO_FAR: &str = "progress.so_far";
+    /// A name that a person gave, unchanged.
+    pub const SAME_NAME: &str = "state.same_name";
     /// A title or mode that has not changed.
     pub const UNCHANGED: &str = "state.unchanged";
 }
@@ -113,6 +115,9 @@ const RECORD_RULES: &[OmissionRule] = &[
     bookkeeping("backup.delta", "file-history-delta", "the name of one more backup file"),
     bookkeeping("ui.turn_duration", "system/turn_duration", "how long a turn took, for display"),
     duplicate(rule::UNCHANGED, "ai-title", "the title again, unchanged"),
+    duplicate(rule::SAME_NAME, "custom-title", "the title again, unchanged"),
+    duplicate(rule::SAME_NAME, "agent-name", "the name again, unchanged"),
+    bookkeeping("state.bridge", "bridge-session", "ids of the session that shows this one elsewhere"),
     bookkeeping(rule::UNCHANGED, "permission-mode", "the mode again, unchanged"),
     bookkeeping(rule::UNCHANGED, "mode", "the mode again, unchanged"),
     bookkeeping(rule::UNCHANGED, "cost-state", "the cost again, unchanged"),
@@ -145,6 +150,13 @@ const FIELD_RULES: &[OmissionRule] = &[
     field("result.error", "user", "/toolUseResult", "the text of the result again; where it says something else it is an event"),
     field("result.links", "user", "/toolUseResult/results/*/content/*/title", "titles of pages found, which stand in the result's text"),
     field("result.state", "user", "/toolUseResult/prompt", "the prompt again, as the call gives it"),
+    field("result.state", "user", "/toolUseResult/allowedTools/*", "tools that a skill may use without being asked"),
+    field(
+        "result.state",
+        "user",
+        "/toolUseResult/task/output",
+        "the output of a background task, which the result has without white space at its ends; where it says something else it is an event",
+    ),
     field("result.state", "user", "/toolUseResult/oldTodos/**", "the tasks before the call, as the call before it has set them"),
     field("result.state", "user", "/toolUseResult/questions/**", "the questions again, as the call asks them"),
     field("result.state", "user", "/todos/**", "the tasks as they stand, as the last call has set them"),
@@ -164,15 +176,31 @@ const FIELD_RULES: &[OmissionRule] = &[
         "the harness's list of agents, kept as hash and size",
     ),
     field("attachment.listing", "attachment/deferred_tools_record", "/attachment/entries/**", "tool descriptions, kept as hash and size"),
+    field(
+        "attachment.instructions",
+        "attachment/mcp_instructions_delta",
+        "/attachment/addedBlocks/*",
+        "instructions of MCP servers, kept as hash and size",
+    ),
+    field("attachment.skills", "attachment/invoked_skills", "/attachment/skills/**", "skills that were used, kept as hash and size"),
+    field(
+        "attachment.on_disk",
+        "attachment/nested_memory",
+        "/attachment/content/rawContent",
+        "an instruction file as it lies on the disk, where the model is given less of it",
+    ),
+    field("attachment.path", "attachment/*", "/attachment/displayPath", "the file's path, shortened for display"),
     field("attachment.file", "attachment/file", "/attachment/content/file/content", "a file that the user attached, kept as hash and size"),
     field("request.prompt", "attachment/prompt_snapshot", "/attachment/systemPrompt/*", "the system prompt, kept as hash and size"),
     field("request.prompt", "attachment/prompt_snapshot", "/attachment/cliPrefix", "the first line of the system prompt"),
     field("request.prompt", "api-request-shape", "/shape/system/*/text", "the system prompt, kept as hash and size"),
     field("request.tools", "attachment/prompt_snapshot", "/attachment/tools/**", "tool descriptions, kept as hash and size"),
     field("request.tools", "api-request-shape", "/shape/tools/**", "tool descriptions, kept as hash and size"),
-    field("error.formatted", "system/api_error", "/error/formatted", "the error's message, shortened for display"),
+    field("state.worktree", "worktree-state", "/worktreeSession/**", "where the session worked before, and what the work tree is called"),
+    field("error.formatted", "system/*error", "/error/formatted", "the error's message, shortened for display"),
     opaque("thinking.signature", "assistant", "/message/content/*/signature", "a signature"),
     opaque("thinking.redacted", "assistant", "/message/content/*/data", "reasoning that only the model's provider can read"),
+    opaque("attachment.base64", "attachment/file", "/attachment/content/file/base64", "a document or image that the user attached, hashed"),
     opaque("image.base64", "user", "/message/content/*/source/data", "an image, hashed as an attachment"),
     opaque("image.base64", "user", "/message/content/*/content/*/source/data", "an image that a tool returned, hashed as an attachment"),
     opaque("image.base64", "user", "/toolUseResult/file/base64", "the same image again"),

@@ -34,11 +34,12 @@ impl Converter {
                     )?;
                 }
             }
-            "microcompact_boundary" => {
+            "microcompact_boundary" | "informational" | "bridge_status" | "away_summary" => {
                 out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
             }
             "stop_hook_summary" => stop_hooks(line, out)?,
-            "api_error" => api_error(line, out)?,
+            "api_error" | "error" => api_error(line, out)?,
+            "api_refusal" | "model_refusal_fallback" => refusal(subtype, line, out)?,
             other => {
                 let record = format!("system/{other}");
                 return never_mapped(&record).ok_or_else(|| Fault::unrecognized(&record));
@@ -47,16 +48,41 @@ impl Converter {
         Ok(Outcome::Mapped)
     }
 
-    /// `summary` (up to 2.0.10) and `ai-title` (2.1.200 and later): titles. A summary may be of another file's session.
+    /// `summary` (up to 2.0.10), `ai-title` (2.1.200 and later) and `custom-title` (a person's): titles. A summary may be of another
+    /// file's session.
     pub fn title(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (field, pointer) = if line.summary().is_some() { (line.summary(), "/summary") } else { (line.ai_title(), "/aiTitle") };
+        let (record, field, pointer) = match word(line.kind()) {
+            "summary" => ("summary", line.summary(), "/summary"),
+            "custom-title" => ("custom-title", line.object().member("customTitle"), "/customTitle"),
+            _ => ("ai-title", line.ai_title(), "/aiTitle"),
+        };
         if field.is_none() {
             return Err(Fault::malformed(pointer, "a title", "nothing"));
         }
-        if !changed(&mut self.standing.title, field) && line.summary().is_none() {
-            return Ok(Omitted { record: "ai-title", rule: rule::UNCHANGED }.duplicate());
+        if !changed(&mut self.standing.title, field) && record != "summary" {
+            let rule = if record == "ai-title" { rule::UNCHANGED } else { rule::SAME_NAME };
+            return Ok(Omitted { record, rule }.duplicate());
         }
         out.emit(Meta::Session(SessionFacts { title: text(field), ..SessionFacts::default() }), Pointer::At(pointer))?;
+        Ok(Outcome::Mapped)
+    }
+
+    /// `agent-name`: what the session is called among agents.
+    pub fn agent_name(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let field = line.object().member("agentName");
+        if !changed(&mut self.standing.agent_name, field) {
+            return Ok(Omitted { record: "agent-name", rule: rule::SAME_NAME }.duplicate());
+        }
+        out.emit(Meta::Session(SessionFacts { agent: text(field), ..SessionFacts::default() }), Pointer::At("/agentName"))?;
+        Ok(Outcome::Mapped)
+    }
+
+    /// `worktree-state` and `relocated`: where the session works from here on.
+    pub fn moved(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let tree = line.object().member("worktreeSession");
+        let cwd = text(line.object().member("relocatedCwd").or_else(|| tree?.member("worktreePath")));
+        let repo_branch = text(tree.and_then(|tree| tree.member("worktreeBranch")));
+        out.emit(Meta::Session(SessionFacts { cwd, repo_branch, ..SessionFacts::default() }), Pointer::Root)?;
         Ok(Outcome::Mapped)
     }
 
@@ -107,6 +133,17 @@ pub(super) fn pull_request(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome
     Ok(Outcome::Mapped)
 }
 
+/// `system/api_refusal` and `system/model_refusal_fallback`: the model refused, and why.
+fn refusal(subtype: &str, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let member = |name| line.object().member(name);
+    let why = filled_text(member("apiRefusalExplanation")).or(text(line.content()));
+    out.emit(Meta::Error { code: text(member("apiRefusalCategory")), text: why }, Pointer::Root)?;
+    if filled_text(member("apiRefusalExplanation")).is_some() {
+        out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
+    }
+    Ok(())
+}
+
 /// `system/api_error` (2.1.300 and later): one retry.
 fn api_error(line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let member = |name| line.error().and_then(|error| error.member(name));
@@ -114,4 +151,50 @@ fn api_error(line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let said = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| line.error().map(Value::raw).map(Text::Plain));
     out.emit(Meta::Error { code, text: said }, Pointer::At("/error"))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{events, left_over, line};
+
+    #[test]
+    fn names_and_places_are_facts_of_the_session() {
+        let tree = json!({"worktreePath": "/p/trees/a", "worktreeBranch": "b", "originalCwd": "/p of mine", "worktreeName": "a"});
+        let lines = [
+            line("2.1.220", 1, "user", json!({"message": {"role": "user", "content": "go"}})),
+            json!({"type": "custom-title", "customTitle": "fold it", "sessionId": "s"}),
+            json!({"type": "agent-name", "agentName": "fold it", "sessionId": "s"}),
+            json!({"type": "custom-title", "customTitle": "fold it", "sessionId": "s"}),
+            json!({"type": "agent-name", "agentName": "fold it", "sessionId": "s"}),
+            json!({"type": "worktree-state", "worktreeSession": tree, "sessionId": "s"}),
+            json!({"type": "relocated", "relocatedCwd": "/p/trees/c", "sessionId": "s"}),
+            json!({"type": "bridge-session", "bridgeSessionId": "b", "sessionId": "s"}),
+        ];
+        let said = events(&lines, "meta");
+        let facts = |name: &str| -> Vec<Value> {
+            said.iter().filter(|event| event["label"] == "session" && !event[name].is_null()).map(|event| event[name].clone()).collect()
+        };
+        assert_eq!((facts("title"), facts("agent")), (vec![json!("fold it")], vec![json!("fold it")]));
+        assert_eq!(facts("cwd")[1..], ["/p/trees/a", "/p/trees/c"]);
+        assert_eq!(left_over(&lines), 0);
+    }
+
+    #[test]
+    fn a_refusal_says_why() {
+        let refusal = json!({"subtype": "model_refusal_fallback", "content": "Another model goes on.", "apiRefusalCategory": "policy",
+            "apiRefusalExplanation": "It is not allowed."});
+        let lines = [
+            line("2.1.220", 1, "system", json!({"subtype": "informational", "content": "A hook has blocked it.", "level": "warning"})),
+            line("2.1.220", 2, "system", refusal),
+        ];
+        let said = events(&lines, "meta");
+        let error = said.iter().find(|event| event["label"] == "error").unwrap();
+        assert_eq!((&error["code"], &error["text"]), (&json!("policy"), &json!("It is not allowed.")));
+        let notices: Vec<&str> =
+            said.iter().filter(|event| event["label"] == "system").filter_map(|event| event["text"].as_str()).collect();
+        assert_eq!(notices, ["A hook has blocked it.", "Another model goes on."]);
+        assert_eq!(left_over(&lines), 0);
+    }
 }

@@ -34,6 +34,8 @@ pub(super) enum Kept {
     Nothing,
     /// The file that was read.
     File(String),
+    /// A key of the text that is to be written.
+    Written(u64),
     /// All of them.
     Arguments(String),
 }
@@ -58,6 +60,7 @@ impl Call {
         let kept = match (arguments.path().or(arguments.notebook_path()), input) {
             (Some(file), _) if kind == ToolKind::Read => Kept::File(file.raw().to_owned()),
             (Some(_), Some(input)) if keep_arguments || arguments.notebook_path().is_some() => Kept::Arguments(input.raw().to_owned()),
+            (Some(_), _) if kind == ToolKind::Write => arguments.content().map_or(Kept::Nothing, |asked| Kept::Written(key(asked.raw()))),
             _ => Kept::Nothing,
         };
         Call { tool, kind, started, kept }
@@ -85,11 +88,37 @@ impl<'a> Returned<'a> {
     #[inline(never)]
     fn say_rest(&self, out: &mut Emitter) -> Result<(), Fault> {
         let structured = self.structured;
-        let rest =
-            [(structured.code_words(), "/toolUseResult/returnCodeInterpretation"), (structured.output_file(), "/toolUseResult/outputFile")];
+        let rest = [
+            (structured.code_words(), "/toolUseResult/returnCodeInterpretation"),
+            (structured.output_file(), "/toolUseResult/outputFile"),
+            (structured.task().and_then(|task| task.member("output")), "/toolUseResult/task/output"),
+        ];
         for (field, pointer) in rest {
             if let Some(said) = filled_text(field).filter(|said| !repeats(*said, self.content)) {
                 say_beside(Some(said), Pointer::At(pointer), out)?;
+            }
+        }
+        if self.content.is_some_and(|content| content.begins("<persisted-output>")) {
+            self.say_whole(out)?;
+        }
+        self.say_written(out)
+    }
+
+    /// The text that was written, where it is not what the call asked for: a person or the harness changed it.
+    fn say_written(&self, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(Call { kept: Kept::Written(asked), .. }) = self.call else { return Ok(()) };
+        match self.structured.content().filter(|written| written.text().is_some() && key(written.raw()) != asked) {
+            Some(written) => say_beside(written.text(), Pointer::At("/toolUseResult/content"), out),
+            None => Ok(()),
+        }
+    }
+
+    /// The answer of a sub-agent, where the model was given its beginning and a file's name.
+    #[cold]
+    fn say_whole(&self, out: &mut Emitter) -> Result<(), Fault> {
+        for (index, block) in self.structured.content().into_iter().flat_map(Value::elements).enumerate() {
+            if let Some(said) = filled_text(Block::of(block).text()) {
+                say_beside(Some(said), Pointer::Field("/toolUseResult/content", index, "/text"), out)?;
             }
         }
         Ok(())

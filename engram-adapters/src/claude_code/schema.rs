@@ -209,6 +209,8 @@ view! {
         duration_ms: "durationMs" Number,
         /// Task and Agent: where the output of a sub-agent goes that runs on its own.
         output_file: "outputFile" Text,
+        /// TaskOutput: the background task.
+        task: "task" Object,
         total_duration_ms: "totalDurationMs" Number,
     }
 }

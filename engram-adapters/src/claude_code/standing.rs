@@ -16,6 +16,7 @@ pub(super) struct Standing {
     facts: [String; Fact::REPEATED],
     model: String,
     pub title: String,
+    pub agent_name: String,
     pub permission_mode: String,
     pub mode: String,
     pub cost: String,

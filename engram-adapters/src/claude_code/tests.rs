@@ -215,6 +215,8 @@ fn nothing_of_a_structured_result_is_left_over() {
         ("Task", json!({"isAsync": true, "agentId": "a1", "prompt": "look around there", "outputFile": "/tmp/of some/task.output"})),
         ("WebSearch", json!({"query": "q", "results": [{"content": [{"title": "a \"quoted\" title", "url": "u"}]}, "none"]})),
         ("TodoWrite", json!({"oldTodos": [{"content": "first of all", "activeForm": "Doing this"}], "newTodos": []})),
+        ("Skill", json!({"success": true, "commandName": "commit", "allowedTools": ["Bash(git add:*)"]})),
+        ("TaskOutput", json!({"retrieval_status": "success", "task": {"task_id": "b1", "output": "\n1 of 2 done\n"}})),
         ("AskUserQuestion", json!({"questions": [{"question": "which one?", "options": [{"label": "the left one"}]}], "answers": {}})),
     ];
     for (tool, result) in cases {
@@ -223,6 +225,30 @@ fn nothing_of_a_structured_result_is_left_over() {
     let tasks =
         json!({"message": {"role": "user", "content": "go on"}, "todos": [{"content": "first of all", "activeForm": "Doing this"}]});
     assert_eq!(left_over(&[line("2.1.14", 1, "user", tasks)]), 0);
+}
+
+#[test]
+fn an_answer_of_a_sub_agent_that_went_to_a_file_is_whole_in_the_tape() {
+    let call = said("2.1.80", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Agent", "input": {"prompt": "read it all"}}]));
+    let result = json!({"status": "completed", "prompt": "read it all", "content": [{"type": "text", "text": "all of it, to the end"}]});
+    let shown = "<persisted-output>\nOutput too large. Preview:\nall of\n</persisted-output>";
+    let lines = [call, returned("2.1.80", 2, "t1", shown, Some(result))];
+    assert!(events(&lines, "meta").iter().any(|event| event["text"] == "all of it, to the end"));
+    assert_eq!(left_over(&lines), 0);
+}
+
+#[test]
+fn what_was_written_otherwise_than_asked_is_said() {
+    let write = |asked: &str, written: &str| {
+        let input = json!({"file_path": "/p/m.md", "content": asked});
+        let result = json!({"type": "create", "filePath": "/p/m.md", "content": written, "structuredPatch": []});
+        let call = said("2.1.97", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": input}]));
+        [call, returned("2.1.97", 2, "t1", "File created successfully at: /p/m.md", Some(result))]
+    };
+    let lines = write("a b\n", "---\nof: s\n---\na b\n");
+    assert!(events(&lines, "meta").iter().any(|event| event["name"] == "tool_result" && event["text"] == "---\nof: s\n---\na b\n"));
+    assert_eq!(left_over(&lines), 0);
+    assert!(events(&write("a b\n", "a b\n"), "meta").iter().all(|event| event["name"] != "tool_result"));
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("Write", ToolKind::Write),
         ("Bash", ToolKind::Execute),
         ("BashOutput", ToolKind::Execute),
+        ("PowerShell", ToolKind::Execute),
         ("TaskOutput", ToolKind::Execute),
         ("KillShell", ToolKind::Execute),
         ("KillBash", ToolKind::Execute),
@@ -48,6 +49,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("CronCreate", ToolKind::Other),
         ("CronDelete", ToolKind::Other),
         ("CronList", ToolKind::Other),
+        ("StructuredOutput", ToolKind::Other),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
 };

@@ -46,21 +46,28 @@ pub(super) fn patch_of_command(arguments: Value<'_>) -> Option<String> {
 }
 
 impl Converter {
-    /// The edits of changes that the harness lists and has made, in its order. False when it lists none.
+    /// The edits of changes that the harness lists and has made, in its order. False when they change nothing.
     pub(super) fn applied(&mut self, changes: Value<'_>, call_id: Text<'_>, at: &str, out: &mut Emitter) -> Result<bool, Fault> {
-        let (mut listed, list) = (false, format!("{at}/changes"));
+        let (mut changed, list) = (false, format!("{at}/changes"));
         for (name, change) in changes.members() {
             let token = format!("\"{name}\"");
             let file = Text::Token(&token);
             let segment = pointer_segment(&file.decode_lossy());
             let change = Change::read(change, &format!("{list}/{segment}"))?;
-            self.change(file, &change, call_id, Pointer::Member(&list, &segment), out)?;
-            listed = true;
+            changed |= self.change(file, &change, call_id, Pointer::Member(&list, &segment), out)?;
         }
-        Ok(listed)
+        Ok(changed)
     }
 
-    fn change(&mut self, file: Text<'_>, change: &Change<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    /// False for an update that leaves the file as it was.
+    fn change(
+        &mut self,
+        file: Text<'_>,
+        change: &Change<'_>,
+        call_id: Text<'_>,
+        at: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<bool, Fault> {
         let name = file.decode_lossy();
         match word(change.kind()) {
             "add" => {
@@ -98,10 +105,11 @@ impl Converter {
                     describe_run(&mut edit, run);
                     out.emit(edit, at)?;
                 }
+                return Ok(!runs.is_empty() || change.move_path().is_some());
             }
             other => return Err(Fault::malformed("/payload", "a change that adds, deletes or updates", other)),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A move stands in front of what the same patch changes in the file: the edits name the file as it is called then.

@@ -16,7 +16,7 @@ use super::history::{Call, said_key};
 use super::outputs::{Ending, unquote};
 use super::results::joined;
 use super::rules;
-use super::schema::{CallEnd, Duration, ImageView, Invocation, McpResult};
+use super::schema::{CallEnd, ClientCall, Duration, ImageView, Invocation, McpResult};
 use super::tools;
 
 /// What kind of call ended.
@@ -28,6 +28,8 @@ pub(super) enum Form {
     Patch,
     /// A call of an MCP server's tool.
     Mcp,
+    /// A call of a tool that the client offers.
+    Dynamic,
 }
 
 impl Form {
@@ -36,7 +38,7 @@ impl Form {
         match self {
             Form::Command => "event_msg/item_completed/CommandExecution",
             Form::Patch => "event_msg/item_completed/FileChange",
-            Form::Mcp => "event_msg/item_completed/McpToolCall",
+            Form::Mcp | Form::Dynamic => "event_msg/item_completed/McpToolCall",
         }
     }
 
@@ -46,6 +48,7 @@ impl Form {
             Form::Command => "event_msg/exec_command_end",
             Form::Patch => "event_msg/patch_apply_end",
             Form::Mcp => "event_msg/mcp_tool_call_end",
+            Form::Dynamic => "event_msg/dynamic_tool_call_response",
         }
     }
 }
@@ -76,7 +79,8 @@ impl<'a> Done<'a> {
         let (record, at) = (form.event(), "/payload");
         let stated = CallEnd::read(event, at)?;
         let asked = stated.invocation().map(Invocation::of).unwrap_or_default();
-        Ok(Done { form, record, rule: rules::EVENT_OUTPUT_TWIN, at, id: stated.call_id(), stated, asked })
+        let rule = if form == Form::Dynamic { rules::CLIENT_OUTPUT_TWIN } else { rules::EVENT_OUTPUT_TWIN };
+        Ok(Done { form, record, rule, at, id: stated.call_id(), stated, asked })
     }
 
     /// Exit code of a command.
@@ -147,6 +151,10 @@ impl Converter {
             (stdout, stderr) = (answer.texts(), owned(answer.err()));
             status = answer.status().or(status);
         }
+        if done.form == Form::Dynamic {
+            (stdout, stderr) =
+                (joined(done.stated.content_items(), "\\n"), owned(done.stated.error().filter(|error| error.text().is_some())));
+        }
         let duration_ms = done.stated.duration().and_then(|duration| Duration::of(duration).millis());
         Ok(Held {
             record: done.record,
@@ -208,12 +216,25 @@ impl Converter {
         let (tool, args) = match done.form {
             Form::Command => (Cow::Borrowed("exec_command"), done.stated.command()),
             Form::Patch => (Cow::Borrowed("apply_patch"), done.stated.changes()),
+            Form::Dynamic => (Cow::Borrowed(word(done.stated.tool())), done.stated.arguments()),
             Form::Mcp => {
                 let name = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
                 (Cow::Owned(format!("mcp__{}__{}", name(done.asked.server()), name(done.asked.tool()))), done.asked.arguments())
             }
         };
         self.nested(&tool, id, args, done.at, out)
+    }
+
+    /// A call of a tool that the client offers, which a response item nearly always makes.
+    pub(super) fn client_call(&mut self, asked: &ClientCall<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let Some(id) = text(asked.call_id()) else {
+            return Err(Fault::malformed("/payload/callId", "the id of a call", "nothing"));
+        };
+        if out.call(id).is_some() {
+            return Ok(rules::duplicate("event_msg/dynamic_tool_call_request", rules::CLIENT_CALL));
+        }
+        self.nested(word(asked.tool()), id, asked.arguments(), "/payload", out)?;
+        Ok(Outcome::Mapped)
     }
 
     fn nested(&mut self, tool: &str, id: Text<'_>, args: Field<'_>, at: &str, out: &mut Emitter) -> Result<(), Fault> {
@@ -226,18 +247,22 @@ impl Converter {
         Ok(())
     }
 
-    /// A look at an image: the `view_image` call says it already, unless a script made it.
-    pub(super) fn image_view(&mut self, item: &ImageView<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(id) = text(item.id()) else {
-            return Err(Fault::malformed("/payload/item/id", "the id of a call", "nothing"));
+    /// A look at an image, at `at`: the `view_image` call says it already, unless a script made it.
+    pub(super) fn image_view(&mut self, view: &ImageView<'_>, at: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let Some(id) = text(view.call_id().or(view.id())) else {
+            return Err(Fault::malformed(at.to_owned(), "the id of a call", "nothing"));
         };
         if out.call(id).is_some() {
-            return Ok(rules::duplicate("event_msg/item_completed/ImageView", rules::IMAGE_VIEW));
+            return Ok(if view.call_id().is_some() {
+                rules::duplicate("event_msg/view_image_tool_call", rules::IMAGE_VIEW_EVENT)
+            } else {
+                rules::duplicate("event_msg/item_completed/ImageView", rules::IMAGE_VIEW)
+            });
         }
-        self.nested("view_image", id, item.path(), "/payload/item", out)?;
+        self.nested("view_image", id, view.path(), at, out)?;
         let result =
             ToolResult { tool: Some(Text::Plain("view_image")), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
-        out.emit(result, Pointer::At("/payload/item"))?;
+        out.emit(result, Pointer::At(at))?;
         Ok(Outcome::Mapped)
     }
 }

@@ -12,8 +12,9 @@ use crate::kit::value::{Field, Value, filled_text, text, word};
 use super::convert::Converter;
 use super::ends::{Done, Form};
 use super::history::{Fact, Side};
+use super::notices::{Assessment, MadeImage, Review, Searched, cited};
 use super::rules;
-use super::schema::{AgentActivity, ImageView, Notice, Part, Spoken, TokenInfo, TurnEnd, TurnError, elements};
+use super::schema::{AgentActivity, ClientCall, ImageView, Notice, Part, Spoken, TokenInfo, TurnEnd, TurnError, elements};
 use super::settings;
 
 impl Converter {
@@ -55,9 +56,39 @@ impl Converter {
             "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch)?, t, out),
             "exec_command_end" => self.ended(&Done::of_event(event, Form::Command)?, t, out),
             "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp)?, t, out),
+            "web_search_end" => self.searched(&Searched::read(event, "/payload")?, "/payload", out),
+            "image_generation_end" => self.image_made("event_msg/image_generation_end", &MadeImage::read(event, "/payload")?, out),
+            "guardian_assessment" => self.assessment(&Assessment::read(event, "/payload")?, out),
+            "entered_review_mode" => self.review_entered(&Review::read(event, "/payload")?, out),
+            "exited_review_mode" => {
+                out.emit(Meta::System { name: Text::Plain("exited_review_mode"), text: None }, Pointer::At("/payload"))?;
+                Ok(Outcome::Mapped)
+            }
+            "sub_agent_activity"
+            | "collab_agent_spawn_end"
+            | "collab_agent_interaction_end"
+            | "collab_waiting_end"
+            | "collab_close_end"
+            | "collab_resume_end" => self.agent_event(kind, &AgentActivity::read(event, "/payload")?, out),
+            "dynamic_tool_call_request" => self.client_call(&ClientCall::read(event, "/payload")?, out),
+            "dynamic_tool_call_response" => self.ended(&Done::of_event(event, Form::Dynamic)?, t, out),
+            "view_image_tool_call" => self.image_view(&ImageView::read(event, "/payload")?, "/payload", out),
+            "thread_goal_updated" => {
+                let goal = event.first("goal");
+                let name = format!("thread_goal.{}", word(goal.and_then(|goal| goal.first("status"))));
+                let objective = text(goal.and_then(|goal| goal.first("objective")));
+                out.emit(Meta::System { name: Text::Plain(&name), text: objective }, Pointer::At("/payload/goal"))?;
+                Ok(Outcome::Mapped)
+            }
+            "undo_completed" => {
+                let message = text(Notice::read(event, "/payload")?.message());
+                out.emit(Meta::System { name: Text::Plain(kind), text: message }, Pointer::At("/payload/message"))?;
+                Ok(Outcome::Mapped)
+            }
             "error" => {
                 let message = text(Notice::read(event, "/payload")?.message());
-                out.emit(Meta::Error { code: None, text: message }, Pointer::At("/payload/message"))?;
+                let code = event.first("codex_error_info").map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
+                out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
             }
             other => Err(Fault::unrecognized(&format!("event_msg/{other}"))),
@@ -71,7 +102,7 @@ impl Converter {
             "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, t, out),
             "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, t, out),
             "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, t, out),
-            "ImageView" => self.image_view(&ImageView::read(item, at)?, out),
+            "ImageView" => self.image_view(&ImageView::read(item, at)?, at, out),
             "AgentMessage" => self.item_message(true, &Spoken::read(item, at)?, out),
             "UserMessage" => self.item_message(false, &Spoken::read(item, at)?, out),
             "Reasoning" => self.item_reasoning(&Spoken::read(item, at)?, out),
@@ -79,21 +110,29 @@ impl Converter {
             "SubAgentActivity" => {
                 let activity = AgentActivity::read(item, at)?;
                 let name = format!("SubAgentActivity.{}", word(activity.kind()));
-                self.agent_notice(activity.id(), &name, text(activity.agent_thread_id()), out)
+                self.agent_notice(activity.id(), &name, text(activity.agent_thread_id()), at, out)
             }
             "CollabAgentToolCall" => {
                 let activity = AgentActivity::read(item, at)?;
                 let name = format!("CollabAgentToolCall.{}", word(activity.tool()));
-                self.agent_notice(activity.id(), &name, text(elements(activity.receiver_thread_ids()).next()), out)
+                self.agent_notice(activity.id(), &name, text(elements(activity.receiver_thread_ids()).next()), at, out)
             }
+            "Plan" => Ok(rules::duplicate("event_msg/item_completed/Plan", rules::PLAN)),
             other => Err(Fault::unrecognized(&format!("event_msg/item_completed/{other}"))),
         }
     }
 
     /// What happened to another agent, under the call that caused it.
-    fn agent_notice(&mut self, call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub(super) fn agent_notice(
+        &mut self,
+        call_id: Field<'_>,
+        name: &str,
+        thread: Option<Text<'_>>,
+        at: &str,
+        out: &mut Emitter,
+    ) -> Result<Outcome, Fault> {
         out.parent_of_next(text(call_id).and_then(|id| out.call(id)));
-        out.emit(Meta::System { name: Text::Plain(name), text: thread }, Pointer::At("/payload/item"))?;
+        out.emit(Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at))?;
         Ok(Outcome::Mapped)
     }
 
@@ -104,7 +143,11 @@ impl Converter {
         };
         let (is_new, rule) = match fact {
             Fact::Answer => {
-                (self.answer(Side::Screen, said, None, event.phase(), Pointer::At("/payload/message"), out)?, rules::MESSAGE_TWIN)
+                let is_new = self.answer(Side::Screen, said, None, event.phase(), Pointer::At("/payload/message"), out)?;
+                if let Some(citation) = event.memory_citation().filter(|_| is_new) {
+                    cited(citation, out)?;
+                }
+                (is_new, rules::MESSAGE_TWIN)
             }
             _ => (self.thought(Side::Screen, said, None, Pointer::At("/payload/text"), out)?, rules::REASONING_TWIN),
         };

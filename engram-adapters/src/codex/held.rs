@@ -5,7 +5,7 @@ use engram_core::event::{Meta, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::outputs::{body, is_cut_rendering, unquote};
+use super::outputs::{body, is_cut_rendering, listing, unquote};
 use crate::kit::search::holds;
 
 /// The most ends that wait at a time. An older one gives its result without the output.
@@ -61,9 +61,10 @@ impl Held {
         result.duration_ms = self.duration_ms.or(result.duration_ms);
     }
 
-    /// True when the output (a token) says all that the item says.
+    /// True when the output (a token) says all that the item says. Either may be cut, and an event is cut at fewer characters.
     pub fn is_in(&self, output: &str) -> bool {
-        self.said().is_none_or(|said| holds(unquote(output), unquote(said)))
+        let (output, said) = (unquote(output), self.said().map(unquote));
+        said.is_none_or(|said| holds(output, said) || is_cut_rendering(said, listing(body(output))))
     }
 
     /// True when the output (a token) is what the item says, cut.

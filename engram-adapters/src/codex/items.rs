@@ -13,6 +13,8 @@ use crate::kit::value::{Field, Index, Value, parse, text, word};
 use super::convert::{Container, Converter};
 use super::edits;
 use super::history::{Call, Fact, Side};
+use super::notices::{MadeImage, Searched};
+use super::outputs::unquote;
 use super::rules;
 use super::schema::{Asked, GhostCommit, Message, Output, Part, Reasoning, elements};
 use super::tools;
@@ -26,6 +28,8 @@ const INJECTED: &[&str] = &[
     "<user_shell_command>",
     "<subagent_notification>",
     "<skill>",
+    "<user_action>",
+    "<recommended_plugins>",
     "<image name=",
     "</image>",
     "Warning: apply_patch was requested via ",
@@ -50,7 +54,11 @@ impl Converter {
                 self.plain_call("tool_search", asked.call_id(), asked.arguments(), out)
             }
             "tool_search_output" => self.tools_found(&Output::read(item, "/payload")?, out),
-            "additional_tools" => self.tools_offered(Output::read(item, "/payload")?.tools(), out).map(|()| Outcome::Mapped),
+            "additional_tools" => {
+                self.tools_offered(Output::read(item, "/payload")?.tools(), "/payload/tools", out).map(|()| Outcome::Mapped)
+            }
+            "web_search_call" => self.search_item(&Searched::read(item, "/payload")?, out),
+            "image_generation_call" => self.image_made("response_item/image_generation_call", &MadeImage::read(item, "/payload")?, out),
             "agent_message" => self.agent_message(&Message::read(item, "/payload")?, out),
             "ghost_snapshot" => {
                 let id = item.member("ghost_commit").and_then(|commit| text(GhostCommit::of(commit).id()));
@@ -158,7 +166,7 @@ impl Converter {
             return Err(Fault::malformed(self.at("/payload"), "text", said.raw()));
         }
         self.history.said.first((Fact::Answer, said.raw()));
-        if !self.history.twins.is_new(side, Fact::Answer, said.raw()) {
+        if !self.history.twins.is_new(side, Fact::Answer, shown(said.raw())) {
             return Ok(false);
         }
         let channel = match word(phase) {
@@ -289,15 +297,15 @@ impl Converter {
         let status = (word(item.status()) == "completed").then_some(Status::Ok);
         let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(item.call_id()), status, ..ToolResult::default() };
         out.emit(result, self.root().pointer())?;
-        self.tools_offered(item.tools().filter(|tools| tools.raw() != "[]"), out)?;
+        self.tools_offered(item.tools().filter(|tools| tools.raw() != "[]"), "/payload/tools", out)?;
         Ok(Outcome::Mapped)
     }
 
-    fn tools_offered(&self, tools: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    pub(super) fn tools_offered(&self, tools: Field<'_>, path: &'static str, out: &mut Emitter) -> Result<(), Fault> {
         let Some(tools) = tools else { return Ok(()) };
         let (hash, bytes) = (Some(Hash::of_bytes(tools.raw().as_bytes())), Some(tools.raw().len() as u64));
         let context = Context { name: Text::Plain("tools"), file: None, hash, bytes, text: None };
-        out.emit(Meta::Context(context), Pointer::At(&self.at("/payload/tools")))?;
+        out.emit(Meta::Context(context), Pointer::At(&self.at(path)))?;
         Ok(())
     }
 }
@@ -306,6 +314,13 @@ impl Converter {
 fn container<'a>(decoded: &'a str, index: &'a mut Index) -> Option<Value<'a>> {
     let decoded = decoded.trim_ascii();
     if decoded.starts_with(['{', '[']) { parse(decoded, index).ok() } else { None }
+}
+
+/// What the screen is shown of an answer (a JSON token): all but the end that names the memories it draws on.
+fn shown(token: &str) -> &str {
+    let said = unquote(token);
+    let citation = said.ends_with("</oai-mem-citation>").then(|| said.rfind("<oai-mem-citation>")).flatten();
+    citation.map_or(said, |at| &said[..at])
 }
 
 /// True for a user message that the harness wrote.

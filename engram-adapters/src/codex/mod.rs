@@ -16,6 +16,7 @@ mod held;
 mod history;
 mod items;
 mod legacy;
+mod notices;
 mod outputs;
 mod results;
 mod revisions;
@@ -23,6 +24,8 @@ mod rules;
 mod schema;
 mod settings;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 /// The registry's row.

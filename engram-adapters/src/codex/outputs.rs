@@ -122,7 +122,7 @@ impl Ending {
         } else if let Some(time) = line.strip_prefix("Wall time: ").or_else(|| line.strip_prefix("Wall time ")) {
             self.duration_ms = time.strip_suffix(" seconds").and_then(millis);
             self.duration_ms.is_some()
-        } else if line.starts_with("Process running with session ID ") {
+        } else if line.starts_with("Process running with session ID ") || line.starts_with("Script running with cell ID ") {
             self.running = true;
             true
         } else if line == "Script completed" {
@@ -182,6 +182,7 @@ const VERDICTS: &[(&str, Status)] = &[
     ("apply_patch verification failed: ", Status::Error),
     ("error: ", Status::Error),
     ("failed in sandbox ", Status::Error),
+    ("failed in sandbox: ", Status::Error),
     ("exec_command failed", Status::Error),
     ("write_stdin failed", Status::Error),
     ("execution error: ", Status::Error),
@@ -218,16 +219,21 @@ pub(super) fn body(text: &str) -> &str {
     Ending::default().read_framing(text)
 }
 
+/// What follows the number of lines that begins the body of a cut output.
+pub(super) fn listing(body: &str) -> &str {
+    match body.strip_prefix("Total output lines: ") {
+        Some(rest) => rest.split_once("\\n\\n").map_or(rest, |(_, rest)| rest),
+        None => body,
+    }
+}
+
 /// True when `body` is the head and the tail of `told` around the mark of a cut.
 pub(super) fn is_cut_rendering(body: &str, told: &str) -> bool {
     let body = match body.strip_prefix("Warning: truncated output") {
         Some(rest) => rest.split_once("\\n").map_or(rest, |(_, rest)| rest),
         None => body,
     };
-    let body = match body.strip_prefix("Total output lines: ") {
-        Some(rest) => rest.split_once("\\n\\n").map_or(rest, |(_, rest)| rest),
-        None => body,
-    };
+    let body = listing(body);
     let Some((head, rest)) = body.split_once('…') else { return false };
     let Some((cut, tail)) = rest.split_once('…') else { return false };
     let is_mark = cut.strip_suffix(" tokens truncated").or(cut.strip_suffix(" chars truncated")).is_some_and(|n| n.parse::<u64>().is_ok());

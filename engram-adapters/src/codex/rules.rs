@@ -38,12 +38,14 @@ rules! {
         "rate limits without counts";
     DELIVERY = "agents.delivery", Bookkeeping, "inter_agent_communication_metadata", None,
         "says whether the message between agents that follows begins a turn";
+    ASSESSMENT_BEGUN = "assessment.begun", Bookkeeping, "event_msg/guardian_assessment", None,
+        "a call is being judged: the verdict has a record of its own";
     SETTINGS = "settings.same", Duplicate, "turn_context", None,
         "model, directory and instructions are those of the last turn";
     SETTINGS_EVENT = "settings.applied", Duplicate, "event_msg/thread_settings_applied", None,
         "model, provider and directory are those that session_meta or turn_context state";
     MESSAGE_TWIN = "message.twin", Duplicate, "*essage", None,
-        "the same message as response_item and as event_msg/user_message, event_msg/agent_message or an item: the first to come is mapped";
+        "the same message as response_item and as event_msg/user_message, event_msg/agent_message or an item: the first to come is mapped; the end of a response item that cites memories is a list in the event";
     REASONING_TWIN = "reasoning.twin", Duplicate, "*easoning*", None,
         "the same reasoning as response_item/reasoning and as an event or item: the first to come is mapped; an item without text adds nothing to it";
     LAST_MESSAGE = "turn.last_message", Duplicate, "event_msg/task_complete", None,
@@ -62,7 +64,55 @@ rules! {
         "the call's output says what the event says; exit code, status and duration stand in its result";
     IMAGE_VIEW = "image.view", Duplicate, "event_msg/item_completed/ImageView", None,
         "the path is an argument of the view_image call that it belongs to";
+    SEARCH_TWIN = "search.twin", Duplicate, "response_item/web_search_call", None,
+        "the web search of the event directly before it";
+    SEARCH_RESULT = "search.result", Duplicate, "event_msg/web_search_end", None,
+        "the call and its output say what was searched for and found";
+    IMAGE_MADE = "image.made", Duplicate, "*/image_generation_*", None,
+        "the same image as event and as response item: the first to come is mapped";
+    IMAGE_VIEW_EVENT = "image.view_event", Duplicate, "event_msg/view_image_tool_call", None,
+        "the path is an argument of the view_image call that it belongs to";
+    CLIENT_CALL = "client.call", Duplicate, "event_msg/dynamic_tool_call_request", None,
+        "the call as the client gets it";
+    CLIENT_OUTPUT_TWIN = "client.output", Duplicate, "event_msg/dynamic_tool_call_response", None,
+        "the call's output says what the event says; status and duration stand in its result";
+    PLAN = "plan.answer", Duplicate, "event_msg/item_completed/Plan", None,
+        "the plan stands in the answer that proposes it";
 
+    "search.screen", Field, "event_msg/web_search_end", Some("/payload/query"),
+        "the action, spelled for the screen";
+    "search.screen", Field, "event_msg/web_search_end", Some("/payload/results/**"),
+        "title, address and excerpt of each page stand in the result; the rest is the screen's";
+    "image.data", Opaque, "*/image_generation_*", Some("/payload/result"),
+        "an image, kept as its hash";
+    "assessment.action", Field, "event_msg/guardian_assessment", Some("/payload/action/**"),
+        "what is judged: the call says it, or a notice where there is none";
+    "review.words", Field, "event_msg/entered_review_mode", Some("/payload/target/**"),
+        "what is reviewed: the notice says it in words";
+    "review.words", Field, "event_msg/exited_review_mode", Some("/payload/review_output/**"),
+        "the review, which the answer that follows says in words";
+    "agents.prompt", Field, "event_msg/collab_*_end", Some("/payload/prompt"),
+        "the prompt for the agent, which the call's arguments say";
+    "agents.states", Field, "event_msg/collab_*_end", Some("/payload/status/**"),
+        "the state of the agent, which the call's output says";
+    "agents.states", Field, "event_msg/collab_*_end", Some("/payload/statuses/**"),
+        "the state of the agents, which the call's output says";
+    "agents.states", Field, "event_msg/collab_*_end", Some("/payload/agent_statuses/**"),
+        "the state of the agents, which the call's output says";
+    "snapshot.files", Field, "response_item/ghost_snapshot", Some("/payload/ghost_commit/**"),
+        "files that were there before the snapshot and are not in it";
+    "client.name", Field, "session_meta", Some("/payload/originator"),
+        "the name of the program that runs the harness";
+    "tools.dynamic", Field, "session_meta", Some("/payload/dynamic_tools/**"),
+        "descriptions of tools that the client offers are kept as their hash";
+    "settings.sandbox", Field, "turn_context", Some("/payload/workspace_roots/**"),
+        "directories that may be worked in, beside the current one";
+    "settings.sandbox", Field, "turn_context", Some("/payload/permission_profile/**"),
+        "what may be read and written: rules of the sandbox";
+    "settings.sandbox", Field, "turn_context", Some("/payload/file_system_sandbox_policy/**"),
+        "what may be read and written: rules of the sandbox";
+    "settings.sandbox", Field, "event_msg/thread_settings_applied", Some("/payload/thread_settings/permission_profile/**"),
+        "what may be read and written: rules of the sandbox";
     "prompt.system", Field, "session_meta", Some("/payload/base_instructions/**"),
         "the harness's own system prompt is kept as its hash";
     "tools.offered", Field, "response_item/additional_tools", Some("/payload/tools/**"),
@@ -99,6 +149,8 @@ rules! {
         "an image, kept as its hash";
     "attachment.output", Opaque, "response_item/*_output", Some("/payload/output/*/image_url"),
         "an image, kept as its hash";
+    "agents.encrypted", Opaque, "response_item/agent_message", Some("/payload/content/*/encrypted_content"),
+        "only the provider can read it";
     "reasoning.encrypted", Opaque, "*reasoning", Some("/payload/encrypted_content"),
         "only the provider can read it";
     "reasoning.bare_encrypted", Opaque, "reasoning", Some("/encrypted_content"),

@@ -128,6 +128,7 @@ view! {
         reason: "reason" Text,
         thread_name: "thread_name" Text,
         num_turns: "num_turns" Number,
+        memory_citation: "memory_citation" Object,
         thread_settings: "thread_settings" Object,
         info: "info" Object,
     }
@@ -167,14 +168,28 @@ view! {
         kind: "kind" Text,
         tool: "tool" Text,
         agent_thread_id: "agent_thread_id" Text,
+        new_thread_id: "new_thread_id" Text,
+        receiver_thread_id: "receiver_thread_id" Text,
+        event_id: "event_id" Text,
+        call_id: "call_id" Text,
         receiver_thread_ids: "receiver_thread_ids" List,
     }
 }
 
 view! {
-    /// A look at an image.
+    /// A call of a tool that the client offers.
+    ClientCall {
+        call_id: "callId" Text,
+        tool: "tool" Text,
+        arguments: "arguments" Any,
+    }
+}
+
+view! {
+    /// A look at an image, as an item or as an event.
     ImageView {
         id: "id" Text,
+        call_id: "call_id" Text,
         path: "path" Text,
     }
 }
@@ -199,6 +214,8 @@ view! {
         arguments: "arguments" Any,
         invocation: "invocation" Object,
         result: "result" Object,
+        content_items: "content_items" List,
+        error: "error" Any,
     }
 }
 
@@ -283,6 +300,7 @@ view! {
         model_provider: "model_provider" Text,
         instructions: "instructions" Any,
         base_instructions: "base_instructions" Object,
+        dynamic_tools: "dynamic_tools" Any,
         git: "git" Object,
         /// Who started the session: a word, or an object for a sub-agent.
         source: "source" Any,

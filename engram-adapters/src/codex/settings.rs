@@ -26,13 +26,15 @@ impl Converter {
         self.repository(meta.git(), &mut facts);
         let path = filled_text(meta.agent_path()).or_else(|| filled_text(spawn?.agent_path()));
         let nickname = filled_text(meta.agent_nickname()).or_else(|| filled_text(spawn?.agent_nickname()));
-        facts.agent = path.or(nickname);
+        // A sub-agent of the harness's own has a name only: `review`, or `{"other":"guardian"}`.
+        let helper = meta.source().and_then(|source| source.member("subagent"));
+        facts.agent = path.or(nickname).or_else(|| text(helper).or_else(|| text(helper?.member("other"))));
         facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
         if spawn.is_none() {
             facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::of(meta.history_base()?).thread_id()));
         }
         if self.history.copied.is_own_meta() {
-            self.history.is_spawned = spawn.is_some();
+            self.history.is_spawned = helper.is_some();
             self.history.agent_path = path.map(|path| path.decode_lossy().into_owned());
             self.surroundings(&mut facts);
         }
@@ -44,6 +46,7 @@ impl Converter {
             let context = Context { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
             out.emit(Meta::Context(context), Pointer::At("/payload/base_instructions/text"))?;
         }
+        self.tools_offered(meta.dynamic_tools().filter(|tools| tools.raw() != "[]"), "/payload/dynamic_tools", out)?;
         Ok(Outcome::Mapped)
     }
 

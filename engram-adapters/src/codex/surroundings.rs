@@ -59,6 +59,11 @@ fn starts(line: &str, child: &str) -> Option<String> {
     let mut index = Index::default();
     let payload = parse(line, &mut index).ok()?.member("payload")?;
     let call = match payload.first("item").map(AgentActivity::of) {
+        None if word(payload.first("type")).starts_with("collab_") || word(payload.first("type")) == "sub_agent_activity" => {
+            let event = AgentActivity::of(payload);
+            let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| word(event.kind()) == "started"));
+            (word(started) == child).then_some(event.call_id().or(event.event_id()))?
+        }
         None if word(payload.first("type")) == "function_call_output" => {
             let output = Output::of(payload);
             let said = text(output.output())?.decode().ok()?;
@@ -81,9 +86,13 @@ mod tests {
     fn a_call_is_named_by_its_output_or_its_item() {
         let output = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"{\"agent_id\":\"child\",\"nickname\":\"N\"}"}}"#;
         let item = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"SubAgentActivity","id":"c2","kind":"started","agent_thread_id":"child"}}}"#;
+        let spawn = r#"{"timestamp":"2026-05-12T10:00:00.000Z","type":"event_msg","payload":{"type":"collab_agent_spawn_end","call_id":"c4","new_thread_id":"child"}}"#;
+        let started = r#"{"timestamp":"2026-07-11T10:00:00.000Z","type":"event_msg","payload":{"type":"sub_agent_activity","event_id":"c5","agent_thread_id":"child","kind":"started"}}"#;
         let wait = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CollabAgentToolCall","id":"c3","tool":"wait","receiver_thread_ids":["child"]}}}"#;
         assert_eq!(starts(output, "child").as_deref(), Some("c1"));
         assert_eq!(starts(item, "child").as_deref(), Some("c2"));
+        assert_eq!(starts(spawn, "child").as_deref(), Some("c4"));
+        assert_eq!(starts(started, "child").as_deref(), Some("c5"));
         assert_eq!(starts(wait, "child"), None);
         assert_eq!(starts(item, "other"), None);
     }

@@ -21,6 +21,11 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("request_user_input", ToolKind::Ask),
         ("tool_search", ToolKind::Search),
         ("web_search", ToolKind::WebSearch),
+        ("image_generation", ToolKind::Media),
+        ("list_mcp_resources", ToolKind::List),
+        ("list_mcp_resource_templates", ToolKind::List),
+        ("read_mcp_resource", ToolKind::Read),
+        ("request_permissions", ToolKind::Ask),
         ("spawn_agent", ToolKind::Delegate),
         ("send_input", ToolKind::Delegate),
         ("send_message", ToolKind::Delegate),
@@ -44,6 +49,9 @@ pub(super) fn name(tool: &str) -> Cow<'static, str> {
 pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     if namespace.starts_with("mcp__") {
         return ToolKind::Mcp;
+    }
+    if namespace == "web" {
+        return ToolKind::WebSearch;
     }
     TOOLS.resolve(tool).unwrap_or_else(|| if tool.contains("__") { ToolKind::Mcp } else { ToolKind::Other })
 }

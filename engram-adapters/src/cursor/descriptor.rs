@@ -170,6 +170,8 @@ const RULES: &[OmissionRule] = &[
     bookkeeping("empty_bubble", "bubble", "A message without text and call."),
     field("window_state", "bubble", "/bubble/richText", "The text again, as the window's document."),
     field("window_state", "bubble", "/bubble/context/**", "What the window had selected or open beside a prompt."),
+    field("selection_rendered", "bubble", "/bubble/selections/*/text", "The selected lines again, in a fence."),
+    field("selection_address", "bubble", "/bubble/*/*/uri/**", "The address of a selected file, whose path is in the tape."),
     opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of a thought."),
     field(
         "rendered_diff",

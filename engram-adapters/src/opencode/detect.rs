@@ -100,7 +100,8 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     if let Some(header) = export(head) {
         return Identity {
-            version: Some(header.version),
+            // Builds that others made may put a `v` in front.
+            version: Some(header.version.strip_prefix('v').map(str::to_owned).unwrap_or(header.version)),
             session_id: Some(header.session_id),
             start: header.created.and_then(from_millis).map(String::from),
             ..Identity::default()

@@ -3,7 +3,8 @@
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{
-    CodeEdit, Decision, EditOp, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
+    Attachment, CodeEdit, Context, Decision, EditOp, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, Status, Tokens, ToolCall,
+    ToolResult, Usage,
 };
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
@@ -55,6 +56,18 @@ view! {
         code_blocks: "codeBlocks" Any,
         token_count: "tokenCount" Object,
         tool_former_data: "toolFormerData" Object,
+        selections: "selections" List,
+        file_selections: "fileSelections" List,
+        selected_images: "selectedImages" List,
+    }
+}
+
+view! {
+    /// A file, or a part of one, that a person added to a prompt (2024 and 2025).
+    Selection {
+        uri: "uri" Object,
+        raw_text: "rawText" Text,
+        text: "text" Text,
     }
 }
 
@@ -132,11 +145,13 @@ impl Bubble<'_> {
         let mut events = 0;
         match self.kind().map(Value::raw) {
             Some("1" | "\"user\"") => {
-                if said.is_some() {
-                    let prompt = MsgIn { role: Role::User, text: said, synthetic: false, attachments: Vec::new() };
+                let attachments = self.images();
+                if said.is_some() || !attachments.is_empty() {
+                    let prompt = MsgIn { role: Role::User, text: said, synthetic: false, attachments };
                     out.emit(prompt, Pointer::At("/bubble/text"))?;
                     events += 1;
                 }
+                events += self.selected(out)?;
             }
             Some("2" | "\"ai\"") => {
                 if let Some(thought) = self.thinking().and_then(|thinking| filled_text(thinking.member("text"))) {
@@ -160,6 +175,31 @@ impl Bubble<'_> {
         }
         events += self.usage(out)?;
         Ok(if events == 0 { Outcome::Bookkeeping { record: "bubble", rule: "empty_bubble" } } else { Outcome::Mapped })
+    }
+
+    /// Images that a person added to the prompt, by name.
+    fn images(&self) -> Vec<Attachment<'_>> {
+        let images = self.selected_images().into_iter().flat_map(Value::elements);
+        let names = images.filter_map(|image| filled_text(image.member("path")));
+        names.map(|name| Attachment { media_type: None, hash: None, bytes: None, name: Some(name) }).collect()
+    }
+
+    /// Files, and parts of files, that a person added to the prompt.
+    fn selected(&self, out: &mut Emitter) -> Result<usize, Fault> {
+        let mut events = 0;
+        for (name, path, list) in
+            [("selection", "/bubble/selections", self.selections()), ("file", "/bubble/fileSelections", self.file_selections())]
+        {
+            for (index, selection) in list.into_iter().flat_map(Value::elements).enumerate() {
+                let selection = Selection::of(selection);
+                let file = selection.uri().and_then(|uri| filled_text(uri.member("fsPath").or(uri.member("path"))));
+                let text = filled_text(selection.raw_text()).or(filled_text(selection.text()));
+                let context = Context { name: Text::Plain(name), file, hash: None, bytes: None, text };
+                out.emit(Meta::Context(context), Pointer::Item(path, index))?;
+                events += 1;
+            }
+        }
+        Ok(events)
     }
 
     /// Tokens of the message. 0 of both is how the editor says that it does not know.

@@ -206,3 +206,28 @@ fn the_key_of_a_chat_stays_in_the_store_however_it_is_spelled() {
         assert!(text.contains("agentId") && !text.contains("c2VjcmV0"), "{text}");
     }
 }
+
+/// A prompt of 2024 with lines, a file and an image that a person added to it.
+#[test]
+fn what_a_person_added_to_a_prompt_is_said() {
+    let uri = r#"{"fsPath":"/p/of mine/a.ts","external":"file:///p/of%20mine/a.ts","path":"/p/of mine/a.ts","scheme":"file"}"#;
+    let bubble = format!(
+        r#"{{"type":"user","id":"b1","text":"what is this?","selections":[{{"text":"```ts\nlet a = 1;\n```","rawText":"let a = 1;","uri":{uri}}}],
+        "fileSelections":[{{"uri":{uri}}}],"selectedImages":[{{"path":"/p/of mine/shot.png"}}]}}"#
+    );
+    let tabs = format!(r#"{{"tabs":[{{"tabId":"t","chatTitle":"a question","lastSendTime":1731784617890,"bubbles":[{bubble}]}}]}}"#);
+    let made = Made::editor(&[("workbench.panel.aichat.view.aichat.chatdata", Some(&tabs))]);
+    let (code, tape) = made.outcome();
+    assert_eq!(code, None, "{tape}");
+    for part in [
+        r#""attachments":[{"name":"/p/of mine/shot.png"}]"#,
+        r#""name":"selection","file":"/p/of mine/a.ts","text":"let a = 1;""#,
+        r#""name":"file","file":"/p/of mine/a.ts""#,
+    ] {
+        assert!(tape.contains(part), "{part} in {tape}");
+    }
+    let store = made.open();
+    let opened = store.export(&store.sessions()[0]).unwrap();
+    let report = engram_core::audit::audit(opened.text.as_bytes(), &tape, ENTRY.adapter.describe()).unwrap();
+    assert_eq!(report.left_over.bytes, 0, "{report:?}");
+}

@@ -1,0 +1,261 @@
+//! What no fixture shows: records of real sessions that the recordings lack.
+
+use engram_core::adapter::{StreamAdapter, convert_str};
+use engram_core::audit::audit;
+use engram_core::drive::Options;
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::Codex;
+
+const VERSION: &str = "0.142.5";
+
+fn line(number: usize, kind: &str, payload: Value) -> Value {
+    json!({"timestamp": format!("2026-01-01T00:00:{number:02}.000Z"), "type": kind, "payload": payload})
+}
+
+/// A session of these lines, each its type and payload, behind a header with these facts.
+fn session_with(facts: Value, lines: &[(&str, Value)]) -> String {
+    let mut meta = json!({"id": "s", "cwd": "/p", "originator": "codex_cli_rs", "cli_version": VERSION, "source": "cli"});
+    meta.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
+    let header = line(0, "session_meta", meta);
+    let rest = lines.iter().enumerate().map(|(number, (kind, payload))| line(number + 1, kind, payload.clone()));
+    std::iter::once(header).chain(rest).map(|line| format!("{line}\n")).collect()
+}
+
+/// The events of a session, of which nothing may be left over.
+fn events_of(log: &str) -> Vec<Value> {
+    let options = Options { policy: Policy::Strict, ..Options::default() };
+    let tape = convert_str(&Codex, log, &options).expect("the session converts");
+    let report = audit(log.as_bytes(), &tape, Codex.describe()).expect("the tape is one");
+    assert_eq!(report.left_over.bytes, 0, "{report:?}");
+    assert!(report.disagreements.is_empty(), "{report:?}");
+    tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn events(lines: &[(&str, Value)]) -> Vec<Value> {
+    events_of(&session_with(json!({}), lines))
+}
+
+fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| event["k"] == kind).collect()
+}
+
+fn notices(events: &[Value]) -> Vec<(&str, &str)> {
+    let system = events.iter().filter(|event| event["label"] == "system");
+    system.map(|event| (event["name"].as_str().unwrap(), event["text"].as_str().unwrap_or_default())).collect()
+}
+
+fn message(role: &str, text: &str) -> (&'static str, Value) {
+    let kind = if role == "assistant" { "output_text" } else { "input_text" };
+    ("response_item", json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
+}
+
+fn event(payload: Value) -> (&'static str, Value) {
+    ("event_msg", payload)
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> (&'static str, Value) {
+    ("response_item", json!({"type": "function_call", "name": name, "call_id": id, "arguments": arguments}))
+}
+
+fn output(id: &str, said: &str) -> (&'static str, Value) {
+    ("response_item", json!({"type": "function_call_output", "call_id": id, "output": said}))
+}
+
+#[test]
+fn a_web_search_is_one_call_as_an_event_and_an_item() {
+    let action = json!({"type": "search", "query": "how to fold", "queries": ["how to fold", "how to fold paper"]});
+    let result = json!({"type": "text_result", "title": "Folding paper", "url": "https://e.invalid/fold", "snippet": "Fold it once."});
+    let events = events(&[
+        event(json!({"type": "web_search_end", "call_id": "ws_1", "query": "how to fold ...", "action": action, "results": [result]})),
+        ("response_item", json!({"type": "web_search_call", "status": "completed", "action": action})),
+        (
+            "response_item",
+            json!({"type": "web_search_call", "id": "ws_2", "status": "completed", "action": {"type": "open_page", "url": "u"}}),
+        ),
+    ]);
+    let calls = of_kind(&events, "tool.call");
+    assert_eq!(calls.iter().map(|call| &call["kind"]).collect::<Vec<_>>(), ["web_search", "web_search"]);
+    assert_eq!((&calls[0]["call_id"], &calls[0]["args"]), (&json!("ws_1"), &action));
+    assert_eq!(calls[1]["call_id"], "ws_2");
+    let results = of_kind(&events, "tool.result");
+    assert_eq!(results[0]["stdout"], "Folding paper\nhttps://e.invalid/fold\nFold it once.");
+    assert_eq!((results.len(), &results[1]["status"]), (2, &json!("ok")));
+}
+
+#[test]
+fn what_a_called_search_found_stands_in_its_output() {
+    let search = json!({"type": "web_search_end", "call_id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}, "results": [{"title": "A page"}]});
+    let events = events(&[call("c1", "run", "{\"q\":\"a b\"}"), event(search), output("c1", "A page")]);
+    assert_eq!((of_kind(&events, "tool.call").len(), of_kind(&events, "tool.result").len()), (1, 1));
+}
+
+#[test]
+fn an_image_that_the_provider_made_is_hashed_once() {
+    let made =
+        |kind: &str, id: &str| json!({"type": kind, id: "ig_1", "status": "completed", "revised_prompt": "a red fox", "result": "Zm94"});
+    let events = events(&[event(made("image_generation_end", "call_id")), ("response_item", made("image_generation_call", "id"))]);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!((results.len(), &results[0]["stdout"]), (1, &json!("a red fox")));
+    assert_eq!(results[0]["attachments"][0]["bytes"], 3);
+}
+
+#[test]
+fn a_verdict_on_a_call_is_a_permission() {
+    let judged = |status: &str| {
+        json!({"type": "guardian_assessment", "id": "g", "target_item_id": "c1", "status": status, "rationale": "It only reads files.",
+            "action": {"type": "command", "command": "/bin/sh -c \"ls -la\""}})
+    };
+    let (begun, denied) = (judged("in_progress"), judged("denied"));
+    let events = events(&[call("c1", "exec_command", "{\"cmd\":\"ls -la\"}"), event(begun), event(denied), output("c1", "no")]);
+    let verdicts: Vec<&Value> = events.iter().filter(|event| event["label"] == "permission").collect();
+    assert_eq!(verdicts.len(), 1);
+    assert_eq!((&verdicts[0]["decision"], &verdicts[0]["tool"]), (&json!("deny"), &json!("exec_command")));
+    assert_eq!((&verdicts[0]["call_id"], &verdicts[0]["text"]), (&json!("c1"), &json!("It only reads files.")));
+    let alone = json!({"type": "guardian_assessment", "status": "approved", "action": {"type": "network_access", "host": "e.invalid"}});
+    assert_eq!(notices(&self::events(&[event(alone)])), [("guardian_assessment", r#"{"host":"e.invalid","type":"network_access"}"#)]);
+}
+
+#[test]
+fn a_review_says_what_it_reviews_and_ends_with_an_answer() {
+    let target = json!({"type": "custom", "instructions": "look at the tests"});
+    let review = json!({"findings": [{"title": "No test", "body": "Nothing tests it."}], "overall_explanation": "It has no test."});
+    let events = events(&[
+        event(json!({"type": "entered_review_mode", "target": target, "user_facing_hint": "the tests"})),
+        event(json!({"type": "exited_review_mode", "review_output": review})),
+        message("assistant", "It has no test.\n\n- No test: Nothing tests it."),
+        message("user", "<user_action>\n  <action>review</action>\n</user_action>"),
+        message("user", "<recommended_plugins>\n  none\n</recommended_plugins>"),
+        event(json!({"type": "item_completed", "item": {"type": "Plan", "id": "p", "text": "It has no test."}})),
+    ]);
+    let expected = [("entered_review_mode", "the tests"), ("entered_review_mode", "look at the tests"), ("exited_review_mode", "")];
+    assert_eq!(notices(&events), expected);
+    assert!(of_kind(&events, "msg.in").iter().all(|said| said["synthetic"] == true));
+    assert_eq!(of_kind(&events, "msg.out").len(), 1);
+}
+
+#[test]
+fn what_happens_to_other_agents_stands_under_its_call() {
+    let spawned =
+        json!({"type": "collab_agent_spawn_end", "call_id": "c1", "new_thread_id": "t", "prompt": "look at it", "status": "pending_init"});
+    let done = json!({"t": {"completed": "I have looked at it."}});
+    let waited = json!({"type": "collab_waiting_end", "call_id": "c2", "statuses": done, "agent_statuses": [{"status": done["t"]}]});
+    let events = events(&[
+        call("c1", "spawn_agent", "{\"message\":\"look at it\"}"),
+        event(spawned),
+        call("c2", "wait_agent", "{}"),
+        event(waited),
+        output("c2", "{\"status\":{\"t\":{\"completed\":\"I have looked at it.\"}}}"),
+        event(json!({"type": "sub_agent_activity", "event_id": "c1", "agent_thread_id": "t", "agent_path": "/root/a", "kind": "started"})),
+        (
+            "response_item",
+            json!({"type": "agent_message", "author": "/root/a", "content": [{"type": "encrypted_content", "encrypted_content": "x".repeat(80)}]}),
+        ),
+    ]);
+    let expected =
+        [("collab_agent_spawn_end", "t"), ("collab_waiting_end", ""), ("sub_agent_activity.started", "t"), ("agent_message", "/root/a")];
+    assert_eq!(notices(&events), expected);
+    let spawn = of_kind(&events, "tool.call")[0]["seq"].clone();
+    assert!(events.iter().any(|event| event["name"] == "collab_agent_spawn_end" && event["parent"] == spawn));
+}
+
+#[test]
+fn an_answer_that_cites_memories_is_one_answer() {
+    let entry = json!({"path": "MEMORY.md", "line_start": 3, "line_end": 5, "note": "how we fold"});
+    let cited =
+        "Fold it.\n\n<oai-mem-citation>\n<citation_entries>\nMEMORY.md:3-5|note=[how we fold]\n</citation_entries>\n</oai-mem-citation>";
+    let events = events(&[
+        event(json!({"type": "agent_message", "message": "Fold it.\n\n", "memory_citation": {"entries": [entry]}})),
+        message("assistant", cited),
+        event(json!({"type": "task_complete", "last_agent_message": "Fold it.\n\n"})),
+    ]);
+    assert_eq!(of_kind(&events, "msg.out").len(), 1);
+    assert_eq!(notices(&events), [("memory_citation", "MEMORY.md:3-5: how we fold")]);
+}
+
+#[test]
+fn a_patch_that_changes_nothing_gives_no_edit() {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a b\n+a b\n*** End Patch";
+    let done = "Success. Updated the following files:\nM a.txt\n";
+    let changes = json!({"/p/a.txt": {"type": "update", "unified_diff": "", "move_path": null}});
+    let events = events(&[
+        ("response_item", json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch})),
+        event(
+            json!({"type": "patch_apply_end", "call_id": "c1", "stdout": done, "success": true, "changes": changes, "status": "completed"}),
+        ),
+        ("response_item", json!({"type": "custom_tool_call_output", "call_id": "c1", "output": format!("Exit code: 0\nOutput:\n{done}")})),
+    ]);
+    assert_eq!((of_kind(&events, "code.edit").len(), of_kind(&events, "tool.result").len()), (0, 1));
+}
+
+#[test]
+fn an_event_may_cut_what_the_output_says() {
+    let middle = "m".repeat(500);
+    let whole = format!("Chunk ID: a\nProcess exited with code 0\nOutput:\nhead {middle} tail");
+    let cut = "head …500 chars truncated… tail";
+    let ended =
+        json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": cut, "exit_code": 0, "duration": {"secs": 1, "nanos": 0}});
+    let events = events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), event(ended), output("c1", &whole)]);
+    assert_eq!(notices(&events), []);
+    assert_eq!(of_kind(&events, "tool.result")[0]["duration_ms"], 1000);
+}
+
+#[test]
+fn a_header_and_settings_of_a_desktop_client() {
+    let tools = json!([{"name": "automation_update", "description": "Makes or changes an automation."}]);
+    let helper = json!({"subagent": {"other": "guardian"}});
+    let facts = json!({"originator": "Codex Desktop", "dynamic_tools": tools, "source": helper});
+    let profile = json!({"file_system": {"entries": [{"path": {"path": "/a path/of it"}}]}});
+    let settings = json!({"model": "m", "cwd": "/p", "permission_profile": profile});
+    let turn = json!({"model": "m", "cwd": "/p", "workspace_roots": ["/a path/of it"], "permission_profile": profile, "file_system_sandbox_policy": profile["file_system"]});
+    let snapshot = json!({"id": "1", "preexisting_untracked_files": ["a file"]});
+    let log = session_with(
+        facts,
+        &[
+            ("turn_context", turn),
+            event(json!({"type": "thread_settings_applied", "thread_settings": settings})),
+            ("response_item", json!({"type": "ghost_snapshot", "ghost_commit": snapshot})),
+            message("user", "Judge this call."),
+        ],
+    );
+    let events = events_of(&log);
+    assert!(events.iter().any(|event| event["label"] == "context" && event["name"] == "tools"));
+    assert!(events.iter().any(|event| event["label"] == "session" && event["agent"] == "guardian"));
+    assert_eq!(of_kind(&events, "msg.in")[0]["synthetic"], true);
+}
+
+#[test]
+fn a_call_of_a_tool_that_the_client_offers_is_one_call() {
+    let asked = json!({"type": "dynamic_tool_call_request", "callId": "c1", "turnId": "t", "tool": "open_page", "arguments": {"page": "the first one"}});
+    let done = json!({"type": "dynamic_tool_call_response", "call_id": "c1", "tool": "open_page", "arguments": {"page": "the first one"},
+        "content_items": [{"type": "inputText", "text": "page one is open"}], "success": true, "error": null, "duration": {"secs": 2, "nanos": 0}});
+    let events = events(&[
+        call("c1", "open_page", "{\"page\":\"the first one\"}"),
+        event(asked.clone()),
+        event(done.clone()),
+        output("c1", "page one is open"),
+    ]);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!((of_kind(&events, "tool.call").len(), results.len()), (1, 1));
+    assert_eq!((&results[0]["status"], &results[0]["duration_ms"]), (&json!("ok"), &json!(2000)));
+    let alone = events_of(&session_with(json!({}), &[event(asked), event(done)]));
+    assert_eq!(of_kind(&alone, "tool.call")[0]["tool"], "open_page");
+    assert_eq!(of_kind(&alone, "tool.result")[0]["stdout"], "page one is open");
+}
+
+#[test]
+fn goals_undone_turns_and_looks_at_images_are_told() {
+    let goal = json!({"objective": "keep it green", "status": "active", "tokensUsed": 0});
+    let events = events(&[
+        event(json!({"type": "thread_goal_updated", "threadId": "t", "goal": goal})),
+        event(json!({"type": "undo_completed", "success": true, "message": "Two files are back."})),
+        call("c1", "view_image", "{\"path\":\"/p/a b.png\"}"),
+        event(json!({"type": "view_image_tool_call", "call_id": "c1", "path": "/p/a b.png"})),
+        output("c1", "attached local image path"),
+        event(json!({"type": "error", "message": "It is too long.", "codex_error_info": "context_window_exceeded"})),
+    ]);
+    assert_eq!(notices(&events), [("thread_goal.active", "keep it green"), ("undo_completed", "Two files are back.")]);
+    assert_eq!(of_kind(&events, "tool.call").len(), 1);
+    assert!(events.iter().any(|event| event["label"] == "error" && event["code"] == "context_window_exceeded"));
+}
