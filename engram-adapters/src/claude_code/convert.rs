@@ -147,13 +147,13 @@ impl Converter {
     fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut record = Record::default();
         record.line.fill(value, "")?;
+        let record = &mut record;
         if word(record.line.kind()) == "progress" { self.progress(record, out) } else { self.say(record, out) }
     }
 
     /// Converts a line that is whole: as the file has it, or as another line wraps it.
-    pub fn say(&mut self, mut record: Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        self.read(&mut record)?;
-        let record = &record;
+    pub fn say(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.read(record)?;
         self.enter(record, out)?;
         match record.kind {
             "user" => self.user(record, out),

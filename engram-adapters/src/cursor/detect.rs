@@ -115,7 +115,7 @@ static LEADING: LazyLock<[Finder<'_>; 4]> =
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
 
 /// The leading names stand within so many bytes.
-const BEGINNING_BYTES: usize = 1024;
+const BEGINNING_BYTES: usize = 128;
 
 /// The lines that are looked at.
 fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {

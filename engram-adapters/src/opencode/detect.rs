@@ -102,7 +102,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         return Identity {
             version: Some(header.version),
             session_id: Some(header.session_id),
-            start: header.created.and_then(from_millis).map(String::from),
+            start: header.created.and_then(from_millis),
             ..Identity::default()
         };
     }
@@ -110,7 +110,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         let line = Line::of(line);
         mark(&line)?;
         let session_id = text(line.session_id()).map(|id| id.decode_lossy().into_owned());
-        let start = integer(line.timestamp()).and_then(from_millis).map(String::from);
+        let start = integer(line.timestamp()).and_then(from_millis);
         Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
     };
     find_line(stream_lines(head), of_stream).unwrap_or_default()
