@@ -9,6 +9,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::descriptor::never_mapped;
+use super::edits::LastEdited;
 use super::history::History;
 use super::notices::pull_request;
 use super::progress::{UnderWay, hook};
@@ -40,6 +41,7 @@ pub(super) struct Converter {
     pub arguments: Index,
     /// The last notebook cell that was set, as its call asked for it.
     pub last_cell: Option<u64>,
+    pub last_edited: LastEdited,
     pub standing: Standing,
 }
 
@@ -119,6 +121,7 @@ impl Converter {
             compaction_trigger: None,
             arguments: Index::default(),
             last_cell: None,
+            last_edited: LastEdited::default(),
             standing: Standing::default(),
         }
     }

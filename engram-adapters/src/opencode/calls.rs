@@ -58,12 +58,24 @@ pub(super) enum End<'a> {
 
 impl Converter {
     /// Converts a tool part: the call, its result, and what it read or changed.
-    #[inline(never)]
     pub fn call(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let call = match part.invocation() {
-            Some(invocation) => first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?,
-            None => state_call(part)?,
-        };
+        match part.invocation() {
+            None => self.say_call(&state_call(part)?, part, turn, place, out),
+            Some(invocation) => {
+                self.say_call(&first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?, part, turn, place, out)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn say_call(
+        &mut self,
+        call: &Call<'_>,
+        part: &Part<'_>,
+        turn: &Turn<'_>,
+        place: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<Outcome, Fault> {
         turn.stamp(call.started, part.id(), &mut self.clock, out);
         let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
         out.emit(event, place)?;
@@ -74,7 +86,7 @@ impl Converter {
             };
         }
         turn.stamp(call.ended.or(call.started), part.id(), &mut self.clock, out);
-        let mut result = outcome(&call);
+        let mut result = outcome(call);
         result.attachments = call
             .attachments
             .into_iter()
@@ -85,8 +97,8 @@ impl Converter {
         let succeeded = result.status == Some(Status::Ok);
         out.emit(result, place)?;
         if succeeded {
-            self.read(&call, place, out)?;
-            self.edits(&call, place, out)?;
+            self.read(call, place, out)?;
+            self.edits(call, place, out)?;
         }
         Ok(Outcome::Mapped)
     }
@@ -98,7 +110,6 @@ fn needed<'a>(field: Field<'a>, pointer: &'static str) -> Result<Text<'a>, Fault
 }
 
 /// The call of a part since 0.5.29.
-#[inline(never)]
 fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
     let state = part.state().ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
     let state = State::read(state, "/state")?;
