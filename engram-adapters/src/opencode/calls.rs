@@ -67,7 +67,6 @@ impl Converter {
         }
     }
 
-    #[inline(never)]
     fn say_call(
         &mut self,
         call: &Call<'_>,
@@ -180,7 +179,6 @@ const STOPS: [&str; 2] = ["Tool execution aborted", "The user dismissed this que
 const STOPPED_COMMAND: &str = "User aborted the command";
 
 /// The result of a call that ended. Without artifact and attachments.
-#[inline(never)]
 fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
     let mut result = ToolResult { tool: Some(call.name), call_id: call.id, duration_ms: duration(call), ..ToolResult::default() };
     let metadata = &call.metadata;

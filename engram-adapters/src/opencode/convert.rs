@@ -197,7 +197,6 @@ impl Converter {
     }
 
     /// Converts a message: what it says of itself, then a record a part.
-    #[inline(never)]
     fn message(&mut self, n: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let stated = Message::of(message);
         let (Some(info), Some(parts)) = (stated.info(), stated.parts()) else {

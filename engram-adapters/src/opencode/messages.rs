@@ -72,7 +72,6 @@ impl<'a> Turn<'a> {
 
 impl Converter {
     /// Converts what a message says of itself. Most only repeat what the messages before them said.
-    #[inline(never)]
     pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if turn.speaker == Speaker::Unknown {
             let role = envelope.role().ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
@@ -203,7 +202,6 @@ fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
 }
 
 /// Tokens and cost as an event.
-#[inline(never)]
 pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
     let cache = tokens.cache().map_or_else(Cache::default, Cache::of);
     Meta::Usage(Usage {

@@ -45,7 +45,6 @@ impl Converter {
         }
     }
 
-    #[inline(never)]
     fn text(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let said = text(part.text()).ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
         if said.is_empty() {
@@ -77,7 +76,6 @@ fn nobody() -> Fault {
 }
 
 /// Reasoning. That which only its provider can read has no text.
-#[inline(never)]
 fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let said = filled_text(part.text());
     if said.is_none() && part.metadata().is_none() {
@@ -89,7 +87,6 @@ fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emi
     Ok(Outcome::Mapped)
 }
 
-#[inline(never)]
 fn step_finish(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let tokens = part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
     out.emit(usage(&Tokens::read(tokens, "/tokens")?, part.cost(), turn.model), place)?;
@@ -133,7 +130,6 @@ fn subtask(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Out
 }
 
 /// A notice of the harness.
-#[inline(never)]
 pub(super) fn notice(name: &'static str, said: Option<Text<'_>>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     out.emit(Meta::System { name: Text::Plain(name), text: said }, place)?;
     Ok(Outcome::Mapped)
