@@ -55,14 +55,18 @@ fn first_line(text: &str) -> (&str, Option<&str>) {
 
 /// The number of a line, what separates it, and the line. Between them stands a tab or an arrow; before the number stand spaces.
 fn numbered(line: &str) -> Option<(u64, char, &str)> {
-    let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
-    let digits = line.bytes().skip(spaces).take_while(u8::is_ascii_digit).count();
-    let (number, rest) = (&line[spaces..spaces + digits], &line[spaces + digits..]);
+    let mut at = line.bytes().take_while(|byte| *byte == b' ').count();
+    let mut number: Option<u64> = None;
+    for digit in line.bytes().skip(at).take_while(u8::is_ascii_digit) {
+        number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit - b'0'))?);
+        at += 1;
+    }
+    let rest = &line[at..];
     let (separator, rest) = match rest.strip_prefix("\t") {
         Some(rest) => ('\t', rest),
         None => ('→', rest.strip_prefix("→")?),
     };
-    Some((number.parse().ok()?, separator, rest))
+    Some((number?, separator, rest))
 }
 
 #[cfg(test)]
@@ -98,8 +102,17 @@ mod tests {
 
     #[test]
     fn other_text_is_refused() {
-        for shown in ["", "plain", "1\ta\n3\tb", "1\ta\nplain", "1\ta\n2→b", "\n1\ta", "<system-reminder>empty</system-reminder>", "0\ta"]
-        {
+        for shown in [
+            "",
+            "plain",
+            "1\ta\n3\tb",
+            "1\ta\nplain",
+            "1\ta\n2→b",
+            "\n1\ta",
+            "<system-reminder>empty</system-reminder>",
+            "0\ta",
+            "18446744073709551616\ta",
+        ] {
             assert_eq!(lines(shown), None, "{shown}");
         }
     }
