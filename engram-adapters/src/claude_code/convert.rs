@@ -9,6 +9,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::descriptor::never_mapped;
+use super::edits::LastEdited;
 use super::history::History;
 use super::notices::pull_request;
 use super::progress::{UnderWay, hook};
@@ -40,6 +41,7 @@ pub(super) struct Converter {
     pub arguments: Index,
     /// The last notebook cell that was set, as its call asked for it.
     pub last_cell: Option<u64>,
+    pub last_edited: LastEdited,
     pub standing: Standing,
 }
 
@@ -119,6 +121,7 @@ impl Converter {
             compaction_trigger: None,
             arguments: Index::default(),
             last_cell: None,
+            last_edited: LastEdited::default(),
             standing: Standing::default(),
         }
     }
@@ -147,13 +150,13 @@ impl Converter {
     fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut record = Record::default();
         record.line.fill(value, "")?;
+        let record = &mut record;
         if word(record.line.kind()) == "progress" { self.progress(record, out) } else { self.say(record, out) }
     }
 
     /// Converts a line that is whole: as the file has it, or as another line wraps it.
-    pub fn say(&mut self, mut record: Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        self.read(&mut record)?;
-        let record = &record;
+    pub fn say(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.read(record)?;
         self.enter(record, out)?;
         match record.kind {
             "user" => self.user(record, out),

@@ -16,7 +16,7 @@ use super::convert::Converter;
 use super::patches;
 use super::results::Returned;
 use super::schema::{Replacement, Structured};
-use crate::kit::spans::{ChangedSpan, Rewrite, line_count, pinned, whole_range};
+use crate::kit::spans::{ChangedSpan, Rewrite, pinned, whole_range};
 use crate::kit::value::{Field, is_true, text, word};
 
 /// Where the events of an edit point to.
@@ -32,6 +32,24 @@ impl<'a> Edit<'a> {
     /// An event of this edit.
     pub fn event(&self, op: EditOp) -> CodeEdit<'a> {
         CodeEdit { call_id: self.call_id, ..CodeEdit::new(op, self.file) }
+    }
+}
+
+/// The text of a file as the last edit left it: the next edit mostly begins with it, and need not hash it again.
+#[derive(Default)]
+pub(super) struct LastEdited(Option<(String, Option<Hash>)>);
+
+impl LastEdited {
+    fn keep(&mut self, after: String, hash: Option<Hash>) {
+        self.0 = Some((after, hash));
+    }
+
+    /// The hash of the text of a file.
+    fn hash_of(&self, before: &str) -> Option<Hash> {
+        match &self.0 {
+            Some((text, hash)) if text == before => *hash,
+            _ => Hash::of_pinned_text(before),
+        }
     }
 }
 
@@ -55,7 +73,7 @@ impl Converter {
         }
         if let Some(file) = text(result.file_path()) {
             let edit = Edit { call_id: returned.call_id, file };
-            return file_edit(&edit, result, out);
+            return file_edit(&edit, result, &mut self.last_edited, out);
         }
         if result.is_notebook_edit() {
             return self.read_arguments(returned, index, out);
@@ -72,11 +90,11 @@ impl Structured<'_> {
 }
 
 /// Edit, MultiEdit and Write.
-fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
     let before = text(result.original_file().or(result.original_file_contents()));
     match (word(result.kind()), result.old_string(), result.edits()) {
-        ("create" | "update", _, _) => written(edit, result, before, out),
-        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, before, out),
+        ("create" | "update", _, _) => written(edit, result, before, last, out),
+        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, before, last, out),
         _ => Ok(false),
     }
 }
@@ -90,11 +108,18 @@ fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
 #[inline(never)]
-fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
+fn written(
+    edit: &Edit<'_>,
+    result: &Structured<'_>,
+    before: Option<Text<'_>>,
+    last: &mut LastEdited,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let Some(after) = decoded(text(result.content())) else { return Ok(false) };
     if word(result.kind()) == "create" {
         let mut event = edit.event(EditOp::Create);
         after_side(&mut event, &after);
+        last.keep(after.into_owned(), event.file_after_hash);
         out.emit(event, RESULT)?;
         return Ok(true);
     }
@@ -104,11 +129,12 @@ fn written(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, o
         None if patches::is_empty(result.structured_patch()) => return Ok(false),
         Some(before) => {
             ChangedSpan::whole(&before, &after).describe(&mut event);
-            event.file_before_hash = Hash::of_pinned_text(&before);
+            event.file_before_hash = last.hash_of(&before);
             event.file_after_hash = Hash::of_pinned_text(&after);
         }
         None => after_side(&mut event, &after),
     }
+    last.keep(after.into_owned(), event.file_after_hash);
     out.emit(event, RESULT)?;
     Ok(true)
 }
@@ -122,7 +148,13 @@ pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
-fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, out: &mut Emitter) -> Result<bool, Fault> {
+fn replaced(
+    edit: &Edit<'_>,
+    result: &Structured<'_>,
+    before: Option<Text<'_>>,
+    last: &mut LastEdited,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let Some(before) = decoded(before) else { return patches::ranges(edit, result.structured_patch(), out) };
     let alone = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::all(result.edits(), alone);
@@ -130,7 +162,7 @@ fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, 
     let applied = if is_true(result.user_modified()) { None } else { apply(&before, &replacements, result.structured_patch()) };
     let Some(rewrite) = applied else {
         let mut event = edit.event(EditOp::Update);
-        event.file_before_hash = Hash::of_pinned_text(&before);
+        event.file_before_hash = last.hash_of(&before);
         out.emit(event, RESULT)?;
         return Ok(true);
     };
@@ -140,12 +172,13 @@ fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, 
         out.emit(event, RESULT)?;
         return Ok(true);
     }
-    let (file_before_hash, file_after_hash) = (Hash::of_pinned_text(&before), Hash::of_pinned_text(rewrite.after()));
+    let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_pinned_text(rewrite.after()));
     for span in rewrite.spans() {
         let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
         span.describe(&mut event);
         out.emit(event, RESULT)?;
     }
+    last.keep(rewrite.into_after(), file_after_hash);
     Ok(true)
 }
 
@@ -154,10 +187,9 @@ fn replaced(edit: &Edit<'_>, result: &Structured<'_>, before: Option<Text<'_>>, 
 /// A deletion takes the line end after it along, unless the old text has it: the patch tells whether it did.
 fn apply<'b>(before: &'b str, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
     let grown = patches::growth(patch);
-    let lines = |text: &str| i64::try_from(line_count(text)).unwrap_or(i64::MAX);
     [true, false].into_iter().find_map(|with_line_ends| {
         let rewrite = replace_all(before, replacements, with_line_ends)?;
-        grown.is_none_or(|grown| lines(rewrite.after()) - lines(before) == grown).then_some(rewrite)
+        grown.is_none_or(|grown| rewrite.growth() == grown).then_some(rewrite)
     })
 }
 

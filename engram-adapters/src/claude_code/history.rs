@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use engram_core::head::Head;
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 
 use super::convert::{Record, SYNTHETIC};
 use super::revisions::Dialect;
@@ -36,8 +36,12 @@ pub(super) struct History {
     /// The root of every sidechain record, by its `uuid`.
     sidechains: KeyMap<usize>,
     roots: Vec<String>,
-    /// Blocks and results that have been said.
+    /// Blocks and lines that have been said.
     said: Said,
+    /// Calls that have been said.
+    calls: Said,
+    /// Calls whose results have been said.
+    results: Said,
     /// The message whose blocks are being written, and those that are over.
     current: Option<u64>,
     over: Said,
@@ -69,6 +73,8 @@ impl History {
             sidechains: KeyMap::default(),
             roots: Vec::new(),
             said: Said::default(),
+            calls: Said::default(),
+            results: Said::default(),
             current: None,
             over: Said::default(),
         }
@@ -204,17 +210,17 @@ impl History {
 
     /// True when a result of this call has been said.
     pub fn has_result(&self, call: u64) -> bool {
-        self.said.contains(("result", call))
+        self.results.contains(call)
     }
 
     /// True when no result of this call has been said.
     pub fn is_new_result(&mut self, call: u64) -> bool {
-        self.said.first(("result", call))
+        self.results.first(call)
     }
 
     /// True when this call has not been said.
     pub fn is_new_call(&mut self, call: u64) -> bool {
-        self.said.first(("call", call))
+        self.calls.first(call)
     }
 }
 
@@ -234,28 +240,24 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
     matches!(answer, Some((Some(before), Some(time))) if (0..=COPY_STEP).contains(&(time - before)))
 }
 
-/// The last record of the head whose answer another session asked for.
+/// The last record of the head whose answer another session asked for. Copies stand before all else: the search ends with the first
+/// answer of a model that names no other session.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
-    REQUEST_SESSION.find(head.text().as_bytes())?;
+    static ANSWER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"type\":\"assistant\""));
     let mut last = None;
-    find_line(head.lines().filter(|line| may_be_foreign(line)), |line| {
+    let may_be_answer = |line: &&str| ANSWER.find(line.as_bytes()).is_some();
+    find_line(head.lines().filter(may_be_answer), |line| {
         let line = Line::of(line);
-        let (asked_by, session) = (text(line.request_session_id())?, text(line.session_id())?);
-        if line.message().is_some() && !asked_by.is(&session.decode_lossy()) {
-            last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned());
+        let model = Message::of(line.message()?).model();
+        if word(line.kind()) != "assistant" || word(model) == SYNTHETIC {
+            return None;
         }
-        None::<()>
+        let session = text(line.session_id())?.decode_lossy();
+        match text(line.request_session_id()).filter(|asked_by| !asked_by.is(&session)) {
+            Some(_) => last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned()),
+            None => return Some(()),
+        }
+        None
     });
     last
-}
-
-static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\":\""));
-
-/// False where the line says that its own session asked: then it need not be read. The field is the harness's, which writes
-/// no white space around it; elsewhere its quotes would be escaped.
-fn may_be_foreign(line: &str) -> bool {
-    let Some(at) = REQUEST_SESSION.find(line.as_bytes()) else { return false };
-    let asked_by = &line[at + REQUEST_SESSION.needle().len()..];
-    let asked_by = &asked_by[..asked_by.find('"').unwrap_or_default()];
-    memmem::find(line.as_bytes(), format!("\"sessionId\":\"{asked_by}\"").as_bytes()).is_none()
 }

@@ -57,7 +57,7 @@ impl UnderWay {
 impl Converter {
     /// `progress`: what is under way.
     #[inline(never)]
-    pub fn progress(&mut self, record: Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    pub fn progress(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let data = record.line.data().map(Progress::of).ok_or_else(|| Fault::malformed("/data", "what progressed", "nothing"))?;
         match word(data.kind()) {
             "agent_progress" => self.agent_progress(&record.line, &data, out),
@@ -89,8 +89,8 @@ impl Converter {
             let line = of_session(outer, Line::read(line, "/data/message")?);
             // What is under way in the sub-agent stands among its lines; results come of it.
             if word(line.kind()) != "progress" && self.history.is_new_line(&line) {
-                let record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
-                news |= matches!(self.say(record, out)?, Outcome::Mapped);
+                let mut record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
+                news |= matches!(self.say(&mut record, out)?, Outcome::Mapped);
             }
         }
         Ok(if news { Outcome::Mapped } else { omitted })

@@ -46,7 +46,7 @@ pub(super) fn shown(returned: &Returned<'_>, path: Text<'_>, pointer: Pointer<'_
     let content = returned.content.and_then(|content| content.decode().ok());
     if let Some(lines) = content.as_deref().and_then(linenum::strip) {
         event.range = Some(lines.range);
-        if lines.text.len() < SHOWN_LINE || lines.text.split('\n').all(|line| line.len() < SHOWN_LINE) {
+        if lines.longest < SHOWN_LINE {
             (event.hash, event.anchor_hashes) = pinned(&lines.text);
         }
     }

@@ -174,7 +174,7 @@ impl Converter {
             Some(list) if list.is_array() => joined(list, &mut room),
             content => text(content),
         };
-        let structured = &line.tool_use_result().map(Structured::of).unwrap_or_default();
+        let structured = &Structured::stated(line.tool_use_result());
         let new = self.history.is_new_result(call);
         self.under_way.forget(call);
         if !new && !structured.object().is_object() {

@@ -4,8 +4,6 @@
 //! and up to 2.0.69 none may have a `stop_reason`. So the count is said at the line that has the stop reason, else when
 //! the next message begins, placed at the last line that stated it.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::render::Pointer;
@@ -22,7 +20,8 @@ const MAX_OPEN: usize = 64;
 /// Tokens as the source spells them: input, output, read from a cache, written to one.
 type Counts<T> = [Option<T>; 4];
 
-/// A count that may not be the final one.
+/// A count that may not be the final one, and where it stands.
+#[derive(Default)]
 struct Open {
     message: u64,
     line: u64,
@@ -39,41 +38,50 @@ struct Open {
 /// Counts said and held back.
 #[derive(Default)]
 pub(super) struct Usages {
+    /// The counts that are held back, the oldest first. Behind them stand some that were said, whose room is used again.
     open: Vec<Open>,
+    /// How many are held back.
+    held: usize,
     said: Said,
 }
 
 impl Usages {
     /// Says the counts of the same agent's earlier messages. True when it said any.
     pub fn flush(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.open.is_empty() || record.kind != "assistant" { Ok(false) } else { self.say_over(record, out) }
+        if self.held == 0 || record.kind != "assistant" { Ok(false) } else { self.say_over(record, out) }
     }
 
     #[inline(never)]
     fn say_over(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let is_over = |open: &mut Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != record.message_key;
-        let over: Vec<Open> = self.open.extract_if(.., is_over).collect();
-        for open in &over {
-            self.say(open, out)?;
+        let is_over = |open: &Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != record.message_key;
+        let held = self.held;
+        while let Some(at) = self.open[..self.held].iter().position(is_over) {
+            self.open[at].say(&mut self.said, out)?;
+            self.release(at);
         }
-        Ok(!over.is_empty())
+        Ok(self.held < held)
     }
 
     /// Says the counts of messages that no other message followed.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        for open in std::mem::take(&mut self.open) {
-            self.say(&open, out)?;
+        for open in self.open.drain(..).take(self.held) {
+            open.say(&mut self.said, out)?;
         }
+        self.held = 0;
         Ok(())
     }
 
-    fn say(&mut self, open: &Open, out: &mut Emitter) -> Result<(), Fault> {
-        out.source(open.session.as_deref(), open.agent.as_deref());
-        out.restamp(open.line, Stamp { t: open.time.as_deref(), id: open.id.as_deref().map(Text::Token), replay: open.replay });
-        out.within(open.within);
-        self.said.first(open.message);
-        let counts = open.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
-        emit(open.model.as_deref().map(Text::Token), counts, None, out)
+    fn hold(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) {
+        if self.open.len() == self.held {
+            self.open.push(Open::default());
+        }
+        self.open[self.held].note(record, message, counts, line);
+        self.held += 1;
+    }
+
+    fn release(&mut self, at: usize) {
+        self.open[at..self.held].rotate_left(1);
+        self.held -= 1;
     }
 
     /// Takes the count that the line states.
@@ -88,12 +96,12 @@ impl Usages {
         }
         let usage = Usage::of(usage);
         let counts = [number(usage.input()), number(usage.output()), number(usage.cache_read()), number(usage.cache_write())];
-        let earlier = self.open.iter().position(|open| open.message == id);
+        let earlier = self.open[..self.held].iter().position(|open| open.message == id);
         if let Some(at) = earlier {
-            self.open.remove(at);
+            self.release(at);
         }
-        if !is_final && (earlier.is_some() || self.open.len() < MAX_OPEN) {
-            self.open.push(Open::of(record, id, counts, out.line()));
+        if !is_final && (earlier.is_some() || self.held < MAX_OPEN) {
+            self.hold(record, id, counts, out.line());
             return Ok(());
         }
         emit(text(message.model()), counts, number(line.cost_usd()), out)
@@ -103,20 +111,38 @@ impl Usages {
 impl Open {
     /// What the record states, kept until it is known to be final.
     #[inline(never)]
-    fn of(record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) -> Open {
-        let owned = |raw: Field<'_>| text(raw).and(raw).map(|raw| raw.raw().to_owned());
-        Open {
-            message,
-            line,
-            time: record.time.as_deref().map(str::to_owned),
-            id: owned(record.line.uuid()),
-            session: record.session().map(Cow::into_owned),
-            agent: record.agent.as_deref().map(str::to_owned),
-            replay: record.replay,
-            within: record.within,
-            model: owned(record.message.model()),
-            counts: counts.map(|count| count.map(|count| count.as_str().to_owned())),
+    fn note(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) {
+        (self.message, self.line, self.replay, self.within) = (message, line, record.replay, record.within);
+        put(&mut self.time, record.time.as_deref());
+        put(&mut self.id, spelled(record.line.uuid()));
+        put(&mut self.session, record.session().as_deref());
+        put(&mut self.agent, record.agent.as_deref());
+        put(&mut self.model, spelled(record.message.model()));
+        for (slot, count) in self.counts.iter_mut().zip(&counts) {
+            put(slot, count.as_ref().map(|count| count.as_str()));
         }
+    }
+
+    fn say(&self, said: &mut Said, out: &mut Emitter) -> Result<(), Fault> {
+        out.source(self.session.as_deref(), self.agent.as_deref());
+        out.restamp(self.line, Stamp { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay });
+        out.within(self.within);
+        said.first(self.message);
+        let counts = self.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
+        emit(self.model.as_deref().map(Text::Token), counts, None, out)
+    }
+}
+
+/// A text as the source spells it.
+fn spelled(field: Field<'_>) -> Option<&str> {
+    text(field).map(|text| text.spelled())
+}
+
+/// Puts a text in the place of another, into its room.
+fn put(slot: &mut Option<String>, text: Option<&str>) {
+    match (slot.as_mut(), text) {
+        (Some(slot), Some(text)) => text.clone_into(slot),
+        _ => *slot = text.map(str::to_owned),
     }
 }
 

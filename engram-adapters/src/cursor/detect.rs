@@ -111,11 +111,14 @@ view! {
 static LEADING: LazyLock<[Finder<'_>; 4]> =
     LazyLock::new(|| ["\"role\"", "\"turn_ended\"", "\"conversation_id\"", "\"store\""].map(Finder::new));
 
-/// A line of a stream holds this, anywhere.
+/// A line of a stream ends with this, or begins with it.
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
 
 /// The leading names stand within so many bytes.
-const BEGINNING_BYTES: usize = 1024;
+const BEGINNING_BYTES: usize = 128;
+
+/// The session of a stream stands within so many bytes of a line's end: what is said may be long, and stands before it.
+const END_BYTES: usize = 1024;
 
 /// The lines that are looked at.
 fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
@@ -142,8 +145,8 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
 
 /// False for most lines of other harnesses, which are not parsed.
 fn may_show_a_mark(line: &[u8]) -> bool {
-    let beginning = &line[..line.len().min(BEGINNING_BYTES)];
-    LEADING.iter().any(|name| name.find(beginning).is_some()) || SESSION.find(line).is_some()
+    let (beginning, end) = (&line[..line.len().min(BEGINNING_BYTES)], &line[line.len().saturating_sub(END_BYTES)..]);
+    LEADING.iter().any(|name| name.find(beginning).is_some()) || [beginning, end].iter().any(|part| SESSION.find(part).is_some())
 }
 
 /// The mark that a line shows. A `system/init` line alone shows none: another harness prints the same.

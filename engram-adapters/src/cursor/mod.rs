@@ -85,5 +85,5 @@ fn text_or_json(field: Field<'_>) -> Option<Text<'_>> {
 
 /// The time of a field that counts milliseconds, as a number or a string of digits.
 fn millis(field: Field<'_>) -> Option<String> {
-    time::from_millis(field?.raw().trim_matches('"').parse().ok()?).map(String::from)
+    time::from_millis(field?.raw().trim_matches('"').parse().ok()?)
 }

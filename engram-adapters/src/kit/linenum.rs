@@ -9,43 +9,43 @@ pub struct NumberedLines {
     pub range: Range,
     /// The lines joined with `\n`, without a final one.
     pub text: String,
+    /// The bytes of the longest.
+    pub longest: usize,
 }
-
-/// Between number and line stands a tab or an arrow; before the number stand spaces.
-const SEPARATORS: [&str; 2] = ["\t", "→"];
 
 /// The lines of `shown`, up to the first that has no number. None where the first line has none, or numbers do not follow each other.
 ///
 /// An empty last line is left out: tools show one after the final line end of a file, where there is no line.
 pub fn strip(shown: &str) -> Option<NumberedLines> {
-    let separator = SEPARATORS.into_iter().find(|separator| numbered(first_line(shown).0, separator).is_some())?;
     let mut text = String::with_capacity(shown.len());
-    // The number of the first line, and of the one that must come next.
+    let mut longest = 0;
+    // The number of the first line and what separates it, and the number that must come next.
     let (mut first, mut next) = (None, 0);
     let (mut rest, mut ends_empty) = (Some(shown), false);
     while let Some(shown) = rest {
         let (line, behind) = first_line(shown);
-        let Some((number, line)) = numbered(line, separator) else {
+        let Some((number, separator, line)) = numbered(line) else {
             // What follows the lines is set off by an empty one.
-            if line.is_empty() {
+            if line.is_empty() && first.is_some() {
                 break;
             }
             return None;
         };
         match first {
-            None => first = Some(number),
-            Some(_) if number != next => return None,
+            None => first = Some((number, separator)),
+            Some((_, of_first)) if number != next || separator != of_first => return None,
             Some(_) => text.push('\n'),
         }
         text.push_str(line);
+        longest = longest.max(line.len());
         (next, ends_empty, rest) = (number.wrapping_add(1), line.is_empty(), behind);
     }
     if ends_empty {
         text.pop();
         next = next.wrapping_sub(1);
     }
-    let first = first.filter(|first| *first > 0)?;
-    Some(NumberedLines { range: Range { first, last: next.wrapping_sub(1) }, text })
+    let (first, _) = first.filter(|(first, _)| *first > 0)?;
+    Some(NumberedLines { range: Range { first, last: next.wrapping_sub(1) }, text, longest })
 }
 
 /// The first line of a text, and what stands behind its line end.
@@ -53,12 +53,20 @@ fn first_line(text: &str) -> (&str, Option<&str>) {
     memchr::memchr(b'\n', text.as_bytes()).map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
 }
 
-/// The number of a line, and the line.
-fn numbered<'t>(line: &'t str, separator: &str) -> Option<(u64, &'t str)> {
-    let line = line.trim_start_matches(' ');
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, rest) = line.split_at(digits);
-    Some((number.parse().ok()?, rest.strip_prefix(separator)?))
+/// The number of a line, what separates it, and the line. Between them stands a tab or an arrow; before the number stand spaces.
+fn numbered(line: &str) -> Option<(u64, char, &str)> {
+    let mut at = line.bytes().take_while(|byte| *byte == b' ').count();
+    let mut number: Option<u64> = None;
+    for digit in line.bytes().skip(at).take_while(u8::is_ascii_digit) {
+        number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit - b'0'))?);
+        at += 1;
+    }
+    let rest = &line[at..];
+    let (separator, rest) = match rest.strip_prefix("\t") {
+        Some(rest) => ('\t', rest),
+        None => ('→', rest.strip_prefix("→")?),
+    };
+    Some((number?, separator, rest))
 }
 
 #[cfg(test)]
@@ -77,6 +85,11 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_line_is_known() {
+        assert_eq!(strip("1\ta\n2\tbbb\n3\tcc").map(|lines| lines.longest), Some(3));
+    }
+
+    #[test]
     fn what_follows_the_lines_is_left_out() {
         assert_eq!(lines("1\ta\n2\t\n\n<system-reminder>\n3\tno line\n</system-reminder>"), Some((1, 1, "a".into())));
     }
@@ -89,7 +102,17 @@ mod tests {
 
     #[test]
     fn other_text_is_refused() {
-        for shown in ["", "plain", "1\ta\n3\tb", "1\ta\nplain", "<system-reminder>empty</system-reminder>", "0\ta"] {
+        for shown in [
+            "",
+            "plain",
+            "1\ta\n3\tb",
+            "1\ta\nplain",
+            "1\ta\n2→b",
+            "\n1\ta",
+            "<system-reminder>empty</system-reminder>",
+            "0\ta",
+            "18446744073709551616\ta",
+        ] {
             assert_eq!(lines(shown), None, "{shown}");
         }
     }

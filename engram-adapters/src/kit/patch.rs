@@ -5,7 +5,7 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
 use nom::character::complete::{char, digit1, line_ending};
 use nom::combinator::{all_consuming, map, map_res, opt, recognize, rest, value, verify};
-use nom::multi::{many0, many1};
+use nom::multi::{fold_many1, many0, many1};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -189,24 +189,24 @@ fn directive<'p>(name: &'static str) -> impl Parser<&'p str, Output = &'p str, E
 /// A hunk: an optional `@@` line, then lines; the first hunk of a file may leave the `@@` line out.
 fn snippet(input: &str) -> IResult<&str, Snippet<'_>> {
     let anchors = many0(preceded(tag("@@"), patch_line));
-    let lines = many1(snippet_line);
+    let lines = fold_many1(snippet_line, Snippet::default, Snippet::with);
     let end = opt((tag("*** End of File"), end_of_line));
-    map(delimited(anchors, lines, end), |lines| {
-        let mut snippet = Snippet::default();
-        for line in lines {
-            match line {
-                Line::Kept(text) => {
-                    snippet.before.push(text);
-                    snippet.after.push(text);
-                }
-                Line::Gone(text) => snippet.before.push(text),
-                Line::Come(text) => snippet.after.push(text),
-                Line::NoNewline => {}
+    delimited(anchors, lines, end).parse(input)
+}
+
+impl<'p> Snippet<'p> {
+    fn with(mut self, line: Line<'p>) -> Self {
+        match line {
+            Line::Kept(text) => {
+                self.before.push(text);
+                self.after.push(text);
             }
+            Line::Gone(text) => self.before.push(text),
+            Line::Come(text) => self.after.push(text),
+            Line::NoNewline => {}
         }
-        snippet
-    })
-    .parse(input)
+        self
+    }
 }
 
 fn snippet_line(input: &str) -> IResult<&str, Line<'_>> {

@@ -10,20 +10,21 @@ const TRIES: usize = 16;
 
 /// True when `text` holds `part`.
 pub fn holds(text: &str, part: &str) -> bool {
+    text.ends_with(part) || (text.len() > part.len() && find(text, part).is_some())
+}
+
+/// Where `text` first holds `part`.
+pub fn find(text: &str, part: &str) -> Option<usize> {
     let (text, part) = (text.as_bytes(), part.as_bytes());
-    if text.len() < part.len() || text.ends_with(part) {
-        return text.ends_with(part);
-    }
-    let Some(beginning) = part.get(..BEGINNING_BYTES) else { return memmem::find(text, part).is_some() };
+    let Some(beginning) = part.get(..BEGINNING_BYTES) else { return memmem::find(text, part) };
     let mut places = memmem::find_iter(text, beginning);
     for _ in 0..TRIES {
-        match places.next() {
-            None => return false,
-            Some(at) if text[at..].starts_with(part) => return true,
-            Some(_) => {}
+        let at = places.next()?;
+        if text[at..].starts_with(part) {
+            return Some(at);
         }
     }
-    memmem::find(text, part).is_some()
+    memmem::find(text, part)
 }
 
 #[cfg(test)]
@@ -45,8 +46,10 @@ mod tests {
         #[test]
         fn it_agrees_with_the_standard_library(text in "[ab]{0,80}", part in "[ab]{0,6}", long in "[ab]{33,40}") {
             prop_assert_eq!(holds(&text, &part), text.contains(&part));
+            prop_assert_eq!(find(&text, &part), text.find(&part));
             let longer = format!("{text}{long}{text}");
             prop_assert!(holds(&longer, &long));
+            prop_assert_eq!(find(&longer, &long), longer.find(&long));
             prop_assert_eq!(holds(&longer, &format!("{long}{part}")), longer.contains(&format!("{long}{part}")));
         }
     }

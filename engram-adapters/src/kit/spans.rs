@@ -8,6 +8,8 @@ use engram_core::event::{CodeEdit, Range};
 use engram_core::hash::Hash;
 use memchr::memmem;
 
+use super::search::find;
+
 /// A file's text while replacements are applied to it, and where it differs from what it was.
 #[derive(Debug)]
 pub struct Rewrite<'b> {
@@ -35,12 +37,29 @@ impl<'b> Rewrite<'b> {
         &self.after
     }
 
+    /// The text as it is now, and nothing of what it was.
+    pub fn into_after(self) -> String {
+        self.after.into_owned()
+    }
+
+    /// How many lines longer the text is than it was.
+    pub fn growth(&self) -> i64 {
+        let ends = |text: &str, changed: &Bytes<usize>| memchr::memchr_iter(b'\n', &text.as_bytes()[changed.clone()]).count() as i64;
+        let more = |region: &Region| ends(&self.after, &region.after) - ends(self.before, &region.before);
+        let last = |text: &str| i64::from(has_open_line(text));
+        self.regions.iter().map(more).sum::<i64>() + last(&self.after) - last(self.before)
+    }
+
     /// Replaces the first occurrence of `old`, or every one. False when there is none.
     pub fn replace(&mut self, old: &str, new: &str, all: bool) -> bool {
         if old.is_empty() {
             return false;
         }
-        let found: Vec<usize> = memmem::find_iter(self.after.as_bytes(), old.as_bytes()).take(if all { usize::MAX } else { 1 }).collect();
+        let found: Vec<usize> = if all {
+            memmem::find_iter(self.after.as_bytes(), old.as_bytes()).collect()
+        } else {
+            find(&self.after, old).into_iter().collect()
+        };
         if found.is_empty() {
             return false;
         }
@@ -233,7 +252,12 @@ pub fn pinned(text: &str) -> (Option<Hash>, Vec<u64>) {
 /// The number of lines of a text. A final `\n` ends the last line and begins none.
 pub fn line_count(text: &str) -> u64 {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
-    ends + u64::from(!text.is_empty() && !text.ends_with('\n'))
+    ends + u64::from(has_open_line(text))
+}
+
+/// True when the last line has no line end.
+fn has_open_line(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('\n')
 }
 
 /// The range of all lines of a text.
@@ -316,6 +340,7 @@ mod tests {
             }
             rebuilt.extend_from_slice(&lines[next as usize - 1..]);
             prop_assert_eq!(rebuilt, rewrite.after().lines().collect::<Vec<_>>());
+            prop_assert_eq!(rewrite.growth(), line_count(rewrite.after()) as i64 - line_count(&before) as i64);
         }
     }
 }

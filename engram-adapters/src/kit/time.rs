@@ -1,10 +1,8 @@
 //! Source times in the tape's form: RFC 3339, UTC, `Z`, with the fraction digits that the source had.
 
 use std::borrow::Cow;
-use std::ops::Deref;
 
 use jiff::Timestamp;
-use jiff::tz::Offset;
 
 use super::value::{Field, text, word};
 
@@ -28,60 +26,45 @@ fn other_form(source: &str) -> Option<String> {
     Some(format!("{time:.digits$}", digits = digits.min(9)))
 }
 
-/// A time in the tape's form that is held in place: most are written at once, and need no memory of their own.
-#[derive(Debug)]
-pub enum Spelled {
-    /// Of a year of four digits.
-    Usual([u8; 24]),
-    /// Of any other.
-    Rare(String),
-}
-
-impl From<Spelled> for String {
-    fn from(time: Spelled) -> String {
-        str::to_owned(&time)
-    }
-}
-
-impl Deref for Spelled {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        match self {
-            Spelled::Usual(text) => std::str::from_utf8(text).unwrap_or_default(),
-            Spelled::Rare(text) => text,
-        }
-    }
-}
-
 /// Milliseconds since the epoch in the tape's form.
-pub fn from_millis(millis: i64) -> Option<Spelled> {
-    let timestamp = Timestamp::from_millisecond(millis).ok()?;
-    let time = Offset::UTC.to_datetime(timestamp);
-    // Years of other lengths are rare, and not worth digits of their own.
-    let Ok(year @ 1000..=9999) = u16::try_from(time.year()) else { return Some(Spelled::Rare(format!("{timestamp:.3}"))) };
-    let millisecond = time.millisecond().unsigned_abs();
-    let [month, day, hour, minute, second] =
-        [time.month(), time.day(), time.hour(), time.minute(), time.second()].map(|field| u16::from(field.unsigned_abs()));
-    let fields = [year / 100, year % 100, month, day, hour, minute, second, millisecond % 100];
-    let mut text = *b"0000-00-00T00:00:00.000Z";
-    for (at, field) in [0, 2, 5, 8, 11, 14, 17, 21].into_iter().zip(fields) {
-        text[at..at + 2].copy_from_slice(PAIRS.get(usize::from(field))?);
-    }
-    text[20] += (millisecond / 100) as u8;
-    Some(Spelled::Usual(text))
+pub fn from_millis(millis: i64) -> Option<String> {
+    Timestamp::from_millisecond(millis).ok().map(|time| format!("{time:.3}"))
 }
 
-/// The digits of the numbers of two digits.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [*b"00"; 100];
-    let mut number = 0;
-    while number < 100 {
-        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
-        number += 1;
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+
+/// Spells times that are given in milliseconds since the epoch. Most are of the same day as the one before: then its date stands.
+#[derive(Debug, Default)]
+pub struct Clock {
+    /// The last time that was spelled.
+    spelled: String,
+    /// Its day, counted from the epoch.
+    day: i64,
+}
+
+impl Clock {
+    /// The time in the tape's form.
+    pub fn spell(&mut self, millis: i64) -> Option<&str> {
+        let day = millis.div_euclid(DAY);
+        if day != self.day || self.spelled.is_empty() {
+            self.spelled = from_millis(millis)?;
+            self.day = day;
+            return Some(&self.spelled);
+        }
+        let millis = u32::try_from(millis.rem_euclid(DAY)).ok()?;
+        let (seconds, millis) = (millis / 1000, millis % 1000);
+        let mut time = *b"00:00:00.000Z";
+        for (at, field) in [(0, seconds / 3600), (3, seconds / 60 % 60), (6, seconds % 60), (9, millis / 10)] {
+            time[at] += (field / 10) as u8;
+            time[at + 1] += (field % 10) as u8;
+        }
+        time[11] += (millis % 10) as u8;
+        self.spelled.truncate(self.spelled.len() - time.len());
+        self.spelled.push_str(std::str::from_utf8(&time).ok()?);
+        Some(&self.spelled)
     }
-    pairs
-};
+}
 
 /// Seconds since the epoch in the tape's form.
 pub fn from_seconds(seconds: i64) -> Option<String> {
@@ -151,12 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn milliseconds_are_spelled_as_jiff_spells_them() {
-        for millis in [0, 1, -1, 951_782_400_000, 1_795_256_784_009, 253_402_207_200_000, -62_135_596_800_001, -377_705_023_201_000] {
-            let expected = Timestamp::from_millisecond(millis).map(|time| format!("{time:.3}")).ok();
-            assert_eq!(from_millis(millis).as_deref(), expected.as_deref(), "{millis}");
+    fn a_clock_spells_each_time_whatever_it_spelled_before() {
+        const FIRST: i64 = 1_795_256_784_268;
+        let mut clock = Clock::default();
+        assert_eq!(clock.spell(i64::MAX), None);
+        for millis in [0, 1, -1, FIRST, FIRST + 1, FIRST + 59_999, FIRST - FIRST % DAY, FIRST - FIRST % DAY - 1, -62_135_596_800_001]
+            .into_iter()
+            .flat_map(|time| [time, time + 7, time + 3_600_000])
+        {
+            assert_eq!(clock.spell(millis), from_millis(millis).as_deref(), "{millis}");
         }
-        assert!(from_millis(i64::MAX).is_none());
+        assert_eq!(clock.spell(i64::MAX), None);
+        assert_eq!(clock.spell(FIRST), Some("2026-11-21T10:26:24.268Z"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use engram_core::event::{Artifact, Attachment, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use memchr::memmem;
 
 use super::convert::Converter;
 use super::messages::Turn;
@@ -58,11 +59,23 @@ pub(super) enum End<'a> {
 impl Converter {
     /// Converts a tool part: the call, its result, and what it read or changed.
     pub fn call(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let call = match part.invocation() {
-            Some(invocation) => first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?,
-            None => state_call(part)?,
-        };
-        turn.stamp(call.started, part.id(), out);
+        match part.invocation() {
+            None => self.say_call(&state_call(part)?, part, turn, place, out),
+            Some(invocation) => {
+                self.say_call(&first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?, part, turn, place, out)
+            }
+        }
+    }
+
+    fn say_call(
+        &mut self,
+        call: &Call<'_>,
+        part: &Part<'_>,
+        turn: &Turn<'_>,
+        place: Pointer<'_>,
+        out: &mut Emitter,
+    ) -> Result<Outcome, Fault> {
+        turn.stamp(call.started, part.id(), &mut self.clock, out);
         let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
         out.emit(event, place)?;
         if matches!(call.end, End::Open) {
@@ -71,8 +84,8 @@ impl Converter {
                 None => Ok(Outcome::Mapped),
             };
         }
-        turn.stamp(call.ended.or(call.started), part.id(), out);
-        let mut result = outcome(&call);
+        turn.stamp(call.ended.or(call.started), part.id(), &mut self.clock, out);
+        let mut result = outcome(call);
         result.attachments = call
             .attachments
             .into_iter()
@@ -83,8 +96,8 @@ impl Converter {
         let succeeded = result.status == Some(Status::Ok);
         out.emit(result, place)?;
         if succeeded {
-            self.read(&call, place, out)?;
-            self.edits(&call, place, out)?;
+            self.read(call, place, out)?;
+            self.edits(call, place, out)?;
         }
         Ok(Outcome::Mapped)
     }
@@ -126,6 +139,7 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
 }
 
 /// The call of a part of 0.1.174, whose metadata stands in the message.
+#[cold]
 fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
     let name = needed(invocation.name(), "/toolInvocation/toolName")?;
     let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id())));
@@ -210,7 +224,9 @@ fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
         Some(_) => Some(Status::Error),
         None if call.tool != "bash" => Some(Status::Ok),
         None if !states_exit() => None,
-        None if call.output().is_some_and(|said| said.contains(STOPPED_COMMAND)) => Some(Status::Cancelled),
+        None if call.output().is_some_and(|said| memmem::find(said.as_bytes(), STOPPED_COMMAND.as_bytes()).is_some()) => {
+            Some(Status::Cancelled)
+        }
         None => Some(Status::Error),
     }
 }
@@ -220,7 +236,8 @@ const CUT_READS: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
 
 /// `read` also says `truncated` when the call itself asked for some lines only.
 fn is_cut(call: &Call<'_>) -> bool {
-    call.tool != "read" || call.output().is_some_and(|said| CUT_READS.iter().any(|cut| said.contains(cut)))
+    call.tool != "read"
+        || call.output().is_some_and(|said| CUT_READS.iter().any(|cut| memmem::find(said.as_bytes(), cut.as_bytes()).is_some()))
 }
 
 fn duration(call: &Call<'_>) -> Option<u64> {

@@ -1,5 +1,7 @@
 //! The converter of one session: what it remembers, and the walk over an export's messages and parts.
 
+use std::fmt::Write as _;
+
 use engram_core::adapter::{Context, Opening, Session};
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Decision, Meta, Permission, SessionFacts};
@@ -12,7 +14,7 @@ use super::messages::Turn;
 use super::revisions::{Dialect, dialect};
 use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time};
 use crate::kit::correlate::Said;
-use crate::kit::time::from_millis;
+use crate::kit::time::Clock;
 use crate::kit::value::{Field, Index, Pieces, Value, filled_text, integer, parse, text, word};
 
 /// What is remembered from record to record.
@@ -26,6 +28,9 @@ pub(super) struct Converter {
     /// System prompts that have been given.
     pub prompts: Said,
     pub standing: Standing,
+    pub clock: Clock,
+    /// Where the parts of the present message lie.
+    parts_at: String,
     /// Pieces of an export that have been converted: the session's own record, then its messages.
     converted: usize,
     index: Index,
@@ -58,18 +63,21 @@ impl Converter {
             compaction_trigger: None,
             prompts: Said::default(),
             standing: Standing::default(),
+            clock: Clock::default(),
+            parts_at: String::new(),
             converted: 0,
             index: Index::default(),
         }
     }
 
     /// States what the session says of itself.
+    #[cold]
     fn info(&mut self, info: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let info = Info::read(info, "")?;
         let time = Time::stated(info.time());
         self.created = integer(time.created());
-        let created = self.created.and_then(from_millis);
-        out.stamp(Stamp { t: created.as_deref(), id: text(info.id()), replay: false });
+        let created = self.created.and_then(|created| self.clock.spell(created));
+        out.stamp(Stamp { t: created, id: text(info.id()), replay: false });
         let context = self.context.clone();
         let model = info.model().map_or_else(Model::default, Model::of);
         let facts = SessionFacts {
@@ -203,7 +211,9 @@ impl Converter {
             turn = Turn::of(&envelope, has_steps(parts), converter.created);
             converter.envelope(&envelope, &turn, place, out)
         })?;
-        let list = ["/messages/", &n.to_string(), "/parts"].concat();
+        let mut list = std::mem::take(&mut self.parts_at);
+        list.clear();
+        let _ = write!(list, "/messages/{n}/parts");
         for (n, part) in parts.elements().enumerate() {
             let place = Pointer::Item(&list, n);
             self.record_at(place, part, out, |converter, out| {
@@ -212,6 +222,7 @@ impl Converter {
                 converter.part(&view, &turn, place, out)
             })?;
         }
+        self.parts_at = list;
         Ok(())
     }
 

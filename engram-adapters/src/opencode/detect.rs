@@ -103,7 +103,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
             // Builds that others made may put a `v` in front.
             version: Some(header.version.strip_prefix('v').map(str::to_owned).unwrap_or(header.version)),
             session_id: Some(header.session_id),
-            start: header.created.and_then(from_millis).map(String::from),
+            start: header.created.and_then(from_millis),
             ..Identity::default()
         };
     }
@@ -111,7 +111,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         let line = Line::of(line);
         mark(&line)?;
         let session_id = text(line.session_id()).map(|id| id.decode_lossy().into_owned());
-        let start = integer(line.timestamp()).and_then(from_millis).map(String::from);
+        let start = integer(line.timestamp()).and_then(from_millis);
         Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
     };
     find_line(stream_lines(head), of_stream).unwrap_or_default()

@@ -7,6 +7,7 @@ use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
+use memchr::memchr;
 
 use super::calls::Call;
 use super::convert::Converter;
@@ -26,6 +27,7 @@ struct Edits<'e> {
 
 impl Converter {
     /// States what a call changed.
+    #[inline(never)]
     pub fn edits(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let Some(input) = call.input else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
@@ -188,7 +190,7 @@ fn moves_to(change: &FileChange<'_>, path: &str) -> bool {
 /// The text with its line ends as the tape counts them; none where it is no text for UTF-8.
 fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
     let text = text.decode().ok()?;
-    Some(if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
+    Some(if memchr(b'\r', text.as_bytes()).is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
 }
 
 /// A whole file before and after an edit, where both are given.

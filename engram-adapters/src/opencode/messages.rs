@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::convert::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
 use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time};
-use crate::kit::time::from_millis;
+use crate::kit::time::Clock;
 use crate::kit::value::{Field, Value, filled_text, integer, is_true, number, text, word};
 
 /// Who speaks.
@@ -64,9 +64,9 @@ impl<'a> Turn<'a> {
     }
 
     /// States when a record was made, and whether it is a copy.
-    pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, out: &mut Emitter) {
-        let time = millis.or_else(|| integer(self.printed)).and_then(from_millis);
-        out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: self.replay });
+    pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, clock: &mut Clock, out: &mut Emitter) {
+        let time = millis.or_else(|| integer(self.printed)).and_then(|millis| clock.spell(millis));
+        out.stamp(Stamp { t: time, id: text(id), replay: self.replay });
     }
 }
 
@@ -77,10 +77,14 @@ impl Converter {
             let role = envelope.role().ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
             return Err(Fault::unrecognized(&format!("message/{}", word(Some(role)))));
         }
-        turn.stamp(integer(Time::stated(envelope.time()).created()), envelope.id(), out);
+        turn.stamp(integer(Time::stated(envelope.time()).created()), envelope.id(), &mut self.clock, out);
         let mut said = self.state_session(envelope, place, out)?;
-        said |= self.system_prompts(envelope, place, out)?;
-        said |= summary(envelope, place, out)?;
+        if let Some(system) = envelope.system() {
+            said |= self.system_prompts(system, place, out)?;
+        }
+        if let Some(stated) = envelope.summary().filter(|summary| summary.is_object()) {
+            said |= summary(stated, place, out)?;
+        }
         if let Some(error) = envelope.error() {
             state_error(error, place, out)?;
             said = true;
@@ -105,13 +109,12 @@ impl Converter {
     }
 
     /// States the system prompts: the harness's own by hash, instruction files by text, each once.
-    fn system_prompts(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(system) = envelope.system() else { return Ok(false) };
+    #[inline(never)]
+    fn system_prompts(&mut self, system: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let mut said = false;
         for prompt in system.elements().filter_map(Value::text) {
-            let plain = prompt.decode_lossy();
-            if self.prompts.first(&*plain) {
-                out.emit(Meta::Context(context_of(&plain)), place)?;
+            if self.prompts.first(("list", prompt.spelled())) {
+                out.emit(Meta::Context(context_of(&prompt.decode_lossy())), place)?;
                 said = true;
             }
         }
@@ -153,8 +156,8 @@ fn context_of(plain: &str) -> Context<'_> {
 }
 
 /// States the title and text that a model wrote of the turn (user messages, 1.0.0 to 1.2.27).
-fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(summary) = envelope.summary().filter(|summary| summary.is_object()) else { return Ok(false) };
+#[inline(never)]
+fn summary(summary: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let summary = Summary::read(summary, "/summary")?;
     let mut said = false;
     for (name, value) in [("summary.title", summary.title()), ("summary.body", summary.body())] {
@@ -167,6 +170,7 @@ fn summary(envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Re
 }
 
 /// States an error, or that the turn was stopped.
+#[cold]
 pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let error = schema::Error::read(error, "/error")?;
     let data = error.data().map_or_else(ErrorData::default, ErrorData::of);

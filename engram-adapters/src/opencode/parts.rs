@@ -17,7 +17,7 @@ impl Converter {
     /// Converts one part.
     pub fn part(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let time = Time::stated(part.time());
-        turn.stamp(integer(time.start().or(time.created())), part.id(), out);
+        turn.stamp(integer(time.start().or(time.created())), part.id(), &mut self.clock, out);
         match word(part.kind()) {
             "text" => self.text(part, turn, place, out),
             "reasoning" => reasoning(part, turn, place, out),
@@ -70,6 +70,7 @@ impl Converter {
 }
 
 /// A part of a message that does not say who speaks.
+#[cold]
 fn nobody() -> Fault {
     Fault::malformed("/messageID", "a message with a role", "none")
 }
@@ -93,6 +94,7 @@ fn step_finish(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut E
 }
 
 /// The files that a step changed, by whichever tool: the only trace of what a command did to a file.
+#[inline(never)]
 fn patch(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let files = part.files().ok_or_else(|| Fault::malformed("/files", "a list of files", "nothing"))?;
     let files: Vec<_> = files.elements().filter_map(Value::text).map(|file| file.decode_lossy()).collect();
@@ -100,6 +102,7 @@ fn patch(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outco
     notice("files_changed", (!list.is_empty()).then_some(Text::Plain(&list)), place, out)
 }
 
+#[inline(never)]
 fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let attached = attachment(part.mime().or(part.media_type()), part.url(), part.filename());
     match turn.speaker {
@@ -118,6 +121,7 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
 }
 
 /// A task that the user hands to an agent with a command.
+#[inline(never)]
 fn subtask(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     if let Some(prompt) = filled_text(part.prompt()) {
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments: Vec::new() }, place)?;

@@ -26,6 +26,7 @@ static DIRECTORY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</path>\n
 
 impl Converter {
     /// States what a read returned. Images and directories have no lines.
+    #[inline(never)]
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let ("read", Some(input)) = (&*call.tool, call.input) else { return Ok(()) };
         let Some(file) = filled_text(FileArgs::of(input).file_path()) else { return Ok(()) };

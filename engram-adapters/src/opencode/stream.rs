@@ -27,7 +27,7 @@ impl Converter {
                 self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under(Pointer::At("/part"), fault))
             }
             ("error", _, Some(error)) => {
-                Turn { printed, ..Turn::default() }.stamp(None, None, out);
+                Turn { printed, ..Turn::default() }.stamp(None, None, &mut self.clock, out);
                 state_error(error, Pointer::At("/error"), out)?;
                 Ok(Outcome::Mapped)
             }
