@@ -241,22 +241,19 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
 }
 
 /// The last record of the head whose answer another session asked for. Copies stand before all else: the search ends with the first
-/// answer of a model that names no other session.
+/// answer that its own session asked for. Answers of old versions do not say who asked.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
-    static ANSWER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"type\":\"assistant\""));
+    static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\":"));
     let mut last = None;
-    let may_be_answer = |line: &&str| ANSWER.find(line.as_bytes()).is_some();
-    find_line(head.lines().filter(may_be_answer), |line| {
+    let says_who_asked = |line: &&str| REQUEST_SESSION.find(line.as_bytes()).is_some();
+    find_line(head.lines().filter(says_who_asked), |line| {
         let line = Line::of(line);
-        let model = Message::of(line.message()?).model();
-        if word(line.kind()) != "assistant" || word(model) == SYNTHETIC {
-            return None;
+        let (asked_by, session) = (text(line.request_session_id())?, text(line.session_id())?);
+        line.message()?;
+        if asked_by.is(&session.decode_lossy()) {
+            return Some(());
         }
-        let session = text(line.session_id())?.decode_lossy();
-        match text(line.request_session_id()).filter(|asked_by| !asked_by.is(&session)) {
-            Some(_) => last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned()),
-            None => return Some(()),
-        }
+        last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned());
         None
     });
     last

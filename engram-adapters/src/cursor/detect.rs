@@ -115,7 +115,7 @@ static LEADING: LazyLock<[Finder<'_>; 4]> =
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
 
 /// The leading names stand within so many bytes.
-const BEGINNING_BYTES: usize = 128;
+const BEGINNING_BYTES: usize = 1024;
 
 /// The session of a stream stands within so many bytes of a line's end: what is said may be long, and stands before it.
 const END_BYTES: usize = 1024;
