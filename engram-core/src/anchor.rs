@@ -2,6 +2,9 @@
 //!
 //! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
 
+use std::cell::RefCell;
+use std::{array, mem};
+
 use wide::{i16x8, u8x16};
 
 use crate::keys::KeyMap;
@@ -14,25 +17,41 @@ const W: usize = 32;
 const MAX: usize = 128;
 /// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
 const PIECE: usize = 1024;
-/// Bytes that are looked at together.
-const BLOCK: usize = 16;
-/// Room for what a piece leaves to the next one, and for a block.
-const ROOM: usize = K + W + BLOCK;
+/// Bytes whose white space is looked for together.
+const BLOCK: usize = 64;
+/// Bytes of a word that are copied together.
+const WORD: usize = 16;
+/// Room for what a piece leaves to the next one, and for what is copied and cut off again.
+const ROOM: usize = K + W + WORD;
 
 /// The name of the scheme, as it stands in `tape.start`.
 pub const SCHEME: &str = "winnow/1:k=24,w=32";
 
+thread_local! {
+    /// Most texts are short: memory for them is asked for once.
+    static SCRATCH: RefCell<(Rolling, Winnow)> = RefCell::default();
+}
+
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
-    let room = text.len().min(PIECE) + ROOM;
-    let (mut rolling, mut winnow) = (Rolling::with_room(room), Winnow::with_room(room));
-    for piece in text.as_bytes().chunks(PIECE) {
+    let (mut rolling, mut winnow) = SCRATCH.take();
+    rolling.restart();
+    winnow.restart(text.len());
+    let mut rest = text.as_bytes();
+    loop {
+        let (piece, behind) = rest.split_at(rest.len().min(PIECE));
         rolling.take(piece, &mut winnow.grams);
+        if behind.is_empty() {
+            break;
+        }
         winnow.pick(false);
+        rest = behind;
     }
     rolling.finish(&mut winnow.grams);
     winnow.pick(true);
-    bounded(winnow.picked)
+    let picked = mem::take(&mut winnow.picked);
+    SCRATCH.set((rolling, winnow));
+    bounded(picked)
 }
 
 /// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
@@ -49,6 +68,17 @@ static ADDS: [u64; 256] = {
     adds
 };
 
+/// What is left of it when the byte leaves the gram: `K` bytes have come behind it.
+static LEAVES: [u64; 256] = {
+    let mut leaves = [0; 256];
+    let mut byte = 0;
+    while byte < leaves.len() {
+        leaves[byte] = ADDS[byte].rotate_left(K as u32);
+        byte += 1;
+    }
+    leaves
+};
+
 /// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
 #[derive(Default)]
 struct Rolling {
@@ -58,56 +88,95 @@ struct Rolling {
 }
 
 impl Rolling {
-    fn with_room(room: usize) -> Rolling {
-        Rolling { bytes: Vec::with_capacity(room), hash: 0 }
+    fn restart(&mut self) {
+        self.bytes.clear();
+        self.bytes.reserve(PIECE + ROOM);
+        self.hash = 0;
     }
 
     fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
         let known = self.bytes.len();
         push_dense(&mut self.bytes, piece);
-        let bytes = &self.bytes[..];
-        for byte in bytes.iter().take(K).skip(known) {
-            self.hash = self.hash.rotate_left(1) ^ ADDS[*byte as usize];
+        let mut hash = self.hash;
+        for byte in self.bytes.iter().take(K).skip(known) {
+            hash = hash.rotate_left(1) ^ ADDS[*byte as usize];
         }
-        if known < K && bytes.len() >= K {
-            grams.push(self.hash);
+        if known < K && self.bytes.len() >= K {
+            grams.push(hash);
         }
-        let newest = bytes.get(known.max(K)..).unwrap_or_default();
-        let oldest = &bytes[known.saturating_sub(K)..];
-        grams.extend(newest.iter().zip(oldest).map(|(newest, oldest)| {
-            let both = ADDS[*newest as usize] ^ ADDS[*oldest as usize].rotate_left(K as u32);
-            self.hash = self.hash.rotate_left(1) ^ both;
-            self.hash
+        let newest = self.bytes.get(K..).unwrap_or_default();
+        let oldest = &self.bytes[..newest.len()];
+        let change = |newest: &u8, oldest: &u8| ADDS[*newest as usize] ^ LEAVES[*oldest as usize];
+        let ((fours, ones), (old_fours, old_ones)) = (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
+        grams.extend(fours.iter().zip(old_fours).flat_map(|(newest, oldest)| {
+            // What four bytes change is worked out beside the hash, so that each waits for the hash four bytes before it only.
+            let mut changed = 0u64;
+            let rolled: [u64; 4] = array::from_fn(|at| {
+                changed = changed.rotate_left(1) ^ change(&newest[at], &oldest[at]);
+                hash.rotate_left(at as u32 + 1) ^ changed
+            });
+            hash = rolled[3];
+            rolled
         }));
+        grams.extend(ones.iter().zip(old_ones).map(|(newest, oldest)| {
+            hash = hash.rotate_left(1) ^ change(newest, oldest);
+            hash
+        }));
+        self.hash = hash;
         self.bytes.drain(..self.bytes.len().saturating_sub(K));
     }
 
-    fn finish(self, grams: &mut Vec<u64>) {
+    fn finish(&self, grams: &mut Vec<u64>) {
         if (1..K).contains(&self.bytes.len()) {
             grams.push(self.hash);
         }
     }
 }
 
-/// Appends what is no white space: a block at a time, of which what stands behind the next word is cut off again.
+/// Appends what is no white space, word by word: as many bytes as are copied at once, of which what stands behind the word is cut
+/// off again.
 fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
     let mut rest = piece;
     while !rest.is_empty() {
-        let block = rest.first_chunk().copied().unwrap_or_else(|| {
-            let mut block = [b' '; BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            block
-        });
-        let spaces = spaces(block);
-        let word = (spaces | 1 << BLOCK).trailing_zeros();
-        bytes.extend_from_slice(&block);
-        bytes.truncate(bytes.len() - (BLOCK - word as usize));
-        rest = rest.get((word + (spaces >> word).trailing_ones()) as usize..).unwrap_or_default();
+        let padded;
+        let block: &[u8; BLOCK + WORD] = match rest.first_chunk() {
+            Some(block) => block,
+            None => {
+                padded = padded_block(rest);
+                &padded
+            }
+        };
+        let (mut words, mut at) = (words(block), 0);
+        while words != 0 {
+            let spaces = words.trailing_zeros();
+            words >>= spaces;
+            at += spaces as usize;
+            let len = words.trailing_ones().min(WORD as u32);
+            words >>= len;
+            bytes.extend_from_slice(&block[at..at + WORD]);
+            bytes.truncate(bytes.len() - WORD + len as usize);
+            at += len as usize;
+        }
+        rest = rest.get(BLOCK..).unwrap_or_default();
     }
 }
 
+/// The last bytes of a piece, with white space behind them.
+fn padded_block(rest: &[u8]) -> [u8; BLOCK + WORD] {
+    let mut block = [b' '; BLOCK + WORD];
+    let len = rest.len().min(BLOCK);
+    block[..len].copy_from_slice(&rest[..len]);
+    block
+}
+
+/// A bit for each of the first bytes that is no white space.
+fn words(block: &[u8; BLOCK + WORD]) -> u64 {
+    let parts = block[..BLOCK].as_chunks().0;
+    !parts.iter().rev().fold(0, |bits, part| bits << WORD | u64::from(spaces(*part)))
+}
+
 /// A bit for each byte that is ASCII white space.
-fn spaces(block: [u8; BLOCK]) -> u32 {
+fn spaces(block: [u8; WORD]) -> u32 {
     let block = u8x16::new(block);
     let is = |byte| block.simd_eq(u8x16::splat(byte));
     (is(b' ') | is(b'\n') | is(b'\t') | is(b'\r') | is(b'\x0c')).to_bitmask()
@@ -124,8 +193,13 @@ struct Winnow {
 }
 
 impl Winnow {
-    fn with_room(room: usize) -> Winnow {
-        Winnow { grams: Vec::with_capacity(room), tops: Vec::with_capacity(room), picked: Vec::new() }
+    fn restart(&mut self, text: usize) {
+        self.grams.clear();
+        self.grams.reserve(PIECE + ROOM);
+        self.tops.clear();
+        self.tops.reserve(PIECE + ROOM);
+        // Of random grams two in a window and one more are picked.
+        self.picked = Vec::with_capacity(text / (W / 2));
     }
 
     /// Picks among the grams that are there. The one picked last stands for every window that holds it, up to the first with a
