@@ -3,7 +3,8 @@
 use crate::buffer::{Buffer, Piece, Push as _};
 use crate::emit::{NO_TIME, Stamp};
 use crate::event::Kind;
-use crate::members::{key, piece, push_number, word};
+use crate::members::{key, piece, word};
+use crate::number::push_number;
 use crate::origin::{Place, Pointer, push_origin};
 use crate::tape::TimeBasis;
 use crate::text::{Text, push_text};

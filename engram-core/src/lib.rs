@@ -27,6 +27,7 @@ pub mod keys;
 pub mod ledger;
 pub mod limits;
 mod members;
+mod number;
 mod origin;
 pub mod policy;
 pub mod render;

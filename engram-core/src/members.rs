@@ -7,6 +7,7 @@ use crate::buffer::{Buffer, Piece, Push as _};
 use crate::event::{Attachment, Number, Range};
 use crate::hash::Hash;
 use crate::limits::LimitExceeded;
+use crate::number::push_number;
 use crate::text::{Text, push_json, push_text};
 
 /// A [`Piece`] of these literals.
@@ -195,10 +196,6 @@ pub(crate) fn push_word(out: &mut Buffer, word: &str) {
     out.ascii(b"\"");
     out.push_str(word);
     out.ascii(b"\"");
-}
-
-pub(crate) fn push_number(out: &mut Buffer, number: impl itoa::Integer) {
-    out.push_str(itoa::Buffer::new().format(number));
 }
 
 /// Writes two hex digits a byte.
