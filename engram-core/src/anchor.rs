@@ -275,8 +275,8 @@ fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
         return picked;
     }
     let mut known = KeyMap::default();
-    // Text that repeats itself gives few hashes many times: the map grows with the hashes, not with the picks.
-    known.reserve(picked.len().min(MAX));
+    // Text that repeats itself gives few hashes many times: of very many picks the map does not wait for all.
+    known.reserve(picked.len().min(8 * MAX));
     // The smallest hashes begin with zeros, and the map tells its keys apart by their beginnings.
     picked.retain(|hash| known.insert(hash.rotate_left(32), ()).is_none());
     if picked.len() > MAX {

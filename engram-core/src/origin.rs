@@ -85,7 +85,9 @@ pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, 
     }
     if !is_root {
         out.piece(piece!(",\"pointer\":\""));
-        place.within.push(out);
+        if !place.within.is_root() {
+            place.within.push(out);
+        }
         pointer.push(out);
         out.ascii(b"\"");
     }
