@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::{array, mem};
 
-use wide::{i16x8, u8x16};
+use wide::{i8x16, i16x16, u8x16};
 
 use crate::keys::KeyMap;
 
@@ -187,7 +187,7 @@ fn spaces(block: [u8; WORD]) -> u32 {
 struct Winnow {
     /// The grams from the one picked last on.
     grams: Vec<u64>,
-    /// The upper bits of each: they tell most grams apart, and eight are compared at once.
+    /// The upper bits of each: they tell most grams apart, and sixteen are compared at once.
     tops: Vec<i16>,
     picked: Vec<u64>,
 }
@@ -248,8 +248,9 @@ fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize
 
 /// A bit for each top that is not above `bound`.
 fn up_to(window: &[i16; W], bound: i16) -> u32 {
-    let (tops, bound) = (window.as_chunks().0, i16x8::splat(bound));
-    tops.iter().rev().fold(0, |bits, tops| bits << 8 | i16x8::new(*tops).simd_le(bound).to_bitmask())
+    let (halves, bound) = (window.as_chunks().0, i16x16::splat(bound));
+    let above = |tops: &[i16; W / 2]| i8x16::from_i16x16_saturate(i16x16::new(*tops).simd_gt(bound)).to_bitmask();
+    !halves.iter().rev().fold(0, |bits, tops| bits << (W / 2) | above(tops))
 }
 
 /// The places of the bits, the lowest first.

@@ -1,8 +1,8 @@
 //! Where an event comes from: the record's place in its artifact, and the place inside the record.
 
 use crate::buffer::{Buffer, Push as _};
+use crate::digits::push_number;
 use crate::members::{key, piece};
-use crate::number::push_number;
 use crate::text::push_plain;
 
 /// A place inside a record (RFC 6901), built without allocation. Its paths hold nothing that JSON escapes.

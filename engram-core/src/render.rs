@@ -1,10 +1,10 @@
 //! Event to bytes: how each kind's own fields are spelled in a tape.
 
 use crate::buffer::Buffer;
+use crate::digits::push_number;
 use crate::event::*;
 use crate::limits::LimitExceeded;
 use crate::members::{key, word, word_of};
-use crate::number::push_number;
 pub use crate::origin::Pointer;
 use crate::tool_kind::ToolKind;
 

@@ -1,4 +1,6 @@
-//! Numbers as decimal digits, eight at a time: most have fewer.
+//! Numbers as decimal digits, eight at a time since most have fewer, and bytes as hex digits.
+
+use wide::u8x16;
 
 use crate::buffer::Buffer;
 
@@ -37,6 +39,19 @@ fn spelled(digits: u64) -> u64 {
     digits | u64::from_ne_bytes([b'0'; 8])
 }
 
+/// Two hex digits a byte.
+pub(crate) fn hex_digits(bytes: [u8; 8]) -> [u8; 16] {
+    let bytes = u64::from_le_bytes(bytes);
+    let halves = |bytes: u64| {
+        let mut halves = [0; 16];
+        halves[..8].copy_from_slice(&(bytes & u64::from_ne_bytes([0xf; 8])).to_le_bytes());
+        u8x16::new(halves)
+    };
+    let halves = u8x16::unpack_low(halves(bytes >> 4), halves(bytes));
+    let letters = halves.simd_gt(u8x16::splat(9)) & u8x16::splat(b'a' - b'0' - 10);
+    (halves + u8x16::splat(b'0') + letters).to_array()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -54,6 +69,14 @@ mod tests {
         for number in 0..10_000 {
             assert_eq!(written(number), number.to_string());
             assert_eq!(written(number * 10_000 + 9999), (number * 10_000 + 9999).to_string());
+        }
+    }
+
+    #[test]
+    fn every_byte_has_two_hex_digits() {
+        for byte in 0..=u8::MAX {
+            let spelled = format!("{byte:02x}{:02x}", !byte).repeat(4);
+            assert_eq!(hex_digits([byte, !byte, byte, !byte, byte, !byte, byte, !byte]), spelled.as_bytes());
         }
     }
 
