@@ -2,11 +2,14 @@
 //!
 //! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
 
+mod rolling;
+
 use std::cell::RefCell;
-use std::{array, mem};
+use std::mem;
 
-use wide::{i8x16, i16x16, u8x16};
+use wide::{i8x16, i16x16};
 
+use self::rolling::Rolling;
 use crate::keys::KeyMap;
 
 /// Bytes of one k-gram.
@@ -17,169 +20,34 @@ const W: usize = 32;
 const MAX: usize = 128;
 /// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
 const PIECE: usize = 1024;
-/// Bytes whose white space is looked for together.
-const BLOCK: usize = 64;
-/// Bytes of a word that are copied together.
-const WORD: usize = 16;
-/// Room for what a piece leaves to the next one, and for what is copied and cut off again.
-const ROOM: usize = K + W + WORD;
 
 /// The name of the scheme, as it stands in `tape.start`.
 pub const SCHEME: &str = "winnow/1:k=24,w=32";
 
 thread_local! {
-    /// Most texts are short: memory for them is asked for once.
-    static SCRATCH: RefCell<(Rolling, Winnow)> = RefCell::default();
+    /// Most texts are short, and asking for memory takes longer than they do.
+    static SCRATCH: RefCell<(Rolling, Winnow)> = RefCell::new((Rolling::with_room(), Winnow::with_room()));
 }
 
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
-    let (mut rolling, mut winnow) = SCRATCH.take();
-    rolling.restart();
-    winnow.restart(text.len());
-    let mut rest = text.as_bytes();
-    loop {
-        let (piece, behind) = rest.split_at(rest.len().min(PIECE));
-        rolling.take(piece, &mut winnow.grams);
-        if behind.is_empty() {
-            break;
-        }
-        winnow.pick(false);
-        rest = behind;
-    }
-    rolling.finish(&mut winnow.grams);
-    winnow.pick(true);
-    let picked = mem::take(&mut winnow.picked);
-    SCRATCH.set((rolling, winnow));
-    bounded(picked)
-}
-
-/// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
-static ADDS: [u64; 256] = {
-    let mut adds = [0; 256];
-    let (mut byte, mut state) = (0, 0u64);
-    while byte < adds.len() {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        adds[byte] = mixed ^ (mixed >> 31);
-        byte += 1;
-    }
-    adds
-};
-
-/// What is left of it when the byte leaves the gram: `K` bytes have come behind it.
-static LEAVES: [u64; 256] = {
-    let mut leaves = [0; 256];
-    let mut byte = 0;
-    while byte < leaves.len() {
-        leaves[byte] = ADDS[byte].rotate_left(K as u32);
-        byte += 1;
-    }
-    leaves
-};
-
-/// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
-#[derive(Default)]
-struct Rolling {
-    /// The last bytes, `K` of them where there were so many.
-    bytes: Vec<u8>,
-    hash: u64,
-}
-
-impl Rolling {
-    fn restart(&mut self) {
-        self.bytes.clear();
-        self.bytes.reserve(PIECE + ROOM);
-        self.hash = 0;
-    }
-
-    fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
-        let known = self.bytes.len();
-        push_dense(&mut self.bytes, piece);
-        let mut hash = self.hash;
-        for byte in self.bytes.iter().take(K).skip(known) {
-            hash = hash.rotate_left(1) ^ ADDS[*byte as usize];
-        }
-        if known < K && self.bytes.len() >= K {
-            grams.push(hash);
-        }
-        let newest = self.bytes.get(K..).unwrap_or_default();
-        let oldest = &self.bytes[..newest.len()];
-        let change = |newest: &u8, oldest: &u8| ADDS[*newest as usize] ^ LEAVES[*oldest as usize];
-        let ((fours, ones), (old_fours, old_ones)) = (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
-        grams.extend(fours.iter().zip(old_fours).flat_map(|(newest, oldest)| {
-            // What four bytes change is worked out beside the hash, so that each waits for the hash four bytes before it only.
-            let mut changed = 0u64;
-            let rolled: [u64; 4] = array::from_fn(|at| {
-                changed = changed.rotate_left(1) ^ change(&newest[at], &oldest[at]);
-                hash.rotate_left(at as u32 + 1) ^ changed
-            });
-            hash = rolled[3];
-            rolled
-        }));
-        grams.extend(ones.iter().zip(old_ones).map(|(newest, oldest)| {
-            hash = hash.rotate_left(1) ^ change(newest, oldest);
-            hash
-        }));
-        self.hash = hash;
-        self.bytes.drain(..self.bytes.len().saturating_sub(K));
-    }
-
-    fn finish(&self, grams: &mut Vec<u64>) {
-        if (1..K).contains(&self.bytes.len()) {
-            grams.push(self.hash);
-        }
-    }
-}
-
-/// Appends what is no white space, word by word: as many bytes as are copied at once, of which what stands behind the word is cut
-/// off again.
-fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
-    let mut rest = piece;
-    while !rest.is_empty() {
-        let padded;
-        let block: &[u8; BLOCK + WORD] = match rest.first_chunk() {
-            Some(block) => block,
-            None => {
-                padded = padded_block(rest);
-                &padded
+    let picked = SCRATCH.with_borrow_mut(|(rolling, winnow)| {
+        rolling.restart();
+        winnow.restart(text.len());
+        let mut rest = text.as_bytes();
+        loop {
+            let (piece, behind) = rest.split_at(rest.len().min(PIECE));
+            rolling.take(piece, &mut winnow.grams);
+            if behind.is_empty() {
+                rolling.finish(&mut winnow.grams);
+                winnow.pick(true);
+                return mem::take(&mut winnow.picked);
             }
-        };
-        let (mut words, mut at) = (words(block), 0);
-        while words != 0 {
-            let spaces = words.trailing_zeros();
-            words >>= spaces;
-            at += spaces as usize;
-            let len = words.trailing_ones().min(WORD as u32);
-            words >>= len;
-            bytes.extend_from_slice(&block[at..at + WORD]);
-            bytes.truncate(bytes.len() - WORD + len as usize);
-            at += len as usize;
+            winnow.pick(false);
+            rest = behind;
         }
-        rest = rest.get(BLOCK..).unwrap_or_default();
-    }
-}
-
-/// The last bytes of a piece, with white space behind them.
-fn padded_block(rest: &[u8]) -> [u8; BLOCK + WORD] {
-    let mut block = [b' '; BLOCK + WORD];
-    let len = rest.len().min(BLOCK);
-    block[..len].copy_from_slice(&rest[..len]);
-    block
-}
-
-/// A bit for each of the first bytes that is no white space.
-fn words(block: &[u8; BLOCK + WORD]) -> u64 {
-    let parts = block[..BLOCK].as_chunks().0;
-    !parts.iter().rev().fold(0, |bits, part| bits << WORD | u64::from(spaces(*part)))
-}
-
-/// A bit for each byte that is ASCII white space.
-fn spaces(block: [u8; WORD]) -> u32 {
-    let block = u8x16::new(block);
-    let is = |byte| block.simd_eq(u8x16::splat(byte));
-    (is(b' ') | is(b'\n') | is(b'\t') | is(b'\r') | is(b'\x0c')).to_bitmask()
+    });
+    if picked.len() > 1 { bounded(picked) } else { picked }
 }
 
 /// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
@@ -193,11 +61,15 @@ struct Winnow {
 }
 
 impl Winnow {
+    fn with_room() -> Winnow {
+        // A piece leaves the next one less than a window and the gram picked last.
+        let room = PIECE + W + 1;
+        Winnow { grams: Vec::with_capacity(room), tops: Vec::with_capacity(room), picked: Vec::new() }
+    }
+
     fn restart(&mut self, text: usize) {
         self.grams.clear();
-        self.grams.reserve(PIECE + ROOM);
         self.tops.clear();
-        self.tops.reserve(PIECE + ROOM);
         // Of random grams two in a window and one more are picked.
         self.picked = Vec::with_capacity(text / (W / 2));
     }
@@ -271,10 +143,8 @@ fn rightmost_smallest(window: &[i16; W], grams: &[u64]) -> usize {
 }
 
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
+#[inline(never)]
 fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
-    if picked.len() < 2 {
-        return picked;
-    }
     let mut known = KeyMap::default();
     // Text that repeats itself gives few hashes many times: of very many picks the map does not wait for all.
     known.reserve(picked.len().min(8 * MAX));
@@ -289,6 +159,7 @@ fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::rolling::ADDS;
     use super::*;
 
     const TEXT: &str = "fn main() {\n    println!(\"hello, tape\");\n}\n\nfn other(value: u64) -> u64 {\n    value.wrapping_mul(3)\n}\n";
@@ -372,30 +243,6 @@ mod tests {
                 winnow.pick(true);
                 assert_eq!(winnow.picked, expected, "{step} at a time");
             }
-        }
-    }
-
-    #[test]
-    fn white_space_is_left_out_wherever_it_stands() {
-        let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
-        for start in 0..text.len() {
-            let mut dense = b"before".to_vec();
-            push_dense(&mut dense, &text.as_bytes()[start..]);
-            let kept = text.bytes().skip(start).filter(|byte| !byte.is_ascii_whitespace());
-            assert_eq!(dense, b"before".iter().copied().chain(kept).collect::<Vec<u8>>());
-        }
-    }
-
-    #[test]
-    fn rolling_equals_hashing_each_gram_anew() {
-        let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let anew: Vec<u64> =
-            bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
-        for step in [1, 5, K, K + 1, PIECE] {
-            let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
-            TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(piece, &mut rolled));
-            rolling.finish(&mut rolled);
-            assert_eq!(rolled, anew, "{step} bytes at a time");
         }
     }
 }
