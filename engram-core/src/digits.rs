@@ -27,7 +27,7 @@ fn push_long(out: &mut Buffer, number: u64) {
 /// The digits of a number of at most eight, a byte each, the first digit in the lowest byte. Both halves are divided at once, then
 /// all quarters, then all eighths; a division by a fixed number is a multiplication and a shift.
 fn eight_digits(number: u64) -> u64 {
-    let halves = number / 10_000 | (number % 10_000) << 32;
+    let halves = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = (halves * 5243) >> 19 & 0x7f_0000_007f;
     let quarters = hundreds | (halves - hundreds * 100) << 16;
     let tens = (quarters * 103) >> 10 & 0xf_000f_000f_000f;
