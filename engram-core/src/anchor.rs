@@ -2,8 +2,14 @@
 //!
 //! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
 
-use wide::{i16x8, u8x16};
+mod rolling;
 
+use std::cell::RefCell;
+use std::mem;
+
+use wide::{i8x16, i16x16};
+
+use self::rolling::Rolling;
 use crate::keys::KeyMap;
 
 /// Bytes of one k-gram.
@@ -14,103 +20,34 @@ const W: usize = 32;
 const MAX: usize = 128;
 /// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
 const PIECE: usize = 1024;
-/// Bytes that are looked at together.
-const BLOCK: usize = 16;
-/// Room for what a piece leaves to the next one, and for a block.
-const ROOM: usize = K + W + BLOCK;
 
 /// The name of the scheme, as it stands in `tape.start`.
 pub const SCHEME: &str = "winnow/1:k=24,w=32";
 
+thread_local! {
+    /// Most texts are short, and asking for memory takes longer than they do.
+    static SCRATCH: RefCell<(Rolling, Winnow)> = RefCell::new((Rolling::with_room(), Winnow::with_room()));
+}
+
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
-    let room = text.len().min(PIECE) + ROOM;
-    let (mut rolling, mut winnow) = (Rolling::with_room(room), Winnow::with_room(room));
-    for piece in text.as_bytes().chunks(PIECE) {
-        rolling.take(piece, &mut winnow.grams);
-        winnow.pick(false);
-    }
-    rolling.finish(&mut winnow.grams);
-    winnow.pick(true);
-    bounded(winnow.picked)
-}
-
-/// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
-static ADDS: [u64; 256] = {
-    let mut adds = [0; 256];
-    let (mut byte, mut state) = (0, 0u64);
-    while byte < adds.len() {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        adds[byte] = mixed ^ (mixed >> 31);
-        byte += 1;
-    }
-    adds
-};
-
-/// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
-#[derive(Default)]
-struct Rolling {
-    /// The last bytes, `K` of them where there were so many.
-    bytes: Vec<u8>,
-    hash: u64,
-}
-
-impl Rolling {
-    fn with_room(room: usize) -> Rolling {
-        Rolling { bytes: Vec::with_capacity(room), hash: 0 }
-    }
-
-    fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
-        let known = self.bytes.len();
-        push_dense(&mut self.bytes, piece);
-        let bytes = &self.bytes[..];
-        for byte in bytes.iter().take(K).skip(known) {
-            self.hash = self.hash.rotate_left(1) ^ ADDS[*byte as usize];
+    let picked = SCRATCH.with_borrow_mut(|(rolling, winnow)| {
+        rolling.restart();
+        winnow.restart(text.len());
+        let mut rest = text.as_bytes();
+        loop {
+            let (piece, behind) = rest.split_at(rest.len().min(PIECE));
+            rolling.take(piece, &mut winnow.grams);
+            if behind.is_empty() {
+                rolling.finish(&mut winnow.grams);
+                winnow.pick(true);
+                return mem::take(&mut winnow.picked);
+            }
+            winnow.pick(false);
+            rest = behind;
         }
-        if known < K && bytes.len() >= K {
-            grams.push(self.hash);
-        }
-        let newest = bytes.get(known.max(K)..).unwrap_or_default();
-        let oldest = &bytes[known.saturating_sub(K)..];
-        grams.extend(newest.iter().zip(oldest).map(|(newest, oldest)| {
-            let both = ADDS[*newest as usize] ^ ADDS[*oldest as usize].rotate_left(K as u32);
-            self.hash = self.hash.rotate_left(1) ^ both;
-            self.hash
-        }));
-        self.bytes.drain(..self.bytes.len().saturating_sub(K));
-    }
-
-    fn finish(self, grams: &mut Vec<u64>) {
-        if (1..K).contains(&self.bytes.len()) {
-            grams.push(self.hash);
-        }
-    }
-}
-
-/// Appends what is no white space: a block at a time, of which what stands behind the next word is cut off again.
-fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
-    let mut rest = piece;
-    while !rest.is_empty() {
-        let block = rest.first_chunk().copied().unwrap_or_else(|| {
-            let mut block = [b' '; BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            block
-        });
-        let spaces = spaces(block);
-        let word = (spaces | 1 << BLOCK).trailing_zeros();
-        bytes.extend_from_slice(&block);
-        bytes.truncate(bytes.len() - (BLOCK - word as usize));
-        rest = rest.get((word + (spaces >> word).trailing_ones()) as usize..).unwrap_or_default();
-    }
-}
-
-/// A bit for each byte that is ASCII white space.
-fn spaces(block: [u8; BLOCK]) -> u32 {
-    let block = u8x16::new(block);
-    let is = |byte| block.simd_eq(u8x16::splat(byte));
-    (is(b' ') | is(b'\n') | is(b'\t') | is(b'\r') | is(b'\x0c')).to_bitmask()
+    });
+    if picked.len() > 1 { bounded(picked) } else { picked }
 }
 
 /// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
@@ -118,14 +55,23 @@ fn spaces(block: [u8; BLOCK]) -> u32 {
 struct Winnow {
     /// The grams from the one picked last on.
     grams: Vec<u64>,
-    /// The upper bits of each: they tell most grams apart, and eight are compared at once.
+    /// The upper bits of each: they tell most grams apart, and sixteen are compared at once.
     tops: Vec<i16>,
     picked: Vec<u64>,
 }
 
 impl Winnow {
-    fn with_room(room: usize) -> Winnow {
+    fn with_room() -> Winnow {
+        // A piece leaves the next one less than a window and the gram picked last.
+        let room = PIECE + W + 1;
         Winnow { grams: Vec::with_capacity(room), tops: Vec::with_capacity(room), picked: Vec::new() }
+    }
+
+    fn restart(&mut self, text: usize) {
+        self.grams.clear();
+        self.tops.clear();
+        // Of random grams two in a window and one more are picked.
+        self.picked = Vec::with_capacity(text / (W / 2));
     }
 
     /// Picks among the grams that are there. The one picked last stands for every window that holds it, up to the first with a
@@ -174,8 +120,9 @@ fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize
 
 /// A bit for each top that is not above `bound`.
 fn up_to(window: &[i16; W], bound: i16) -> u32 {
-    let (tops, bound) = (window.as_chunks().0, i16x8::splat(bound));
-    tops.iter().rev().fold(0, |bits, tops| bits << 8 | i16x8::new(*tops).simd_le(bound).to_bitmask())
+    let (halves, bound) = (window.as_chunks().0, i16x16::splat(bound));
+    let above = |tops: &[i16; W / 2]| i8x16::from_i16x16_saturate(i16x16::new(*tops).simd_gt(bound)).to_bitmask();
+    !halves.iter().rev().fold(0, |bits, tops| bits << (W / 2) | above(tops))
 }
 
 /// The places of the bits, the lowest first.
@@ -196,13 +143,11 @@ fn rightmost_smallest(window: &[i16; W], grams: &[u64]) -> usize {
 }
 
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
+#[inline(never)]
 fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
-    if picked.len() < 2 {
-        return picked;
-    }
     let mut known = KeyMap::default();
-    // Text that repeats itself gives few hashes many times: the map grows with the hashes, not with the picks.
-    known.reserve(picked.len().min(MAX));
+    // Text that repeats itself gives few hashes many times: of very many picks the map does not wait for all.
+    known.reserve(picked.len().min(8 * MAX));
     // The smallest hashes begin with zeros, and the map tells its keys apart by their beginnings.
     picked.retain(|hash| known.insert(hash.rotate_left(32), ()).is_none());
     if picked.len() > MAX {
@@ -214,6 +159,7 @@ fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::rolling::ADDS;
     use super::*;
 
     const TEXT: &str = "fn main() {\n    println!(\"hello, tape\");\n}\n\nfn other(value: u64) -> u64 {\n    value.wrapping_mul(3)\n}\n";
@@ -297,30 +243,6 @@ mod tests {
                 winnow.pick(true);
                 assert_eq!(winnow.picked, expected, "{step} at a time");
             }
-        }
-    }
-
-    #[test]
-    fn white_space_is_left_out_wherever_it_stands() {
-        let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
-        for start in 0..text.len() {
-            let mut dense = b"before".to_vec();
-            push_dense(&mut dense, &text.as_bytes()[start..]);
-            let kept = text.bytes().skip(start).filter(|byte| !byte.is_ascii_whitespace());
-            assert_eq!(dense, b"before".iter().copied().chain(kept).collect::<Vec<u8>>());
-        }
-    }
-
-    #[test]
-    fn rolling_equals_hashing_each_gram_anew() {
-        let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let anew: Vec<u64> =
-            bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
-        for step in [1, 5, K, K + 1, PIECE] {
-            let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
-            TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(piece, &mut rolled));
-            rolling.finish(&mut rolled);
-            assert_eq!(rolled, anew, "{step} bytes at a time");
         }
     }
 }

@@ -159,8 +159,8 @@ impl Run<'_> {
         while let Some(line) = input.next_line()? {
             number += 1;
             match line {
-                Line::Text { text: Ok(text), terminated, .. } => self.line(session, text, number, terminated)?,
-                Line::Text { text: Err(error), bytes, terminated } => self.no_text(session, bytes, error, number, terminated)?,
+                Line::Text { text, terminated } => self.line(session, text, number, terminated)?,
+                Line::NoText { bytes, error, terminated } => self.no_text(session, bytes, error, number, terminated)?,
                 Line::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number)?,
             }
         }
@@ -209,6 +209,7 @@ impl Run<'_> {
     }
 
     /// Converts a line that is not one JSON value of the expected shape: several values, a cut record, or something else.
+    #[cold]
     fn odd_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
         while !is_blank(rest) {

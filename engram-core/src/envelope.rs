@@ -1,9 +1,10 @@
 //! The envelope of an event: number, time, kind and source before its own fields, the cause and the origin behind them.
 
 use crate::buffer::{Buffer, Piece, Push as _};
+use crate::digits::push_number;
 use crate::emit::{NO_TIME, Stamp};
 use crate::event::Kind;
-use crate::members::{key, piece, push_number, word};
+use crate::members::{key, piece, word};
 use crate::origin::{Place, Pointer, push_origin};
 use crate::tape::TimeBasis;
 use crate::text::{Text, push_text};

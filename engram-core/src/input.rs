@@ -32,11 +32,18 @@ pub struct Input<S> {
 pub(crate) enum Line<'b> {
     /// A line without its `\n`.
     Text {
-        /// The bytes.
-        bytes: &'b [u8],
-        /// The same as text.
-        text: Result<&'b str, Utf8Error>,
+        /// The line.
+        text: &'b str,
         /// False for a last line that no `\n` ends.
+        terminated: bool,
+    },
+    /// A line that is no text.
+    NoText {
+        /// The line.
+        bytes: &'b [u8],
+        /// Where it is no UTF-8.
+        error: Utf8Error,
+        /// As for text.
         terminated: bool,
     },
     /// A line that is longer than the limit.
@@ -163,19 +170,26 @@ impl<S: Source> Input<S> {
         let (from, to) = (self.start, found.unwrap_or(self.searched));
         self.start = to + usize::from(found.is_some());
         self.searched = self.start;
-        Ok((from < self.start).then(|| self.text_line(from, to, found.is_some())))
+        Ok((from < self.start).then(|| self.line(from, to, found.is_some())))
     }
 
     #[inline]
-    fn text_line(&self, from: usize, to: usize, terminated: bool) -> Line<'_> {
-        let bytes = &self.source.bytes()[from..to];
-        let allowed = self.limits.record_bytes;
-        if bytes.len() as u64 > allowed {
-            return Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed };
+    fn line(&self, from: usize, to: usize, terminated: bool) -> Line<'_> {
+        if (to - from) as u64 > self.limits.record_bytes {
+            return self.long_line(from, to);
         }
-        let has_bom = bytes.starts_with(BOM) && self.hasher_offset(from) == 0;
+        let has_bom = self.hasher_offset(from) == 0 && self.source.bytes()[from..to].starts_with(BOM);
         let from = if has_bom { from + BOM.len() } else { from };
-        Line::Text { bytes: &self.source.bytes()[from..to], text: self.source.text(from..to), terminated }
+        match self.source.text(from..to) {
+            Ok(text) => Line::Text { text, terminated },
+            Err(error) => Line::NoText { bytes: &self.source.bytes()[from..to], error, terminated },
+        }
+    }
+
+    #[cold]
+    fn long_line(&self, from: usize, to: usize) -> Line<'_> {
+        let bytes = &self.source.bytes()[from..to];
+        Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed: self.limits.record_bytes }
     }
 
     /// The offset in the artifact of a place in the buffer.
@@ -267,7 +281,8 @@ mod tests {
         let mut lines = Vec::new();
         while let Some(line) = input.next_line().unwrap() {
             lines.push(match line {
-                Line::Text { bytes, .. } => bytes.len() as u64,
+                Line::Text { text, .. } => text.len() as u64,
+                Line::NoText { bytes, .. } => bytes.len() as u64,
                 Line::Oversize { bytes, .. } => bytes,
             });
         }

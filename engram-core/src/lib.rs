@@ -13,6 +13,7 @@ pub mod coverage;
 mod cut;
 mod decode;
 pub mod descriptor;
+mod digits;
 pub mod drive;
 pub mod emit;
 mod envelope;

@@ -4,6 +4,7 @@
 //! ways to write a value are calls, and what the compiler knows is written in one piece.
 
 use crate::buffer::{Buffer, Piece, Push as _};
+use crate::digits::{hex_digits, push_number};
 use crate::event::{Attachment, Number, Range};
 use crate::hash::Hash;
 use crate::limits::LimitExceeded;
@@ -110,7 +111,7 @@ impl Buffer {
         if let Some(hash) = hash {
             self.piece(key);
             self.ascii(b"\"blake3:");
-            push_hex(self, hash.bytes());
+            hash.bytes().as_chunks().0.iter().for_each(|bytes| self.ascii(&hex_digits(*bytes)));
             self.ascii(b"\"");
         }
     }
@@ -147,11 +148,14 @@ impl Buffer {
             return;
         }
         self.piece(key);
-        for (n, anchor) in anchors.iter().enumerate() {
-            self.ascii(if n == 0 { b"[\"" } else { b",\"" });
-            push_hex(self, &anchor.to_be_bytes());
-            self.ascii(b"\"");
+        self.ascii(b"[");
+        for anchor in anchors {
+            let mut item = *b"\"................\",";
+            item[1..17].copy_from_slice(&hex_digits(anchor.to_be_bytes()));
+            self.ascii(&item);
         }
+        // Nothing comes behind the last comma.
+        self.truncate(self.len() - 1);
         self.ascii(b"]");
     }
 
@@ -195,14 +199,4 @@ pub(crate) fn push_word(out: &mut Buffer, word: &str) {
     out.ascii(b"\"");
     out.push_str(word);
     out.ascii(b"\"");
-}
-
-pub(crate) fn push_number(out: &mut Buffer, number: impl itoa::Integer) {
-    out.push_str(itoa::Buffer::new().format(number));
-}
-
-/// Writes two hex digits a byte.
-fn push_hex<const N: usize>(out: &mut Buffer, bytes: &[u8; N]) {
-    let digit = |half: u8| half + if half < 10 { b'0' } else { b'a' - 10 };
-    out.ascii(bytes.map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).as_flattened());
 }

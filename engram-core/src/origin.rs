@@ -1,7 +1,8 @@
 //! Where an event comes from: the record's place in its artifact, and the place inside the record.
 
 use crate::buffer::{Buffer, Push as _};
-use crate::members::{key, push_number};
+use crate::digits::push_number;
+use crate::members::{key, piece};
 use crate::text::push_plain;
 
 /// A place inside a record (RFC 6901), built without allocation. Its paths hold nothing that JSON escapes.
@@ -52,7 +53,7 @@ fn push_path(out: &mut Buffer, path: &str) {
 fn push_item(out: &mut Buffer, path: &str, index: usize) {
     push_path(out, path);
     out.ascii(b"/");
-    push_number(out, index);
+    push_number(out, index as u64);
 }
 
 /// Where a record lies in its artifact.
@@ -83,9 +84,10 @@ pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, 
         push_number(out, place.part);
     }
     if !is_root {
-        out.piece(key!("pointer"));
-        out.ascii(b"\"");
-        place.within.push(out);
+        out.piece(piece!(",\"pointer\":\""));
+        if !place.within.is_root() {
+            place.within.push(out);
+        }
         pointer.push(out);
         out.ascii(b"\"");
     }

@@ -1,9 +1,10 @@
 //! Event to bytes: how each kind's own fields are spelled in a tape.
 
 use crate::buffer::Buffer;
+use crate::digits::push_number;
 use crate::event::*;
 use crate::limits::LimitExceeded;
-use crate::members::{key, push_number, word, word_of};
+use crate::members::{key, word, word_of};
 pub use crate::origin::Pointer;
 use crate::tool_kind::ToolKind;
 
@@ -61,7 +62,10 @@ fn push_result(out: &mut Buffer, result: &ToolResult<'_>) {
     }
     if let Some(exit) = result.exit {
         out.piece(key!("exit"));
-        push_number(out, exit);
+        if exit < 0 {
+            out.ascii(b"-");
+        }
+        push_number(out, exit.unsigned_abs());
     }
     out.text_if(key!("stdout"), &result.stdout);
     out.text_if(key!("stderr"), &result.stderr);

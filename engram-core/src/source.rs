@@ -44,6 +44,12 @@ impl<'m> Memory<'m> {
     pub(crate) fn new(all: &'m str) -> Self {
         Memory { all, read: 0 }
     }
+
+    /// A part that ends inside a character is for the check to judge.
+    #[cold]
+    fn cut_text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
+        from_utf8(&self.bytes()[part])
+    }
 }
 
 impl Source for Memory<'_> {
@@ -54,8 +60,10 @@ impl Source for Memory<'_> {
 
     #[inline]
     fn text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
-        // A part that ends inside a character is for the check to judge.
-        self.all.get(part.clone()).map_or_else(|| from_utf8(&self.bytes()[part]), Ok)
+        match self.all.get(part.clone()) {
+            Some(text) => Ok(text),
+            None => self.cut_text(part),
+        }
     }
 
     fn read(&mut self, bytes: u64) -> io::Result<()> {

@@ -3,11 +3,12 @@
 use super::{Emitter, TAPE_SCHEMA};
 use crate::anchor;
 use crate::buffer::Push as _;
+use crate::digits::push_number;
 use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::Kind;
 use crate::fault::Fault;
 use crate::hash::Hash;
-use crate::members::{key, push_number, word};
+use crate::members::{key, word};
 use crate::origin::Pointer;
 use crate::policy::Policy;
 use crate::standing::{push_harness, push_standing, refusal, stand};

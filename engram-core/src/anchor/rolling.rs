@@ -1,0 +1,180 @@
+//! Grams and their hashes: text without its white space, and a hash that rolls over it.
+
+use std::{array, mem};
+
+use wide::u8x16;
+
+use super::{K, PIECE};
+
+/// Bytes whose white space is looked for together.
+const BLOCK: usize = 64;
+/// Bytes of a word that are copied together.
+const WORD: usize = 16;
+
+/// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
+pub(super) static ADDS: [u64; 256] = {
+    let mut adds = [0; 256];
+    let (mut byte, mut state) = (0, 0u64);
+    while byte < adds.len() {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        adds[byte] = mixed ^ (mixed >> 31);
+        byte += 1;
+    }
+    adds
+};
+
+/// What is left of it when the byte leaves the gram: `K` bytes have come behind it.
+static LEAVES: [u64; 256] = {
+    let mut leaves = [0; 256];
+    let mut byte = 0;
+    while byte < leaves.len() {
+        leaves[byte] = ADDS[byte].rotate_left(K as u32);
+        byte += 1;
+    }
+    leaves
+};
+
+/// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
+#[derive(Default)]
+pub(super) struct Rolling {
+    /// The last bytes, `K` of them where there were so many.
+    bytes: Vec<u8>,
+    hash: u64,
+}
+
+impl Rolling {
+    pub fn with_room() -> Rolling {
+        Rolling { bytes: Vec::with_capacity(K + PIECE + WORD), hash: 0 }
+    }
+
+    /// Begins another text.
+    pub fn restart(&mut self) {
+        self.bytes.clear();
+        self.hash = 0;
+    }
+
+    /// Takes the next piece of the text, and gives the hashes of the grams that end in it.
+    pub fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
+        let known = self.bytes.len();
+        push_dense(&mut self.bytes, piece);
+        let mut hash = self.hash;
+        for byte in self.bytes.iter().take(K).skip(known) {
+            hash = hash.rotate_left(1) ^ ADDS[*byte as usize];
+        }
+        if known < K && self.bytes.len() >= K {
+            grams.push(hash);
+        }
+        let newest = self.bytes.get(K..).unwrap_or_default();
+        let oldest = &self.bytes[..newest.len()];
+        let change = |newest: &u8, oldest: &u8| ADDS[*newest as usize] ^ LEAVES[*oldest as usize];
+        let ((fours, ones), (old_fours, old_ones)) = (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
+        grams.extend(fours.iter().zip(old_fours).flat_map(|(newest, oldest)| {
+            // What four bytes change is worked out beside the hash, so that each waits for the hash four bytes before it only.
+            let mut changed = 0u64;
+            let rolled: [u64; 4] = array::from_fn(|at| {
+                changed = changed.rotate_left(1) ^ change(&newest[at], &oldest[at]);
+                hash.rotate_left(at as u32 + 1) ^ changed
+            });
+            hash = rolled[3];
+            rolled
+        }));
+        grams.extend(ones.iter().zip(old_ones).map(|(newest, oldest)| {
+            hash = hash.rotate_left(1) ^ change(newest, oldest);
+            hash
+        }));
+        self.hash = hash;
+        self.bytes.drain(..self.bytes.len().saturating_sub(K));
+    }
+
+    /// Gives the hash of text that is shorter than a gram.
+    pub fn finish(&self, grams: &mut Vec<u64>) {
+        if (1..K).contains(&self.bytes.len()) {
+            grams.push(self.hash);
+        }
+    }
+}
+
+/// Appends what is no white space, word by word: as many bytes as are copied at once, of which what stands behind the word is cut
+/// off again.
+fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
+    // A vector of its own stays in registers.
+    let mut dense = mem::take(bytes);
+    let mut rest = piece;
+    while !rest.is_empty() {
+        let padded;
+        let block: &[u8; BLOCK + WORD] = match rest.first_chunk() {
+            Some(block) => block,
+            None => {
+                padded = padded_block(rest);
+                &padded
+            }
+        };
+        let (mut words, mut at) = (words(block), 0);
+        while words != 0 {
+            let spaces = words.trailing_zeros();
+            words >>= spaces;
+            at += spaces as usize;
+            let len = words.trailing_ones().min(WORD as u32);
+            words >>= len;
+            dense.extend_from_slice(&block[at..at + WORD]);
+            dense.truncate(dense.len() - WORD + len as usize);
+            at += len as usize;
+        }
+        rest = rest.get(BLOCK..).unwrap_or_default();
+    }
+    *bytes = dense;
+}
+
+/// The last bytes of a piece, with white space behind them.
+fn padded_block(rest: &[u8]) -> [u8; BLOCK + WORD] {
+    let mut block = [b' '; BLOCK + WORD];
+    let len = rest.len().min(BLOCK);
+    block[..len].copy_from_slice(&rest[..len]);
+    block
+}
+
+/// A bit for each of the first bytes that is no white space.
+fn words(block: &[u8; BLOCK + WORD]) -> u64 {
+    let parts = block[..BLOCK].as_chunks().0;
+    !parts.iter().rev().fold(0, |bits, part| bits << WORD | u64::from(spaces(*part)))
+}
+
+/// A bit for each byte that is ASCII white space.
+fn spaces(block: [u8; WORD]) -> u32 {
+    let block = u8x16::new(block);
+    let is = |byte| block.simd_eq(u8x16::splat(byte));
+    (is(b' ') | is(b'\n') | is(b'\t') | is(b'\r') | is(b'\x0c')).to_bitmask()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "fn main() {\n    println!(\"hello, tape\");\n}\n\nfn other(value: u64) -> u64 {\n    value.wrapping_mul(3)\n}\n";
+
+    #[test]
+    fn white_space_is_left_out_wherever_it_stands() {
+        let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
+        for start in 0..text.len() {
+            let mut dense = b"before".to_vec();
+            push_dense(&mut dense, &text.as_bytes()[start..]);
+            let kept = text.bytes().skip(start).filter(|byte| !byte.is_ascii_whitespace());
+            assert_eq!(dense, b"before".iter().copied().chain(kept).collect::<Vec<u8>>());
+        }
+    }
+
+    #[test]
+    fn rolling_equals_hashing_each_gram_anew() {
+        let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let anew: Vec<u64> =
+            bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
+        for step in [1, 5, K, K + 1, PIECE] {
+            let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
+            TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(piece, &mut rolled));
+            rolling.finish(&mut rolled);
+            assert_eq!(rolled, anew, "{step} bytes at a time");
+        }
+    }
+}
