@@ -64,14 +64,8 @@ impl Buffer {
     /// Appends a piece.
     #[inline(always)]
     pub fn piece(&mut self, piece: &Piece) {
-        self.padded(&piece.bytes, piece.padding);
-    }
-
-    /// Appends bytes of which the last are padding.
-    #[inline(always)]
-    pub fn padded<const N: usize>(&mut self, bytes: &[u8; N], padding: usize) {
-        self.bytes.extend_from_slice(bytes);
-        self.bytes.truncate(self.bytes.len() - padding);
+        self.bytes.extend_from_slice(&piece.bytes);
+        self.bytes.truncate(self.bytes.len() - piece.padding);
     }
 
     /// Appends ASCII.
