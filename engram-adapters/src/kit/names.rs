@@ -176,7 +176,20 @@ mod tests {
         for (number, name) in NAMES.iter().enumerate() {
             assert_eq!(find(name), Some(number), "{name}");
         }
-        for name in ["b", "typ", "types", "Uuid", "session", "sessionIdx", "a name of more than SIXTEEN bytes", "outputPage", "\0", ""] {
+        for name in [
+            "b",
+            "typ",
+            "types",
+            "Uuid",
+            "session",
+            "sessionIdx",
+            "a name of more than SIXTEEN bytes",
+            "A name of more than sixteen bytes",
+            "of more than sixteen bytes",
+            "outputPage",
+            "\0",
+            "",
+        ] {
             assert_eq!(find(name), None, "{name}");
         }
     }
