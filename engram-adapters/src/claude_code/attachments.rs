@@ -11,7 +11,7 @@ use super::convert::Converter;
 use super::messages::{images, is_harness_text};
 use super::schema::{Attachment, Block, Line};
 use crate::kit::media::base64_hash;
-use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+use crate::kit::value::{Field, Value, each, filled_text, is_true, text, word};
 
 impl Converter {
     /// `attachment`: short notices and what a person wrote as text, the harness's own listings and prompts as hash and size.
@@ -24,7 +24,6 @@ impl Converter {
             "total_tokens_reminder" | "silent_turn_reminder" | "model" => notice(name, attachment.text(), "/attachment/text", out)?,
             "date" => notice(name, attachment.date(), "/attachment/date", out)?,
             "environment" => notice(name, attachment.snapshot(), "/attachment/snapshot", out)?,
-            "plan_mode" => notice(name, line.attachment().and_then(|plan| plan.member("planFilePath")), "/attachment/planFilePath", out)?,
             "todo_reminder" | "task_reminder" | "critical_system_reminder" => {
                 notice(name, attachment.content(), "/attachment/content", out)?
             }
@@ -89,7 +88,7 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emi
         "date_change" => notice(name, member("newDate"), "/attachment/newDate", out)?,
         "command_permissions" => notice(name, member("allowedTools"), "/attachment/allowedTools", out)?,
         "companion_intro" => notice(name, member("name"), "/attachment/name", out)?,
-        "plan_mode_exit" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
+        "plan_mode" | "plan_mode_exit" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
         "read_truncation_notice" => notice(name, member("banner"), "/attachment/banner", out)?,
         "compact_file_reference" => notice(name, attachment.filename(), "/attachment/filename", out)?,
         "dynamic_skill" => notice(name, member("skillDir"), "/attachment/skillDir", out)?,
@@ -114,7 +113,7 @@ fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let name = filled_text(member("hookName")).unwrap_or(Text::Plain("hook"));
     let blocking = member("blockingError").and_then(|error| error.member("blockingError"));
     let fields = [member("command"), member("content"), member("stdout"), member("stderr"), blocking];
-    let mut said: Vec<Text<'_>> = fields.iter().flatten().flat_map(|said| texts(*said)).filter(|said| !said.is_empty()).collect();
+    let mut said: Vec<Text<'_>> = fields.into_iter().flat_map(each).filter_map(Value::text).filter(|said| !said.is_empty()).collect();
     said.dedup_by(|one, other| one.spelled() == other.spelled());
     let parent = text(member("toolUseID")).and_then(|id| out.call(id));
     for said in said.iter().copied().map(Some).chain(said.is_empty().then_some(None)) {
@@ -122,11 +121,6 @@ fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
         out.emit(Meta::System { name, text: said }, Pointer::At("/attachment"))?;
     }
     Ok(())
-}
-
-/// A text, or those of a list.
-fn texts(said: Value<'_>) -> impl Iterator<Item = Text<'_>> {
-    said.text().into_iter().chain(said.elements().filter_map(Value::text))
 }
 
 fn file<'a>(attachment: &Attachment<'a>) -> Option<Text<'a>> {

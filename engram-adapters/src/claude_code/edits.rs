@@ -82,7 +82,12 @@ impl Converter {
     }
 }
 
-impl Structured<'_> {
+impl<'a> Structured<'a> {
+    /// The text of the edited file before the edit.
+    fn before(&self) -> Option<Text<'a>> {
+        text(self.original_file().or(self.original_file_contents()))
+    }
+
     /// Up to 2.0.69 the result of a notebook edit does not name the file.
     fn is_notebook_edit(&self) -> bool {
         self.edit_mode().is_some() && self.new_source().is_some() && word(self.error()).is_empty()
@@ -91,10 +96,9 @@ impl Structured<'_> {
 
 /// Edit, MultiEdit and Write.
 fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
-    let before = text(result.original_file().or(result.original_file_contents()));
     match (word(result.kind()), result.old_string(), result.edits()) {
-        ("create" | "update", _, _) => written(edit, result, before, last, out),
-        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, before, last, out),
+        ("create" | "update", _, _) => written(edit, result, last, out),
+        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, last, out),
         _ => Ok(false),
     }
 }
@@ -108,13 +112,7 @@ fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
 #[inline(never)]
-fn written(
-    edit: &Edit<'_>,
-    result: &Structured<'_>,
-    before: Option<Text<'_>>,
-    last: &mut LastEdited,
-    out: &mut Emitter,
-) -> Result<bool, Fault> {
+fn written(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
     let Some(after) = decoded(text(result.content())) else { return Ok(false) };
     if word(result.kind()) == "create" {
         let mut event = edit.event(EditOp::Create);
@@ -124,7 +122,7 @@ fn written(
         return Ok(true);
     }
     let mut event = edit.event(EditOp::Overwrite);
-    match decoded(before) {
+    match decoded(result.before()) {
         Some(before) if before == after => return Ok(false),
         None if patches::is_empty(result.structured_patch()) => return Ok(false),
         Some(before) => {
@@ -148,14 +146,8 @@ pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
-fn replaced(
-    edit: &Edit<'_>,
-    result: &Structured<'_>,
-    before: Option<Text<'_>>,
-    last: &mut LastEdited,
-    out: &mut Emitter,
-) -> Result<bool, Fault> {
-    let Some(before) = decoded(before) else { return patches::ranges(edit, result.structured_patch(), out) };
+fn replaced(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(before) = decoded(result.before()) else { return patches::ranges(edit, result.structured_patch(), out) };
     let alone = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::all(result.edits(), alone);
     // A person who changed the proposal wrote what no field says.

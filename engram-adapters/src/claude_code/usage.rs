@@ -38,50 +38,43 @@ struct Open {
 /// Counts said and held back.
 #[derive(Default)]
 pub(super) struct Usages {
-    /// The counts that are held back, the oldest first. Behind them stand some that were said, whose room is used again.
+    /// The counts that are held back, the oldest first.
     open: Vec<Open>,
-    /// How many are held back.
-    held: usize,
+    /// Some that were said: their room is used again.
+    spare: Vec<Open>,
     said: Said,
 }
 
 impl Usages {
     /// Says the counts of the same agent's earlier messages. True when it said any.
     pub fn flush(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.held == 0 || record.kind != "assistant" { Ok(false) } else { self.say_over(record, out) }
+        if self.open.is_empty() || record.kind != "assistant" { Ok(false) } else { self.say_over(record, out) }
     }
 
     #[inline(never)]
     fn say_over(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let is_over = |open: &Open| open.agent.as_deref() == record.agent.as_deref() && Some(open.message) != record.message_key;
-        let held = self.held;
-        while let Some(at) = self.open[..self.held].iter().position(is_over) {
+        let held = self.open.len();
+        while let Some(at) = self.open.iter().position(is_over) {
             self.open[at].say(&mut self.said, out)?;
             self.release(at);
         }
-        Ok(self.held < held)
+        Ok(self.open.len() < held)
     }
 
     /// Says the counts of messages that no other message followed.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        for open in self.open.drain(..).take(self.held) {
-            open.say(&mut self.said, out)?;
-        }
-        self.held = 0;
-        Ok(())
+        self.open.drain(..).try_for_each(|open| open.say(&mut self.said, out))
     }
 
     fn hold(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) {
-        if self.open.len() == self.held {
-            self.open.push(Open::default());
-        }
-        self.open[self.held].note(record, message, counts, line);
-        self.held += 1;
+        let mut open = self.spare.pop().unwrap_or_default();
+        open.note(record, message, counts, line);
+        self.open.push(open);
     }
 
     fn release(&mut self, at: usize) {
-        self.open[at..self.held].rotate_left(1);
-        self.held -= 1;
+        self.spare.push(self.open.remove(at));
     }
 
     /// Takes the count that the line states.
@@ -96,11 +89,11 @@ impl Usages {
         }
         let usage = Usage::of(usage);
         let counts = [number(usage.input()), number(usage.output()), number(usage.cache_read()), number(usage.cache_write())];
-        let earlier = self.open[..self.held].iter().position(|open| open.message == id);
+        let earlier = self.open.iter().position(|open| open.message == id);
         if let Some(at) = earlier {
             self.release(at);
         }
-        if !is_final && (earlier.is_some() || self.held < MAX_OPEN) {
+        if !is_final && (earlier.is_some() || self.open.len() < MAX_OPEN) {
             self.hold(record, id, counts, out.line());
             return Ok(());
         }

@@ -69,17 +69,18 @@ view! {
     }
 }
 
+/// The tool of the provider's own searches.
+const WEB_SEARCH: &str = "web_search";
+
 impl Converter {
     /// A review begins. What the reviewer is asked has a message of its own, in this session or in the reviewer's.
     pub(super) fn review_entered(&mut self, review: &Review<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let asked = review.target().and_then(|target| target.first("instructions")).or(review.prompt());
         let hint = review.user_facing_hint();
-        let other = asked.filter(|asked| hint.is_none_or(|hint| hint.raw() != asked.raw()));
-        for said in [hint, other].into_iter().flatten() {
-            out.emit(Meta::System { name: Text::Plain("entered_review_mode"), text: said.text() }, Pointer::At("/payload"))?;
-        }
-        if hint.or(other).is_none() {
-            out.emit(Meta::System { name: Text::Plain("entered_review_mode"), text: None }, Pointer::At("/payload"))?;
+        let notice = |said| Meta::System { name: Text::Plain("entered_review_mode"), text: text(said) };
+        out.emit(notice(hint.or(asked)), Pointer::At("/payload"))?;
+        if hint.zip(asked).is_some_and(|(hint, asked)| hint.raw() != asked.raw()) {
+            out.emit(notice(asked), Pointer::At("/payload"))?;
         }
         Ok(Outcome::Mapped)
     }
@@ -125,11 +126,11 @@ impl Converter {
         }
         self.history.searched_at = Some(out.line());
         let args = search.action().or(search.query()).map(Value::raw);
-        self.search_call(id, args, Pointer::At(at), out)?;
+        made(WEB_SEARCH, id, args, Pointer::At(at), out)?;
         if let Some(id) = id {
             let found = found(search.results());
             let stdout = found.as_deref().map(Text::Token);
-            out.emit(ToolResult { stdout, ..result("web_search", id) }, Pointer::At(at))?;
+            out.emit(ToolResult { stdout, ..result(WEB_SEARCH, id) }, Pointer::At(at))?;
         }
         Ok(Outcome::Mapped)
     }
@@ -140,17 +141,11 @@ impl Converter {
             return Ok(rules::duplicate("response_item/web_search_call", rules::SEARCH_TWIN));
         }
         let id = text(search.id());
-        self.search_call(id, search.action().map(Value::raw), self.root().pointer(), out)?;
+        made(WEB_SEARCH, id, search.action().map(Value::raw), self.root().pointer(), out)?;
         if let Some(id) = id.filter(|_| word(search.status()) == "completed") {
-            out.emit(result("web_search", id), self.root().pointer())?;
+            out.emit(result(WEB_SEARCH, id), self.root().pointer())?;
         }
         Ok(Outcome::Mapped)
-    }
-
-    fn search_call(&self, call_id: Option<Text<'_>>, args: Option<&str>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let tool = "web_search";
-        out.emit(ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id, args }, at)?;
-        Ok(())
     }
 
     /// An image that the provider made, which an event and a response item state.
@@ -162,8 +157,7 @@ impl Converter {
             return Ok(rules::duplicate(record, rules::IMAGE_MADE));
         }
         let (tool, root) = ("image_generation", self.root());
-        let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(id), args: None };
-        out.emit(call, root.pointer())?;
+        made(tool, Some(id), None, root.pointer(), out)?;
         let data = image.result().filter(|data| data.raw().len() > 2).map(|data| media::base64_hash(unquote(data.raw())));
         let attachment = data.map(|(hash, bytes)| Attachment { media_type: None, hash: Some(hash), bytes: Some(bytes), name: None });
         let artifact = text(image.saved_path()).map(|path| Artifact { path, hash: None, bytes: None });
@@ -183,6 +177,12 @@ pub(super) fn cited(citation: Value<'_>, out: &mut Emitter) -> Result<(), Fault>
         let notice = Meta::System { name: Text::Plain("memory_citation"), text: Some(Text::Token(&said)) };
         out.emit(notice, Pointer::Item("/payload/memory_citation/entries", index))?;
     }
+    Ok(())
+}
+
+/// A call that the provider made itself.
+fn made(tool: &str, call_id: Option<Text<'_>>, args: Option<&str>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    out.emit(ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id, args }, at)?;
     Ok(())
 }
 

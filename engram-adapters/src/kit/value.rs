@@ -108,12 +108,6 @@ impl<'a> Value<'a> {
         self.each_member().filter_map(move |(name, value)| Some((self.record.get(name.name_in(self.record.as_bytes()))?, value)))
     }
 
-    /// The nodes of what is in this value, if it is an object.
-    #[inline(always)]
-    pub(in crate::kit) fn inside(self) -> &'a [Node] {
-        self.inner(b'{')
-    }
-
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
     fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
@@ -123,11 +117,17 @@ impl<'a> Value<'a> {
     /// The values in this one, if it begins with `kind`.
     #[inline(always)]
     fn each_inside(self, kind: u8) -> impl Iterator<Item = Value<'a>> {
-        let (mut at, end) = (0, self.inner(kind).len());
+        self.each_node(kind).map(move |(behind, _)| self.behind(behind))
+    }
+
+    /// The nodes of the values in this one, if it begins with `kind`, and how many nodes behind this one's each is.
+    #[inline(always)]
+    pub(in crate::kit) fn each_node(self, kind: u8) -> impl Iterator<Item = (u32, &'a Node)> {
+        let (inner, mut at) = (self.inner(kind), 0);
         std::iter::from_fn(move || {
-            let value = if at < end { self.behind(at as u32 + 1) } else { return None };
-            at += value.nodes.first()?.size();
-            Some(value)
+            let node = inner.get(at)?;
+            at += node.size();
+            Some(((at - node.size()) as u32 + 1, node))
         })
     }
 

@@ -106,17 +106,14 @@ struct Member {
 #[inline(always)]
 fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
     let text = object.record().as_bytes();
-    let inside = object.inside();
-    let mut at = 0;
-    while let Some(node) = inside.get(at) {
+    for (behind, node) in object.each_node(b'{') {
         if let Some((number, shape)) = names.find(text, node.name_in(text)) {
             let first = text.get(node.start as usize).copied().unwrap_or_default();
-            let member = Member { number, shape, first, behind: at as u32 + 1 };
+            let member = Member { number, shape, first, behind };
             if take(member).is_none() {
                 return Some(member);
             }
         }
-        at += node.size();
     }
     None
 }
