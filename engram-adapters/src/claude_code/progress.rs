@@ -127,7 +127,7 @@ fn of_session<'a>(outer: &Line<'a>, inner: Line<'a>) -> Line<'a> {
 
 /// `progress/hook_progress`: a hook runs.
 pub(super) fn hook(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let data = line.data().map(Progress::of).unwrap_or_default();
+    let data = Progress::stated(line.data());
     let name = filled_text(data.hook_name()).unwrap_or(Text::Plain("hook_progress"));
     out.emit(Meta::System { name, text: text(data.command()) }, Pointer::At("/data"))?;
     Ok(Outcome::Mapped)

@@ -53,7 +53,7 @@ impl Call {
     #[inline(never)]
     pub fn of(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
         let (tool, kind) = TOOLS.named(tool);
-        let arguments = input.map(FileArguments::of).unwrap_or_default();
+        let arguments = FileArguments::stated(input);
         let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
         let started = prompt.map(|prompt| Box::new(Started { call_id: call_id.decode_lossy().into_owned(), prompt }));
         // Results of reads and of notebook edits do not always name the file.

@@ -215,17 +215,6 @@ view! {
     }
 }
 
-impl<'a> Structured<'a> {
-    /// The fields of a result, which may be text or absent. They are noted where they stand: there are many.
-    pub fn stated(field: Field<'a>) -> Structured<'a> {
-        let mut stated = Structured::default();
-        if let Some(value) = field {
-            stated.0.fill_fitting(value, Self::names());
-        }
-        stated
-    }
-}
-
 view! {
     /// `toolUseResult.file` of a Read.
     FileRead {

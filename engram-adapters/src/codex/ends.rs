@@ -78,7 +78,7 @@ impl<'a> Done<'a> {
     pub fn of_event(event: Value<'a>, form: Form) -> Result<Self, Fault> {
         let (record, at) = (form.event(), "/payload");
         let stated = CallEnd::read(event, at)?;
-        let asked = stated.invocation().map(Invocation::of).unwrap_or_default();
+        let asked = Invocation::stated(stated.invocation());
         let rule = if form == Form::Dynamic { rules::CLIENT_OUTPUT_TWIN } else { rules::EVENT_OUTPUT_TWIN };
         Ok(Done { form, record, rule, at, id: stated.call_id(), stated, asked })
     }

@@ -51,7 +51,7 @@ impl Converter {
     }
 
     pub(super) fn repository<'a>(&self, git: Field<'a>, facts: &mut SessionFacts<'a>) {
-        let git = git.map(Git::of).unwrap_or_default();
+        let git = Git::stated(git);
         facts.repo_head = text(git.commit_hash());
         facts.repo_branch = text(git.branch());
         facts.repo_url = text(git.repository_url());

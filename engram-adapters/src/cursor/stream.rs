@@ -189,7 +189,7 @@ impl Converter {
             outcome = Outcome::Mapped;
         }
         if let Some(usage) = record.usage() {
-            out.emit(Meta::Usage(TurnUsage::of(usage).stated()), Pointer::At("/usage"))?;
+            out.emit(Meta::Usage(TurnUsage::of(usage).counted()), Pointer::At("/usage"))?;
             outcome = Outcome::Mapped;
         }
         Ok(outcome)
@@ -197,7 +197,7 @@ impl Converter {
 }
 
 impl<'a> TurnUsage<'a> {
-    fn stated(&self) -> Usage<'a> {
+    fn counted(&self) -> Usage<'a> {
         let tokens = Tokens {
             input: number(self.input_tokens()),
             output: number(self.output_tokens()),

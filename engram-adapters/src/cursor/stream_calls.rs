@@ -171,7 +171,7 @@ impl Calls {
             args: inner.args().map(Value::raw),
         };
         let seq = out.emit(call, called.pointer)?;
-        let stated = inner.args().map(Args::of).unwrap_or_default();
+        let stated = Args::stated(inner.args());
         if let Some(label) = filled_text(inner.description())
             && stated.description().map(Value::raw) != inner.description().map(Value::raw)
         {

@@ -66,7 +66,7 @@ impl Converter {
         if !is_edit(call) || !call.succeeded() {
             return Ok(());
         }
-        let args = call.args().map(FileArgs::of).unwrap_or_default();
+        let args = FileArgs::stated(call.args());
         match change {
             Some(change) if !change.contested => {
                 self.whole_file(call, tool, &args, &change.file, Pointer::Field(path, n, "/resultDisplay"), out)

@@ -47,7 +47,7 @@ impl Converter {
 
     #[inline(never)]
     fn read_file(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        let args = call.args().map(FileArgs::of).unwrap_or_default();
+        let args = FileArgs::stated(call.args());
         let (Some(file), Some(shown)) = (text(args.file_path()).or_else(|| text(args.absolute_path())), text(call.display())) else {
             return Ok(());
         };

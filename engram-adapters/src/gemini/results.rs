@@ -80,7 +80,7 @@ fn unquoted(value: Value<'_>) -> Cow<'_, str> {
 
 impl<'a> Said<'a> {
     fn take_response(&mut self, response: &FunctionResponse<'a>) {
-        let answer = response.response().map(Response::of).unwrap_or_default();
+        let answer = Response::stated(response.response());
         self.output.take(answer.output());
         self.error.take(answer.error());
         if answer.output().is_none() && answer.error().is_none() {

@@ -174,6 +174,15 @@ macro_rules! view {
                 view
             }
 
+            /// As `of`, of a value that may be absent.
+            pub fn stated(field: $crate::kit::value::Field<'a>) -> Self {
+                let mut view = Self::default();
+                if let Some(value) = field {
+                    view.0.fill_fitting(value, Self::names());
+                }
+                view
+            }
+
             /// The fields of `value`, which lies at `pointer`.
             ///
             /// # Errors

@@ -129,7 +129,7 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
         id: filled_text(part.call_id()),
         input,
         end,
-        metadata: state.metadata().map_or_else(Metadata::default, Metadata::of),
+        metadata: Metadata::stated(state.metadata()),
         stated: state.metadata(),
         started: integer(time.start()),
         ended: integer(time.end()),
@@ -143,7 +143,7 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
 fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
     let name = needed(invocation.name(), "/toolInvocation/toolName")?;
     let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id())));
-    let of_tool = metadata.map_or_else(Metadata::default, Metadata::of);
+    let of_tool = Metadata::stated(metadata);
     let result = text(invocation.result());
     let end = match word(invocation.state()) {
         "call" | "partial-call" => End::Open,

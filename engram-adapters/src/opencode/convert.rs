@@ -79,7 +79,7 @@ impl Converter {
         let created = self.created.and_then(|created| self.clock.spell(created));
         out.stamp(Stamp { t: created, id: text(info.id()), replay: false });
         let context = self.context.clone();
-        let model = info.model().map_or_else(Model::default, Model::of);
+        let model = Model::stated(info.model());
         let facts = SessionFacts {
             title: filled_text(info.title()),
             cwd: changed(&mut self.standing.cwd, info.directory()),

@@ -62,7 +62,7 @@ impl<'e> Edits<'e> {
         if old.as_deref() == Some("") {
             return self.emit(snippet(EditOp::Create, file, None, new), out);
         }
-        let filediff = metadata.filediff().map_or_else(FileDiff::default, FileDiff::of);
+        let filediff = FileDiff::stated(metadata.filediff());
         let all = is_true(input.replace_all());
         if let Some((before, after)) = whole_files(filediff.before(), filediff.after()) {
             let replaced = old.as_deref().zip(new.as_deref());

@@ -95,7 +95,7 @@ impl Converter {
 
     /// States model, agent and directory, where they changed.
     fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let asked = envelope.model().map_or_else(Model::default, Model::of);
+        let asked = Model::stated(envelope.model());
         let cwd = envelope.path().and_then(|path| path.member("cwd"));
         let model = changed(&mut self.standing.model, envelope.model_id().or(asked.model_id()));
         let provider = changed(&mut self.standing.provider, envelope.provider_id().or(asked.provider_id()));
@@ -173,7 +173,7 @@ fn summary(summary: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<
 #[cold]
 pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let error = schema::Error::read(error, "/error")?;
-    let data = error.data().map_or_else(ErrorData::default, ErrorData::of);
+    let data = ErrorData::stated(error.data());
     if word(error.name()) == "MessageAbortedError" {
         out.emit(Meta::Interrupt { text: filled_text(data.message()) }, place)?;
         return Ok(());
@@ -203,7 +203,7 @@ fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
 
 /// Tokens and cost as an event.
 pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
-    let cache = tokens.cache().map_or_else(Cache::default, Cache::of);
+    let cache = Cache::stated(tokens.cache());
     Meta::Usage(Usage {
         model,
         tokens: Tokens {

@@ -313,13 +313,6 @@ impl<'a> Envelope<'a> {
     }
 }
 
-impl<'a> Time<'a> {
-    /// The times of a record that may have none.
-    pub fn stated(field: Field<'a>) -> Time<'a> {
-        field.map_or_else(Time::default, Time::of)
-    }
-}
-
 /// True or false, where it is stated.
 pub(super) fn flag(field: Field<'_>) -> Option<bool> {
     field.map(Value::is_true)
