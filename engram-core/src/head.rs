@@ -63,7 +63,7 @@ impl<'h> Head<'h> {
         });
         ranges
             .filter_map(move |range| text.get(range.clone()).or_else(|| from_utf8(&bytes[range]).ok()))
-            .filter(|line| !line.trim().is_empty())
+            .filter(|line| !line.bytes().all(|byte| byte.is_ascii_whitespace()))
     }
 
     /// True when the artifact has no content at all.
