@@ -4,54 +4,67 @@ use std::ops::Range;
 
 use super::shape::Shape;
 
-/// The most fields of a view.
-const FIELDS: usize = 64;
-/// Places in the table of a view's names.
-const PLACES: usize = 512;
-
 /// Ways to spread names that are tried before it is said that there is none.
-const TRIES: usize = 256;
+const TRIES: usize = 1024;
 
 /// The names of a view's fields.
 #[derive(Debug)]
 pub struct Names {
     names: &'static [&'static str],
-    entries: [Entry; FIELDS],
-    /// The number of the name that belongs to each place. Where none does, it is some other name's: a name is compared anyway.
-    places: [u8; PLACES],
+    places: &'static [Entry],
+    /// Places are numbered by so many bits.
+    bits: u32,
     /// What gives each name a place of its own.
     spread: u64,
 }
 
-/// The end of a name, as [`end_of`] gives it, and its length: all of a name of up to 16 bytes. And the shape of what it names.
+/// The names of a view, each at a place of its own.
+#[derive(Debug)]
+pub struct Places<const N: usize> {
+    entries: [Entry; N],
+    spread: u64,
+}
+
+/// What lies at a place: the end of a name, as [`end_of`] gives it, and its length, which is all of a name of up to 16 bytes; its number,
+/// and the shape of what it names.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     end: u128,
     len: u32,
+    number: u8,
     shape: Shape,
 }
 
-impl Names {
+/// No name is so long.
+const NOBODY: Entry = Entry { end: 0, len: u32::MAX, number: 0, shape: Shape::Any };
+
+/// How many places so many names need: twice as many, and where there are many names enough that some way to spread them is found.
+pub const fn places_for(names: usize) -> usize {
+    assert!(names > 0 && names <= u8::MAX as usize, "a view has no fields, or too many");
+    let (few, many) = (2 * names, names * names / 8);
+    if few > many { few.next_power_of_two() } else { many.next_power_of_two() }
+}
+
+impl<const N: usize> Places<N> {
     /// Tries one way to spread the names after the other, until no two share a place. Names of one length that end alike always do:
     /// then the compiler says that this does not end.
-    pub const fn of(names: &'static [&'static str], shapes: &[Shape]) -> Names {
-        assert!(!names.is_empty() && names.len() <= FIELDS, "a view has no fields, or too many");
-        let mut entries = [Entry { end: 0, len: 0, shape: Shape::Any }; FIELDS];
-        let mut number = 0;
-        while number < names.len() {
-            let name = names[number].as_bytes();
-            entries[number] = Entry { end: end_of(name), len: name.len() as u32, shape: shapes[number] };
-            number += 1;
-        }
+    pub const fn of(names: &[&str], shapes: &[Shape]) -> Places<N> {
         let (mut spread, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
         loop {
-            if let Some(places) = spread_out(names, spread) {
-                return Names { names, entries, places, spread };
+            if let Some(entries) = spread_out(names, shapes, spread) {
+                return Places { entries, spread };
             }
             tries += 1;
             assert!(tries < TRIES, "two names of a view have the same length and end");
             spread = spread.wrapping_mul(0x5851_f42d_4c95_7f2d);
         }
+    }
+}
+
+impl Names {
+    /// The names that lie at these places.
+    pub const fn of<const N: usize>(names: &'static [&'static str], places: &'static Places<N>) -> Names {
+        Names { names, places: &places.entries, bits: N.ilog2(), spread: places.spread }
     }
 
     /// The name of that number.
@@ -65,16 +78,17 @@ impl Names {
         let Range { start, end } = place;
         let before = bytes.get(..end)?;
         let len = end - start;
-        let name = match before.last_chunk() {
-            Some(window) => u128::from_le_bytes(*window) & MASKS[len.min(END)],
-            None => end_of_first(before, start),
+        let window = match (before.last_chunk(), bytes.first_chunk()) {
+            (Some(window), _) => u128::from_le_bytes(*window),
+            // The first name of a record has too little before it.
+            (None, Some(window)) => u128::from_le_bytes(*window) << (8 * (END - end) % 128),
+            (None, None) => end_of(before),
         };
-        let number = usize::from(self.places[own_place(name, len, self.spread)]);
-        let entry = &self.entries[number % FIELDS];
-        if entry.end != name || entry.len as usize != len || (len > END && !self.is_name(number, before, start)) {
-            return None;
-        }
-        Some((number, entry.shape))
+        let name = window & MASKS[len.min(END)];
+        let entry = self.places.get(own_place(name, len, self.spread, self.bits))?;
+        let number = usize::from(entry.number);
+        let is_it = entry.end == name && entry.len as usize == len && (len <= END || self.is_name(number, before, start));
+        is_it.then_some((number, entry.shape))
     }
 
     /// True when the name from `start` to the end is the one of that number: for long ones, which are few.
@@ -101,28 +115,28 @@ const fn is_same(name: &[u8], other: &[u8]) -> bool {
     byte == name.len() && byte == other.len()
 }
 
-/// The numbers of names at their places, if each has a place of its own.
-const fn spread_out(names: &[&str], spread: u64) -> Option<[u8; PLACES]> {
-    let (mut places, mut taken) = ([0; PLACES], [false; PLACES]);
+/// The names at their places, if each has a place of its own.
+const fn spread_out<const N: usize>(names: &[&str], shapes: &[Shape], spread: u64) -> Option<[Entry; N]> {
+    let mut entries = [NOBODY; N];
     let mut number = 0;
     while number < names.len() {
         let name = names[number].as_bytes();
-        let place = own_place(end_of(name), name.len(), spread);
-        if taken[place] {
+        let (end, len) = (end_of(name), name.len());
+        let entry = &mut entries[own_place(end, len, spread, N.ilog2())];
+        if entry.len != NOBODY.len {
             return None;
         }
-        taken[place] = true;
-        places[place] = number as u8;
+        *entry = Entry { end, len: len as u32, number: number as u8, shape: shapes[number] };
         number += 1;
     }
-    Some(places)
+    Some(entries)
 }
 
-/// Where a name belongs.
+/// Where a name belongs: the upper bits of a product, as many as places are numbered by.
 #[inline(always)]
-const fn own_place(end: u128, len: usize, spread: u64) -> usize {
+const fn own_place(end: u128, len: usize, spread: u64, bits: u32) -> usize {
     let mixed = (end as u64).wrapping_add((end >> 64) as u64).wrapping_add(len as u64);
-    (mixed.wrapping_mul(spread) >> (u64::BITS - PLACES.ilog2())) as usize
+    (mixed.wrapping_mul(spread) >> (u64::BITS - bits)) as usize
 }
 
 /// So many bytes of a name are compared at once.
@@ -138,12 +152,6 @@ const MASKS: [u128; END + 1] = {
     }
     masks
 };
-
-/// The same of a name that begins at `start`, where a record has fewer bytes up to its end.
-#[inline(never)]
-fn end_of_first(before: &[u8], start: usize) -> u128 {
-    end_of(before.get(start..).unwrap_or_default())
-}
 
 /// The last bytes of a name. What a shorter one lacks is zeros before it.
 const fn end_of(name: &[u8]) -> u128 {
@@ -163,7 +171,8 @@ mod tests {
     fn names_are_numbered() {
         const NAMES: [&str; 8] =
             ["a", "type", "uuid", "outputPath", "outputSize", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
-        static TABLE: Names = Names::of(&NAMES, &[Shape::Any; NAMES.len()]);
+        static PLACES: Places<{ places_for(NAMES.len()) }> = Places::of(&NAMES, &[Shape::Any; NAMES.len()]);
+        static TABLE: Names = Names::of(&NAMES, &PLACES);
         // At the end of the text, and with something behind it.
         let find = |name: &str| {
             let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];

@@ -135,8 +135,9 @@ macro_rules! view {
             const NAMES: &'static [&'static str] = &[$($name,)*];
 
             fn names() -> &'static $crate::kit::names::Names {
-                use $crate::kit::{names::Names, shape::Shape};
-                static NAMES: Names = Names::of($view::NAMES, &[$(Shape::$shape,)*]);
+                use $crate::kit::{names::{Names, Places, places_for}, shape::Shape};
+                static PLACES: Places<{ places_for($view::NAMES.len()) }> = Places::of($view::NAMES, &[$(Shape::$shape,)*]);
+                static NAMES: Names = Names::of($view::NAMES, &PLACES);
                 &NAMES
             }
         }
