@@ -108,13 +108,10 @@ fn behind_spaces(text: &[u8], at: u32) -> (u32, u32) {
     while let Some(byte @ (b' ' | b'\n' | b'\r' | b'\t')) = text.get(at) {
         controls += u32::from(*byte != b' ');
         at += 1;
-        while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk::<16>) {
             let spaces = u8x16::new(*part).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones() as usize;
             at += spaces;
             if spaces < part.len() {
-                if part[spaces] > b' ' {
-                    return (at as u32, controls);
-                }
                 break;
             }
         }
@@ -126,10 +123,11 @@ fn behind_spaces(text: &[u8], at: u32) -> (u32, u32) {
 #[inline(never)]
 fn behind_bare(text: &[u8], byte: u8, at: usize) -> Result<usize, Declined> {
     match byte {
+        b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
         b't' => behind_word(text, at, b"true"),
         b'f' => behind_word(text, at, b"false"),
         b'n' => behind_word(text, at, b"null"),
-        _ => behind_number(text, at),
+        _ => behind_any_number(text, at),
     }
 }
 
@@ -138,22 +136,12 @@ fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
     if text.get(at..).is_some_and(|rest| rest.starts_with(word)) { Ok(at + word.len()) } else { Err(Declined) }
 }
 
-fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
-    match short_number(text, at) {
-        Some(digits) => Ok(at + digits),
-        None => behind_any_number(text, at),
-    }
-}
-
-/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short.
+/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short. `first` is the first of them.
 #[inline(always)]
-fn short_number(text: &[u8], at: usize) -> Option<usize> {
-    let word = u64::from_le_bytes(*text.get(at..)?.first_chunk()?);
-    let others = others_than_digits(word);
-    let digits = others.trailing_zeros() as usize / 8;
-    let next = (word >> (digits * 8 % 64)) as u8;
-    let is_whole = others != 0 && !matches!(next, b'.' | b'e' | b'E');
-    (is_whole && (digits == 1 || digits > 1 && word as u8 != b'0')).then_some(digits)
+fn short_number(text: &[u8], first: u8, at: usize) -> Option<usize> {
+    let digits = leading_digits(text.get(at..)?.first_chunk()?);
+    let is_whole = !matches!(text.get(at + digits)?, b'.' | b'e' | b'E');
+    (digits < DIGITS && is_whole && (digits == 1 || first != b'0')).then_some(digits)
 }
 
 #[inline(never)]
@@ -173,17 +161,16 @@ fn behind_any_number(text: &[u8], at: usize) -> Result<usize, Declined> {
     Ok(at)
 }
 
-/// The place behind some digits, of which there must be one. Looks at eight bytes at a time.
+/// The place behind some digits, of which there must be one.
 #[inline(always)]
 fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
     let mut at = start;
-    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let others = others_than_digits(u64::from_le_bytes(*bytes));
-        if others != 0 {
-            at += others.trailing_zeros() as usize / 8;
+    while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let digits = leading_digits(part);
+        at += digits;
+        if digits < DIGITS {
             return if at > start { Ok(at) } else { Err(Declined) };
         }
-        at += 8;
     }
     while text.get(at).is_some_and(u8::is_ascii_digit) {
         at += 1;
@@ -191,10 +178,12 @@ fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
     if at > start { Ok(at) } else { Err(Declined) }
 }
 
-/// The high bit of each byte of `word` that is no digit. Behind the first such byte it may be wrong.
+/// Bytes that are looked at together for digits.
+const DIGITS: usize = 16;
+
+/// How many digits these bytes begin with.
 #[inline(always)]
-fn others_than_digits(word: u64) -> u64 {
-    // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
-    let values = word ^ 0x3030_3030_3030_3030;
-    (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
+fn leading_digits(bytes: &[u8; DIGITS]) -> usize {
+    let values = u8x16::new(*bytes) - u8x16::splat(b'0');
+    values.min(u8x16::splat(9)).simd_eq(values).to_bitmask().trailing_ones() as usize
 }
