@@ -95,19 +95,19 @@ impl Index {
         self.quotes.clear();
         self.quotes.note(&mut pass, text.len())?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
-        let (count, controls) = self.walk(text, 0, 0, |walk| walk.whole())?;
+        let (count, controls) = self.walk(text, 0, 0, |walk: &mut Walk<'_, false>| walk.whole())?;
         if controls == pass.controls() { Ok(count) } else { Err(Stop::Declined) }
     }
 
     /// Walks over `text` from `at` on, with as much room for nodes as that takes, and tells how many control characters were passed.
     /// The quotes that are noted begin at `from`.
     #[inline(always)]
-    pub(super) fn walk<T>(
+    pub(super) fn walk<const SPREAD: bool, T>(
         &mut self,
         text: &str,
         from: u32,
         at: u32,
-        take: impl Fn(&mut Walk<'_>) -> Result<T, Stop>,
+        take: impl Fn(&mut Walk<'_, SPREAD>) -> Result<T, Stop>,
     ) -> Result<(T, u32), Stop> {
         loop {
             let scanner = Scanner::new(text, self.quotes.strings(from, at));
@@ -144,8 +144,8 @@ impl Stop {
 }
 
 /// The way over a text, from value to value.
-pub(super) struct Walk<'t> {
-    pub scanner: Scanner<'t>,
+pub(super) struct Walk<'t, const SPREAD: bool> {
+    pub scanner: Scanner<'t, SPREAD>,
     nodes: &'t mut [Node],
     /// Nodes noted so far.
     pub count: usize,
@@ -171,7 +171,7 @@ struct Next {
 /// What is around the whole.
 const NOTHING: Open = Open { node: u32::MAX, close: 0 };
 
-impl Walk<'_> {
+impl<const SPREAD: bool> Walk<'_, SPREAD> {
     /// Notes the one value of the text, and gives the number of its nodes.
     #[inline(always)]
     fn whole(&mut self) -> Result<usize, Stop> {
@@ -254,20 +254,20 @@ impl Walk<'_> {
         if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, is_noted: false }) }
     }
 
-    /// The next member of an object. Most are strings without white space between them: those are noted in one go.
+    /// The next member of an object. Most are strings, spaced as usual: those are noted in one go.
     #[inline(always)]
     fn member(&mut self, at: u32) -> Result<Next, Stop> {
         let mut name = self.scanner.find(b'"', at)?;
         loop {
             let (end, _) = self.scanner.behind_string()?;
-            if !self.scanner.has(end, b":\"") {
+            let Some(start) = self.scanner.string_of_name(end) else {
                 return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, is_noted: false });
+            };
+            let at = self.string(name, start)?;
+            match self.scanner.name_behind(at) {
+                Some(next) => name = next,
+                None => return Ok(Next { name, at, is_noted: true }),
             }
-            let at = self.string(name, end + 1)?;
-            if !self.scanner.has(at, b",\"") {
-                return Ok(Next { name, at, is_noted: true });
-            }
-            name = at + 1;
         }
     }
 

@@ -114,7 +114,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// Takes up the walk where it stands. `take` gives the place that it has come to; it is asked again where the walk came to the
     /// end of what is noted.
     #[inline(always)]
-    fn step<T>(&mut self, take: impl Fn(&mut Walk<'_>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
+    fn step<T>(&mut self, take: impl Fn(&mut Walk<'_, true>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
         let mut bytes = NOTED_BYTES;
         loop {
             match self.index.walk(self.text, self.noted_from, self.at, |walk| take(walk, self.at)) {
@@ -182,10 +182,25 @@ mod tests {
         assert_eq!(found[1..], list);
     }
 
+    #[test]
+    fn members_lie_on_lines_with_any_spaces_before_them() {
+        for between in ["\n", "\r\n", " \n", "\n\n", "\n\t"].map(|line| (0..40).map(move |spaces| format!("{line}{}", " ".repeat(spaces))))
+        {
+            for line in between {
+                let text =
+                    format!("{{{line}\"a\": \"x\",{line}\"b\": [{line}{{{line}\"c\": \"y\",{line}\"d\": 1{line}}}{line}]{line}}}{line}");
+                let found = pieces(&text).unwrap();
+                assert_eq!(found[0..3], ["a", "\"x\"", "b"], "{text:?}");
+                assert!(pieces(&text.replace('x', &line)).is_err(), "{text:?}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_is_judged_as_serde_json_does(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,40}"#, spaces in 0..NOTED_BYTES + 100) {
-            for text in [format!("{{\"a\":[{text}]}}"), format!("{{{}\"b\"{text}:[]}}", " ".repeat(spaces)), text] {
+            let spread = text.replace([' ', ','], ",\n  ") + &" ".repeat(20);
+            for text in [format!("{{\"a\":[{text}]}}"), format!("{{{}\"b\"{text}:[]}}", " ".repeat(spaces)), spread, text] {
                 let accepted = serde_json::from_str::<IgnoredAny>(&text).is_ok();
                 prop_assert_eq!(pieces(&text).is_ok(), accepted, "{:?}", text);
             }

@@ -11,16 +11,17 @@ use super::quotes::{Escapes, Strings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Declined;
 
-/// JSON text and its quotes. Takes places and gives places, so that a place stays in a register.
+/// JSON text and its quotes. Takes places and gives places, so that a place stays in a register. It expects text that is `SPREAD`
+/// over lines with a member each, or else text without white space, and is slower in the other.
 #[derive(Debug)]
-pub(super) struct Scanner<'t> {
+pub(super) struct Scanner<'t, const SPREAD: bool> {
     text: &'t [u8],
     strings: Strings<'t>,
     /// Control characters passed so far: they are white space.
     pub controls: u32,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
     /// A scanner of `text` and the strings that lie ahead. Counts the control characters that it passes.
     pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
         Scanner { text: text.as_bytes(), strings, controls: 0 }
@@ -32,11 +33,11 @@ impl<'t> Scanner<'t> {
         self.text.get(at as usize).copied().ok_or(Declined)
     }
 
-    /// True when these two bytes stand at `at`.
+    /// True when these bytes stand at `at`.
     #[inline(always)]
-    pub(super) fn has(&self, at: u32, pair: &[u8; 2]) -> bool {
+    fn has(&self, at: u32, bytes: &[u8]) -> bool {
         let at = at as usize;
-        self.text.get(at..at + 2) == Some(pair)
+        self.text.get(at..at + bytes.len()) == Some(bytes)
     }
 
     /// The first place from `at` on that is no white space, and the byte there. Mostly there is none before it, or one space.
@@ -59,6 +60,13 @@ impl<'t> Scanner<'t> {
     /// The first place from `at` on that is no white space, where a line mostly ends.
     #[inline(always)]
     fn behind_any_spaces(&mut self, at: u32) -> u32 {
+        if SPREAD
+            && let Some(start) = behind_line_end(self.text, at)
+            && self.text.get(start as usize).is_some_and(|byte| *byte > b' ')
+        {
+            self.controls += 1;
+            return start;
+        }
         let (behind, controls) = behind_spaces(self.text, at);
         self.controls += controls;
         behind
@@ -86,6 +94,25 @@ impl<'t> Scanner<'t> {
         if self.byte(at)? == expected { Ok(at) } else { Err(Declined) }
     }
 
+    /// Where the string begins that the name before `at` has for its value, if it has one and all is spaced as usual.
+    #[inline(always)]
+    pub(super) fn string_of_name(&self, at: u32) -> Option<u32> {
+        let between: &[u8] = if SPREAD { b": \"" } else { b":\"" };
+        self.has(at, between).then_some(at + between.len() as u32 - 1)
+    }
+
+    /// Where the name of the next member begins, if one comes behind `at` and all is spaced as usual.
+    #[inline(always)]
+    pub(super) fn name_behind(&mut self, at: u32) -> Option<u32> {
+        if !SPREAD {
+            return self.has(at, b",\"").then_some(at + 1);
+        }
+        let start = behind_line_end(self.text, at + 1)?;
+        let is_name = self.has(at, b",") && self.has(start, b"\"");
+        self.controls += u32::from(is_name);
+        is_name.then_some(start)
+    }
+
     /// The place behind the string whose first quote comes next, and the escapes that it may hold.
     #[inline(always)]
     pub(super) fn behind_string(&mut self) -> Result<(u32, Escapes), Declined> {
@@ -101,35 +128,34 @@ impl<'t> Scanner<'t> {
 }
 
 /// The first place from `at` on that is no white space, and how many control characters are before it. Out of the way of what most
-/// records are, which is compact. In other text white space is mostly a line end and spaces.
+/// texts are: records without white space, or members each on a line of its own.
 #[inline(never)]
-fn behind_spaces(text: &[u8], at: u32) -> (u32, u32) {
-    let (mut at, mut controls) = (at as usize, 0);
-    while let Some(byte @ (b' ' | b'\n' | b'\r' | b'\t')) = text.get(at) {
+fn behind_spaces(text: &[u8], mut at: u32) -> (u32, u32) {
+    let mut controls = 0;
+    while let Some(byte @ (b' ' | b'\n' | b'\r' | b'\t')) = text.get(at as usize) {
         controls += u32::from(*byte != b' ');
-        at += 1;
-        while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
-            let spaces = u8x16::new(*part).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones() as usize;
-            at += spaces;
-            if spaces < part.len() {
-                if part[spaces] > b' ' {
-                    return (at as u32, controls);
-                }
-                break;
-            }
-        }
+        at = behind_line_end(text, at).unwrap_or(at + 1);
     }
-    (at as u32, controls)
+    (at, controls)
+}
+
+/// The place behind a line end at `at` and the first spaces of the next line: behind all of them, if they are as few as mostly.
+#[inline(always)]
+fn behind_line_end(text: &[u8], at: u32) -> Option<u32> {
+    let [b'\n', spaces @ ..] = text.get(at as usize..)?.first_chunk::<17>()? else { return None };
+    let spaces = u8x16::new(*spaces).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones();
+    Some(at + 1 + spaces)
 }
 
 /// Takes the text alone, so that the scanner stays in registers.
 #[inline(never)]
 fn behind_bare(text: &[u8], byte: u8, at: usize) -> Result<usize, Declined> {
     match byte {
+        b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
         b't' => behind_word(text, at, b"true"),
         b'f' => behind_word(text, at, b"false"),
         b'n' => behind_word(text, at, b"null"),
-        _ => behind_number(text, at),
+        _ => behind_any_number(text, at),
     }
 }
 
@@ -138,22 +164,12 @@ fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
     if text.get(at..).is_some_and(|rest| rest.starts_with(word)) { Ok(at + word.len()) } else { Err(Declined) }
 }
 
-fn behind_number(text: &[u8], at: usize) -> Result<usize, Declined> {
-    match short_number(text, at) {
-        Some(digits) => Ok(at + digits),
-        None => behind_any_number(text, at),
-    }
-}
-
-/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short.
+/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short. `first` is the first of them.
 #[inline(always)]
-fn short_number(text: &[u8], at: usize) -> Option<usize> {
-    let word = u64::from_le_bytes(*text.get(at..)?.first_chunk()?);
-    let others = others_than_digits(word);
-    let digits = others.trailing_zeros() as usize / 8;
-    let next = (word >> (digits * 8 % 64)) as u8;
-    let is_whole = others != 0 && !matches!(next, b'.' | b'e' | b'E');
-    (is_whole && (digits == 1 || digits > 1 && word as u8 != b'0')).then_some(digits)
+fn short_number(text: &[u8], first: u8, at: usize) -> Option<usize> {
+    let digits = leading_digits(text.get(at..)?.first_chunk()?);
+    let is_whole = !matches!(text.get(at + digits)?, b'.' | b'e' | b'E');
+    (digits < DIGITS && is_whole && (digits == 1 || first != b'0')).then_some(digits)
 }
 
 #[inline(never)]
@@ -173,17 +189,16 @@ fn behind_any_number(text: &[u8], at: usize) -> Result<usize, Declined> {
     Ok(at)
 }
 
-/// The place behind some digits, of which there must be one. Looks at eight bytes at a time.
+/// The place behind some digits, of which there must be one.
 #[inline(always)]
 fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
     let mut at = start;
-    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let others = others_than_digits(u64::from_le_bytes(*bytes));
-        if others != 0 {
-            at += others.trailing_zeros() as usize / 8;
+    while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let digits = leading_digits(part);
+        at += digits;
+        if digits < DIGITS {
             return if at > start { Ok(at) } else { Err(Declined) };
         }
-        at += 8;
     }
     while text.get(at).is_some_and(u8::is_ascii_digit) {
         at += 1;
@@ -191,10 +206,12 @@ fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
     if at > start { Ok(at) } else { Err(Declined) }
 }
 
-/// The high bit of each byte of `word` that is no digit. Behind the first such byte it may be wrong.
+/// Bytes that are looked at together for digits.
+const DIGITS: usize = 16;
+
+/// How many digits these bytes begin with.
 #[inline(always)]
-fn others_than_digits(word: u64) -> u64 {
-    // A digit becomes 0 to 9. Whatever is more has its high bit, or gets it.
-    let values = word ^ 0x3030_3030_3030_3030;
-    (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
+fn leading_digits(bytes: &[u8; DIGITS]) -> usize {
+    let values = u8x16::new(*bytes) - u8x16::splat(b'0');
+    values.min(u8x16::splat(9)).simd_eq(values).to_bitmask().trailing_ones() as usize
 }
