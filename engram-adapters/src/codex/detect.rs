@@ -12,24 +12,13 @@ use crate::kit::value::{Field, Index, Value, filled_text, find_line, parse, text
 use super::convert::next_record;
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
+use super::rules::is_line_type;
 use super::schema::{Bare, Line, SessionMeta, spawned};
 
 /// How far into a line its first fields reach.
 const BEGINNING_BYTES: usize = 1024;
 /// Lines of the head that are looked at. A file may begin with a cut line.
 const LINES: usize = 32;
-
-/// The types of envelope lines, each of them Codex's own word.
-pub(super) const ENVELOPE_TYPES: [&str; 8] = [
-    "session_meta",
-    "response_item",
-    "event_msg",
-    "turn_context",
-    "compacted",
-    "world_state",
-    "token_usage_record",
-    "inter_agent_communication_metadata",
-];
 
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = ["message", "reasoning", "function_call", "function_call_output"];
@@ -133,7 +122,7 @@ fn envelope<'a>(line: &'a str, index: &'a mut Index) -> Option<Line<'a>> {
     // A cut line may stand in front of a whole one.
     let cut = next.filter(|_| parse(line, index).is_err());
     let found = Line::of(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
-    (found.timestamp().is_some() && found.payload().is_some() && ENVELOPE_TYPES.contains(&word(found.kind()))).then_some(found)
+    (found.timestamp().is_some() && found.payload().is_some() && is_line_type(word(found.kind()))).then_some(found)
 }
 
 /// The header of a session, if the line is one.

@@ -157,7 +157,19 @@ rules! {
         "only the provider can read it";
 }
 
-/// The types of envelope lines.
+/// The types of envelope lines, each of them Codex's own word.
+const ENVELOPE_TYPES: [&str; 8] = [
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+    "world_state",
+    "token_usage_record",
+    "inter_agent_communication_metadata",
+];
+
+/// True for the type of an envelope line.
 pub(super) fn is_line_type(kind: &str) -> bool {
-    super::detect::ENVELOPE_TYPES.contains(&kind)
+    ENVELOPE_TYPES.contains(&kind)
 }

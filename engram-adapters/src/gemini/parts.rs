@@ -1,7 +1,5 @@
 //! What is said: the messages of people, the model and the harness, as strings or as lists of parts.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Role, SessionFacts, Usage};
 use engram_core::render::Pointer;
@@ -9,13 +7,10 @@ use engram_core::text::Text;
 
 use super::convert::Converter;
 use super::heard::{Reading, text_key, thought_key};
-use super::schema::{Blob, FunctionCall, Record, Thought, Tokens, parts};
+use super::schema::{Blob, FunctionCall, Record, Thought, Tokens, parts, under};
 use crate::kit::correlate::key;
 use crate::kit::media::base64_hash;
 use crate::kit::value::{Field, Value, filled_text, is_true, number, text, word};
-
-/// How the context begins that the harness puts before the first prompt.
-pub(super) const SESSION_CONTEXT: &str = "<session_context>";
 
 /// What the harness writes in the user's place begins with one of these.
 const HARNESS_TEXTS: &[&str] = &[
@@ -31,11 +26,6 @@ const HARNESS_TEXTS: &[&str] = &[
     // The request for a summary, which 0.4.1 recorded as a prompt.
     "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
 ];
-
-/// The path of a field of the record, or of a message inside it.
-pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
-    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned([base, field].concat()) }
-}
 
 impl Converter {
     /// Says what a message says, and gives its type. `reading` is the history that it is part of, where one is written again.

@@ -1,8 +1,13 @@
 //! The shapes of the logs' records: which fields the tape needs, under the names that the harness gives them.
 
+use std::borrow::Cow;
+
 use crate::kit::correlate::key;
 use crate::kit::value::{Field, each};
 use crate::kit::view::view;
+
+/// How the context begins that the harness puts before the first prompt.
+pub(super) const SESSION_CONTEXT: &str = "<session_context>";
 
 view! {
     /// A line of a JSON Lines log, a whole document, or a message in one. Which it is follows from the fields that it has.
@@ -163,6 +168,11 @@ view! {
         role: "role" Text,
         parts: "parts" List,
     }
+}
+
+/// The path of a field of the record, or of a message inside it.
+pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
+    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned([base, field].concat()) }
 }
 
 /// The parts of a list, or the one part that stands in place of one. A string is a part that is text.

@@ -10,9 +10,8 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem;
 
-use super::convert::Converter;
+use super::converter::{Converter, notice};
 use super::messages::Turn;
-use super::parts::notice;
 use super::schema::{File, Invocation, Metadata, Part, State, Time};
 use super::tools::TOOLS;
 use crate::kit::media::data_url;

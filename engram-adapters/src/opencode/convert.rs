@@ -1,75 +1,20 @@
-//! The converter of one session: what it remembers, and the walk over an export's messages and parts.
+//! The converter of one session: the walk over an export's messages and parts.
 
 use std::fmt::Write as _;
 
-use engram_core::adapter::{Context, Opening, Session};
+use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault, Stamp};
 use engram_core::event::{Decision, Meta, Permission, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::descriptor::rule;
+use super::converter::{Converter, changed};
 use super::messages::Turn;
-use super::revisions::{Dialect, dialect};
 use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time};
-use crate::kit::correlate::Said;
-use crate::kit::time::Clock;
-use crate::kit::value::{Field, Index, Pieces, Value, filled_text, integer, parse, text, word};
-
-/// What is remembered from record to record.
-pub(super) struct Converter {
-    pub dialect: Dialect,
-    pub context: Context,
-    /// When the session was created, in milliseconds. Older messages are copies of another session's.
-    pub created: Option<i64>,
-    /// What started the last compaction, until its summary comes.
-    pub compaction_trigger: Option<&'static str>,
-    /// System prompts that have been given.
-    pub prompts: Said,
-    pub standing: Standing,
-    pub clock: Clock,
-    /// Where the parts of the present message lie.
-    parts_at: String,
-    /// Pieces of an export that have been converted: the session's own record, then its messages.
-    converted: usize,
-    index: Index,
-}
-
-/// The last stated value of what messages say again and again, as the source spells it.
-#[derive(Default)]
-pub(super) struct Standing {
-    pub cwd: Option<String>,
-    pub agent: Option<String>,
-    pub model: Option<String>,
-    pub provider: Option<String>,
-}
-
-/// The value as text, if it differs from what was said last.
-pub(super) fn changed<'a>(slot: &mut Option<String>, value: Field<'a>) -> Option<Text<'a>> {
-    let value = value.filter(|value| slot.as_deref() != Some(value.raw()))?;
-    let text = filled_text(Some(value))?;
-    *slot = Some(value.raw().to_owned());
-    Some(text)
-}
+use crate::kit::value::{Index, Pieces, Value, filled_text, integer, parse, text, word};
 
 impl Converter {
-    /// A converter that has seen nothing yet.
-    pub fn open(opening: &Opening<'_>) -> Self {
-        Converter {
-            dialect: dialect(opening.identity),
-            context: opening.context.clone(),
-            created: None,
-            compaction_trigger: None,
-            prompts: Said::default(),
-            standing: Standing::default(),
-            clock: Clock::default(),
-            parts_at: String::new(),
-            converted: 0,
-            index: Index::default(),
-        }
-    }
-
     /// States what the session says of itself.
     #[cold]
     fn info(&mut self, info: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
@@ -265,9 +210,4 @@ pub(super) fn under(place: Pointer<'_>, fault: Fault) -> Fault {
         }
         other => other,
     }
-}
-
-/// A record that needs no event, by this rule.
-pub(super) fn bookkeeping(record: &'static str, rule: rule::Name) -> Outcome {
-    Outcome::Bookkeeping { record, rule }
 }

@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use memchr::memchr;
 
 use super::calls::Call;
-use super::convert::Converter;
+use super::converter::Converter;
 use super::diffs::{Diff, Proof};
 use super::schema::{FileArgs, FileDiff, Metadata, PatchedFile, flag};
 use crate::kit::patch::{FileChange, Snippet, begin_patch};

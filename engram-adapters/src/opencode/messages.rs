@@ -7,7 +7,7 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, bookkeeping, changed};
+use super::converter::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
 use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time};
 use crate::kit::time::Clock;

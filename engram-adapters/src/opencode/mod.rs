@@ -8,6 +8,7 @@ use crate::Entry;
 
 mod calls;
 mod convert;
+mod converter;
 mod database;
 mod descriptor;
 mod detect;
@@ -50,6 +51,6 @@ impl StreamAdapter for OpenCode {
     }
 
     fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Converter::open(opening))
+        Box::new(converter::Converter::open(opening))
     }
 }

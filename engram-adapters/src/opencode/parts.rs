@@ -7,7 +7,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::calls::attachment;
-use super::convert::{Converter, bookkeeping};
+use super::converter::{Converter, bookkeeping, notice};
 use super::descriptor::rule;
 use super::messages::{Speaker, Turn, state_error, usage};
 use super::schema::{Part, Time, Tokens, flag};
@@ -127,10 +127,4 @@ fn subtask(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Out
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments: Vec::new() }, place)?;
     }
     notice("subtask", filled_text(part.description()), place, out)
-}
-
-/// A notice of the harness.
-pub(super) fn notice(name: &'static str, said: Option<Text<'_>>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    out.emit(Meta::System { name: Text::Plain(name), text: said }, place)?;
-    Ok(Outcome::Mapped)
 }

@@ -9,7 +9,7 @@ use memchr::memchr;
 use memchr::memmem::Finder;
 
 use super::calls::Call;
-use super::convert::Converter;
+use super::converter::Converter;
 use super::revisions::Dialect;
 use super::schema::FileArgs;
 use crate::kit::spans::pinned;

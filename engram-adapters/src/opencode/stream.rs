@@ -5,9 +5,9 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, under};
+use super::convert::under;
+use super::converter::{Converter, notice};
 use super::messages::{Speaker, Turn, state_error};
-use super::parts::notice;
 use super::schema::{Line, Part};
 use crate::kit::value::{text, word};
 

@@ -6,8 +6,8 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::quotes::{ESCAPES_AT, Escapes, Pass, Quotes};
-use super::scan::{Declined, Scanner};
+use super::quotes::{Declined, ESCAPES_AT, Escapes, Pass, Quotes};
+use super::scan::Scanner;
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;

@@ -3,8 +3,7 @@
 use engram_core::emit::Fault;
 
 use super::index::{Index, Stop, Walk};
-use super::quotes::Pass;
-use super::scan::Declined;
+use super::quotes::{Declined, Pass};
 use crate::kit::value::Value;
 
 /// Bytes whose quotes are noted together: few enough that they stay in a core's cache until they have been walked over.

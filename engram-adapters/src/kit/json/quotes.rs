@@ -2,7 +2,9 @@
 
 use wide::u8x16;
 
-use super::scan::Declined;
+/// The text is not JSON, or not the kind of JSON that the fast path takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Declined;
 
 /// Bytes looked at together: as many as a word has bits.
 const BLOCK: usize = 64;

@@ -5,11 +5,7 @@
 
 use wide::u8x16;
 
-use super::quotes::{Escapes, Strings};
-
-/// The text is not JSON, or not the kind of JSON that the fast path takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Declined;
+use super::quotes::{Declined, Escapes, Strings};
 
 /// JSON text and its quotes. Takes places and gives places, so that a place stays in a register. It expects text that is `SPREAD`
 /// over lines with a member each, or else text without white space, and is slower in the other.
