@@ -21,6 +21,8 @@ pub struct Input<S> {
     searched: usize,
     /// Line ends among the first bytes, counted while the head is read, up to as many as it needs.
     head_lines: usize,
+    /// Where the last of these lines ends.
+    head_lines_end: usize,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     cut_off: Option<String>,
@@ -73,7 +75,17 @@ impl<'m> Input<Memory<'m>> {
 
 impl<S: Source> Input<S> {
     fn from_source(source: S, limits: Limits) -> Self {
-        Input { source, limits, start: 0, searched: 0, head_lines: 0, ended: false, cut_off: None, hasher: StreamHasher::default() }
+        Input {
+            source,
+            limits,
+            start: 0,
+            searched: 0,
+            head_lines: 0,
+            head_lines_end: 0,
+            ended: false,
+            cut_off: None,
+            hasher: StreamHasher::default(),
+        }
     }
 
     /// The head. May be asked for again until the first line is taken.
@@ -85,7 +97,10 @@ impl<S: Source> Input<S> {
             let from = self.source.bytes().len();
             self.fill()?;
             let missing = HEAD_LINES - self.head_lines;
-            self.head_lines += memchr_iter(b'\n', &self.source.bytes()[from..]).take(missing).count();
+            for at in memchr_iter(b'\n', &self.source.bytes()[from..]).take(missing) {
+                self.head_lines += 1;
+                self.head_lines_end = from + at + 1;
+            }
         }
         let cut = self.head_len();
         let bytes = &self.source.bytes()[..cut];
@@ -102,9 +117,9 @@ impl<S: Source> Input<S> {
     /// How much of the buffer is the head: a function of the content alone, however it was chunked.
     fn head_len(&self) -> usize {
         let bytes = self.source.bytes();
-        let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
+        let lines = if self.head_lines == HEAD_LINES { self.head_lines_end } else { bytes.len() };
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-        let wanted = lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
+        let wanted = lines.clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
         wanted.min(self.head_bound()).min(bytes.len())
     }
 
