@@ -3,7 +3,8 @@
 use std::io::{self, Seek, SeekFrom, Write, stdout};
 use std::path::Path;
 
-use engram_adapters::open::store::{LeftAside, root};
+use engram_adapters::open::openers::root;
+use engram_adapters::open::store::LeftAside;
 use tempfile::SpooledTempFile;
 
 use crate::args::Ingest;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engram_adapters::open::Candidate;
-use engram_adapters::open::store::{self, Export, LeftAside, Opener, Store, StoredSession};
+use engram_adapters::open::openers;
+use engram_adapters::open::store::{Export, LeftAside, Opened, Opener, Store, StoredSession};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
@@ -40,7 +41,7 @@ pub struct Sessions {
 /// The sessions of the store that a candidate is; none when it is no store.
 ///
 /// # Errors
-/// As [`store::open`]; `unknown_harness` for a store without sessions that the caller named.
+/// As [`openers::open`]; `unknown_harness` for a store without sessions that the caller named.
 pub fn sessions(candidate: &Candidate, limits: Limits) -> Result<Option<Sessions>, AdapterError> {
     let Some((opener, opened)) = open(&candidate.path, limits)? else { return Ok(None) };
     let (kind, found) = (opened.kind(), opened.sessions().to_vec());
@@ -66,8 +67,8 @@ pub fn sessions(candidate: &Candidate, limits: Limits) -> Result<Option<Sessions
     Ok(Some(Sessions { sessions: found.into_iter().map(stored).collect(), left_aside }))
 }
 
-fn open(path: &Path, limits: Limits) -> store::Opened<(&'static Opener, Box<dyn Store>)> {
-    store::open(path, limits).map_err(|mut error| {
+fn open(path: &Path, limits: Limits) -> Opened<(&'static Opener, Box<dyn Store>)> {
+    openers::open(path, limits).map_err(|mut error| {
         error.path.get_or_insert_with(|| path.to_string_lossy().into_owned());
         error
     })

@@ -5,7 +5,6 @@ use std::io::Write;
 use serde_json::value::RawValue;
 use simdutf8::compat::from_utf8;
 
-use crate::adapter::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::coverage::Coverage;
 use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
@@ -20,6 +19,7 @@ use crate::origin::Place;
 use crate::policy::Policy;
 pub use crate::source::{Memory, Reader, Source};
 use crate::standing::{refusal, stand};
+use crate::stream::{Context, Framing, Opening, Session, StreamAdapter};
 use crate::version::Support;
 
 /// How a conversion is to be run.

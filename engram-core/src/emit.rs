@@ -4,13 +4,14 @@ mod own;
 
 use std::io::Write;
 
-use crate::adapter::Identity;
 use crate::buffer::Buffer;
 use crate::descriptor::AdapterDescriptor;
 use crate::envelope::Envelope;
+pub use crate::envelope::{NO_TIME, Stamp};
 use crate::error::AdapterError;
 use crate::event::{Event, Kind};
 pub use crate::fault::Fault;
+use crate::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
@@ -23,22 +24,8 @@ use crate::text::{LoneSurrogate, Text, push_text};
 /// The schema of the tapes that this crate writes.
 pub const TAPE_SCHEMA: &str = "engram.tape/1";
 
-/// The time that stands where an artifact has none.
-pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
-
 /// The tape is handed on when this much of it is written, between two events.
 const FLUSH_BYTES: usize = 64 << 10;
-
-/// What a record says of itself, for the envelope of its events.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Stamp<'a> {
-    /// The record's own time in the tape's form (RFC 3339, UTC, `Z`), if it has one.
-    pub t: Option<&'a str>,
-    /// The record's own id.
-    pub id: Option<Text<'a>>,
-    /// True when the record repeats another session's history.
-    pub replay: bool,
-}
 
 /// Writes events in order. Made by the driver, handed to the session with each record.
 pub struct Emitter<'s> {

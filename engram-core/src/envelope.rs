@@ -2,12 +2,25 @@
 
 use crate::buffer::{Buffer, Piece, Push as _};
 use crate::digits::Count;
-use crate::emit::{NO_TIME, Stamp};
 use crate::event::Kind;
 use crate::members::{key, piece, word};
 use crate::origin::{Place, Pointer, push_origin};
 use crate::tape::TimeBasis;
 use crate::text::{Text, push_text};
+
+/// The time that stands where an artifact has none.
+pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
+
+/// What a record says of itself, for the envelope of its events.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stamp<'a> {
+    /// The record's own time in the tape's form (RFC 3339, UTC, `Z`), if it has one.
+    pub t: Option<&'a str>,
+    /// The record's own id.
+    pub id: Option<Text<'a>>,
+    /// True when the record repeats another session's history.
+    pub replay: bool,
+}
 
 /// How the members behind the time begin, in the order of [`Kind::ALL`].
 static KINDS: [Piece; Kind::ALL.len()] = {

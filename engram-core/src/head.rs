@@ -71,3 +71,18 @@ impl<'h> Head<'h> {
         self.whole && self.bytes.iter().all(u8::is_ascii_whitespace)
     }
 }
+
+/// What the head of an artifact says about it.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+    /// The harness version, as recorded.
+    pub version: Option<String>,
+    /// The schema, where structure proves it and no version is recorded.
+    pub schema: Option<&'static str>,
+    /// The session's id, as recorded.
+    pub session_id: Option<String>,
+    /// The sub-agent's id, as recorded.
+    pub agent_id: Option<String>,
+    /// The first time in the artifact, in the tape's form.
+    pub start: Option<String>,
+}

@@ -35,6 +35,7 @@ pub mod schema;
 pub mod shape;
 mod source;
 mod standing;
+mod stream;
 pub mod tape;
 pub mod text;
 pub mod tool_kind;

@@ -3,8 +3,8 @@
 use semver::{Version, VersionReq};
 use serde::Serialize;
 
-use crate::adapter::Identity;
 use crate::coverage::Coverage;
+use crate::head::Identity;
 
 /// One revision of a harness's log schema, and what an adapter claims for it.
 #[derive(Debug, Clone, Copy)]

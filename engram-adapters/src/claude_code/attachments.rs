@@ -7,8 +7,8 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Converter;
-use super::messages::{images, is_harness_text};
+use super::blocks::{images, is_harness_text};
+use super::converter::Converter;
 use super::schema::{Attachment, Block, Line};
 use crate::kit::media::base64_hash;
 use crate::kit::value::{Field, Value, each, filled_text, is_true, text, word};

@@ -1,49 +1,17 @@
-//! The converter of one transcript: what it remembers, and which module a line goes to.
+//! The converter of one transcript: which module a line goes to.
 
-use std::borrow::Cow;
-
-use engram_core::adapter::{Context, Opening, Session};
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::adapter::{Opening, Session};
+use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
-use engram_core::text::Text;
 
-use super::descriptor::never_mapped;
-use super::edits::LastEdited;
-use super::history::History;
+use super::converter::Converter;
+use super::descriptor::{Omitted, never_mapped, rule};
 use super::notices::pull_request;
-use super::progress::{UnderWay, hook};
-use super::queue::Queue;
-use super::results::Call;
-use super::revisions::{Dialect, dialect};
-use super::schema::{Line, Message};
-use super::standing::Standing;
-use super::usage::Usages;
-use crate::kit::correlate::{OpenCalls, key};
-use crate::kit::time::rfc3339;
+use super::progress::{hook, of_session, wrapped};
+use super::record::{Record, line_time};
+use super::schema::{Line, Progress};
+use crate::kit::correlate::key;
 use crate::kit::value::{Index, Value, parse, text, word};
-
-/// The model's name in messages that the harness writes in the model's place.
-pub(super) const SYNTHETIC: &str = "<synthetic>";
-
-/// What is remembered from line to line.
-pub(super) struct Converter {
-    pub dialect: Dialect,
-    pub context: Context,
-    pub calls: OpenCalls<Call>,
-    pub history: History,
-    pub usages: Usages,
-    pub queue: Queue,
-    pub under_way: UnderWay,
-    /// What started the last compaction, until its summary comes.
-    pub compaction_trigger: Option<String>,
-    /// Where the values of arguments lie that are read again.
-    pub arguments: Index,
-    /// The last notebook cell that was set, as its call asked for it.
-    pub last_cell: Option<u64>,
-    pub last_edited: LastEdited,
-    pub standing: Standing,
-}
 
 /// A transcript that is read line by line.
 pub(super) struct Transcript {
@@ -52,80 +20,7 @@ pub(super) struct Transcript {
     index: Index,
 }
 
-/// One line, and what it says of itself.
-#[derive(Default)]
-pub(super) struct Record<'a> {
-    /// `user`, `assistant`, `system`, ...
-    pub kind: &'a str,
-    pub line: Line<'a>,
-    /// Where the line lies in the record, if another one wraps it.
-    pub within: Pointer<'static>,
-    /// Empty where the line has none.
-    pub message: Message<'a>,
-    /// A key of the message's id.
-    pub message_key: Option<u64>,
-    pub agent: Option<Cow<'a, str>>,
-    pub time: Option<Cow<'a, str>>,
-    /// It belongs to the conversation itself.
-    pub is_conversation: bool,
-    /// It repeats another session's history.
-    pub replay: bool,
-}
-
-impl<'a> Record<'a> {
-    /// The session that the line belongs to.
-    pub fn session(&self) -> Option<Cow<'a, str>> {
-        text(self.line.session_id()).map(|id| id.decode_lossy())
-    }
-}
-
-/// A text that is said only once it is known that no other record says it.
-pub(super) struct Late {
-    token: String,
-    line: u64,
-    time: Option<String>,
-    session: Option<String>,
-}
-
-impl Late {
-    /// A text of this line, which has that number.
-    pub fn of(said: Value<'_>, line: &Line<'_>, number: u64) -> Late {
-        Late {
-            token: said.raw().to_owned(),
-            line: number,
-            time: line_time(line).map(Cow::into_owned),
-            session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
-        }
-    }
-
-    /// Places the events that follow where the text stands, and gives it.
-    pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
-        out.source(self.session.as_deref(), None);
-        out.restamp(self.line, Stamp { t: self.time.as_deref(), id: None, replay: false });
-        Text::Token(&self.token)
-    }
-}
-
 impl Converter {
-    /// A converter that has seen nothing yet.
-    fn open(opening: &Opening<'_>) -> Self {
-        let dialect = dialect(opening.revision);
-        Converter {
-            dialect,
-            context: opening.context.clone(),
-            calls: OpenCalls::default(),
-            history: History::open(opening.head, dialect),
-            usages: Usages::default(),
-            queue: Queue::default(),
-            under_way: UnderWay::default(),
-            compaction_trigger: None,
-            arguments: Index::default(),
-            last_cell: None,
-            last_edited: LastEdited::default(),
-            standing: Standing::default(),
-        }
-    }
-
     /// Finds out whose line it is.
     #[inline(never)]
     fn read(&mut self, record: &mut Record<'_>) -> Result<(), Fault> {
@@ -155,7 +50,7 @@ impl Converter {
     }
 
     /// Converts a line that is whole: as the file has it, or as another line wraps it.
-    pub fn say(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn say(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.read(record)?;
         self.enter(record, out)?;
         match record.kind {
@@ -163,6 +58,44 @@ impl Converter {
             "assistant" => self.assistant(record, out),
             _ => self.rarer(record, out),
         }
+    }
+
+    /// `progress`: what is under way.
+    #[inline(never)]
+    fn progress(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let data = record.line.data().map(Progress::of).ok_or_else(|| Fault::malformed("/data", "what progressed", "nothing"))?;
+        match word(data.kind()) {
+            "agent_progress" => self.agent_progress(&record.line, &data, out),
+            "hook_progress" => self.say(record, out),
+            "bash_progress" => {
+                self.keep_so_far(&record.line, &data, out.line());
+                Ok(Omitted { record: "progress/bash_progress", rule: rule::SO_FAR }.duplicate())
+            }
+            other => {
+                let record = format!("progress/{other}");
+                never_mapped(&record).ok_or_else(|| Fault::unrecognized(&record))
+            }
+        }
+    }
+
+    /// The lines of a sub-agent that a line of its session wraps: said here, unless the sub-agent has a file of its own.
+    fn agent_progress(&mut self, outer: &Line<'_>, data: &Progress<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let omitted = Omitted { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS }.duplicate();
+        let agent = text(data.agent_id()).ok_or_else(|| Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing"))?;
+        let agent = agent.decode_lossy();
+        if self.context.side_files.as_ref().is_some_and(|files| files.has_agent(&agent)) {
+            return Ok(omitted);
+        }
+        let mut news = false;
+        for (within, line) in wrapped(data) {
+            let line = of_session(outer, Line::read(line, "/data/message")?);
+            // What is under way in the sub-agent stands among its lines; results come of it.
+            if word(line.kind()) != "progress" && self.history.is_new_line(&line) {
+                let mut record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
+                news |= matches!(self.say(&mut record, out)?, Outcome::Mapped);
+            }
+        }
+        Ok(if news { Outcome::Mapped } else { omitted })
     }
 
     /// Converts what neither a person nor the model says.
@@ -184,11 +117,6 @@ impl Converter {
             other => never_mapped(other).ok_or_else(|| Fault::unrecognized(other)),
         }
     }
-}
-
-/// The line's own time in the tape's form.
-pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
-    rfc3339(word(line.timestamp()))
 }
 
 impl Transcript {

@@ -12,75 +12,14 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::{memchr, memmem};
 
-use super::convert::Converter;
+use super::edited::{Edit, LastEdited};
 use super::patches;
-use super::results::Returned;
 use super::schema::{Replacement, Structured};
 use crate::kit::spans::{ChangedSpan, Rewrite, pinned, whole_range};
 use crate::kit::value::{Field, is_true, text, word};
 
 /// Where the events of an edit point to.
 const RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
-
-/// The edit that all events of one result share.
-pub(super) struct Edit<'a> {
-    pub call_id: Option<Text<'a>>,
-    pub file: Text<'a>,
-}
-
-impl<'a> Edit<'a> {
-    /// An event of this edit.
-    pub fn event(&self, op: EditOp) -> CodeEdit<'a> {
-        CodeEdit { call_id: self.call_id, ..CodeEdit::new(op, self.file) }
-    }
-}
-
-/// The text of a file as the last edit left it: the next edit mostly begins with it, and need not hash it again.
-#[derive(Default)]
-pub(super) struct LastEdited(Option<(String, Option<Hash>)>);
-
-impl LastEdited {
-    fn keep(&mut self, after: String, hash: Option<Hash>) {
-        self.0 = Some((after, hash));
-    }
-
-    /// The hash of the text of a file.
-    fn hash_of(&self, before: &str) -> Option<Hash> {
-        match &self.0 {
-            Some((text, hash)) if text == before => *hash,
-            _ => Hash::of_pinned_text(before),
-        }
-    }
-}
-
-impl Converter {
-    /// What a successful call read or changed. True when there was something.
-    #[inline(never)]
-    pub fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
-        let result = returned.structured;
-        if !result.object().is_object() {
-            return self.read_arguments(returned, index, out);
-        }
-        if let Some(file) = result.file().filter(|file| file.is_object()) {
-            return super::reads::structured(returned, file, out);
-        }
-        if let Some(diff) = result.bash_edit_diff() {
-            return patches::shell(returned, diff, out);
-        }
-        if let Some(file) = text(result.notebook_path()) {
-            let edit = Edit { call_id: returned.call_id, file };
-            return notebook(&edit, result, out);
-        }
-        if let Some(file) = text(result.file_path()) {
-            let edit = Edit { call_id: returned.call_id, file };
-            return file_edit(&edit, result, &mut self.last_edited, out);
-        }
-        if result.is_notebook_edit() {
-            return self.read_arguments(returned, index, out);
-        }
-        Ok(false)
-    }
-}
 
 impl<'a> Structured<'a> {
     /// The text of the edited file before the edit.
@@ -89,13 +28,13 @@ impl<'a> Structured<'a> {
     }
 
     /// Up to 2.0.69 the result of a notebook edit does not name the file.
-    fn is_notebook_edit(&self) -> bool {
+    pub fn is_notebook_edit(&self) -> bool {
         self.edit_mode().is_some() && self.new_source().is_some() && word(self.error()).is_empty()
     }
 }
 
 /// Edit, MultiEdit and Write.
-fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
     match (word(result.kind()), result.old_string(), result.edits()) {
         ("create" | "update", _, _) => written(edit, result, last, out),
         (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, last, out),
@@ -208,7 +147,7 @@ fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_
 
 /// NotebookEdit (2.1.0 and later): the whole file before and after.
 #[inline(never)]
-fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut event = edit.event(EditOp::Update);
     let (before, after) = (decoded(text(result.notebook_before())), decoded(text(result.notebook_after())));
     if let (Some(before), Some(after)) = (&before, &after) {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use engram_core::head::Head;
 use memchr::memmem::Finder;
 
-use super::convert::{Record, SYNTHETIC};
+use super::record::{Record, SYNTHETIC};
 use super::revisions::Dialect;
 use super::schema::{Line, Message};
 use crate::kit::correlate::{KeyMap, Said, key};

@@ -7,10 +7,15 @@ use engram_core::head::Head;
 use crate::Entry;
 
 mod attachments;
+mod blocks;
+mod calls;
 mod convert;
+mod converter;
 mod descriptor;
 mod detect;
+mod edited;
 mod edits;
+mod entry;
 mod history;
 mod messages;
 mod notices;
@@ -18,7 +23,9 @@ mod patches;
 mod progress;
 mod queue;
 mod reads;
+mod record;
 mod results;
+mod returned;
 mod revisions;
 mod schema;
 mod snippets;
@@ -28,6 +35,7 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod under_way;
 mod usage;
 
 /// The registry's row.

@@ -6,9 +6,10 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Converter;
+use super::blocks::is_harness_text;
+use super::converter::Converter;
 use super::descriptor::{Omitted, never_mapped, rule};
-use super::messages::is_harness_text;
+use super::record::{Late, Record};
 use super::schema::Line;
 use super::standing::changed;
 use crate::kit::value::{Value, filled_text, number, text, word};
@@ -108,6 +109,27 @@ impl Converter {
         let cost_usd = number(line.total_cost_usd());
         out.emit(Meta::Usage(Usage { model: None, tokens: Tokens::default(), cost_usd }), Pointer::At("/totalCostUSD"))?;
         Ok(Outcome::Mapped)
+    }
+
+    /// `queue-operation` (2.0.30 and later): a prompt waits, goes on, or is taken back.
+    pub fn queue_operation(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = &record.line;
+        match word(line.operation()) {
+            "enqueue" => {}
+            "dequeue" => {
+                self.history.queued(record.time.as_deref(), record.session().as_deref());
+                return Ok(Omitted { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE }.bookkeeping());
+            }
+            "remove" => return Ok(Omitted { record: "queue-operation/remove", rule: rule::QUEUED }.duplicate()),
+            "popAll" => return Ok(Omitted { record: "queue-operation/popAll", rule: rule::TAKEN_BACK }.duplicate()),
+            other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
+        }
+        self.history.queued(record.time.as_deref(), record.session().as_deref());
+        let (Some(said), Some(prompt)) = (filled_text(line.content()), line.content()) else {
+            return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
+        };
+        self.queue.hold(said, Late::of(prompt, line, out.line()));
+        Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUED }.duplicate())
     }
 }
 

@@ -4,8 +4,8 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{EditOp, Range};
 use engram_core::render::Pointer;
 
-use super::edits::Edit;
-use super::results::Returned;
+use super::edited::Edit;
+use super::returned::Returned;
 use super::schema::{DiffFile, Hunk};
 use crate::kit::value::{Field, Value, is_true, text};
 

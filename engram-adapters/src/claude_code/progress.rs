@@ -1,113 +1,37 @@
-//! What is under way: `progress` lines (2.1.12 to 2.1.80). Commands tell what they have written so far, sub-agents what they do.
+//! `progress` lines (2.1.12 to 2.1.80): commands tell what they have written so far, sub-agents what they do.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta};
+use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, Late, Record};
-use super::descriptor::{Omitted, never_mapped, rule};
+use super::converter::Converter;
+use super::record::Late;
 use super::schema::{Line, Progress};
 use crate::kit::correlate::key;
-use crate::kit::value::{Value, filled_text, text, word};
-
-/// The most commands whose output is held until their results come. Of more, the oldest counts as said.
-const MAX_UNDER_WAY: usize = 64;
-
-/// What commands have written whose results have not come, the oldest first.
-#[derive(Default)]
-pub(super) struct UnderWay {
-    outputs: Vec<SoFar>,
-}
-
-/// What a command has written by the time of a `progress` line.
-struct SoFar {
-    /// A key of the call.
-    call: u64,
-    output: Late,
-}
-
-impl UnderWay {
-    /// The call's result has come, or more is known of what it has written.
-    pub fn forget(&mut self, call: u64) {
-        self.outputs.retain(|so_far| so_far.call != call);
-    }
-
-    fn keep(&mut self, so_far: SoFar) {
-        self.forget(so_far.call);
-        if self.outputs.len() == MAX_UNDER_WAY {
-            self.outputs.remove(0);
-        }
-        self.outputs.push(so_far);
-    }
-
-    /// Says what commands had written whose results never came: the session ended first.
-    pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        for so_far in self.outputs.drain(..) {
-            let written = Some(so_far.output.take_place(out));
-            let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
-            out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
-            out.duplicate_was_mapped("progress/bash_progress", rule::SO_FAR);
-        }
-        Ok(())
-    }
-}
+use crate::kit::value::{Value, filled_text, text};
 
 impl Converter {
-    /// `progress`: what is under way.
-    #[inline(never)]
-    pub fn progress(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let data = record.line.data().map(Progress::of).ok_or_else(|| Fault::malformed("/data", "what progressed", "nothing"))?;
-        match word(data.kind()) {
-            "agent_progress" => self.agent_progress(&record.line, &data, out),
-            "hook_progress" => self.say(record, out),
-            "bash_progress" => {
-                self.keep_so_far(&record.line, &data, out.line());
-                Ok(Omitted { record: "progress/bash_progress", rule: rule::SO_FAR }.duplicate())
-            }
-            other => {
-                let record = format!("progress/{other}");
-                never_mapped(&record).ok_or_else(|| Fault::unrecognized(&record))
-            }
-        }
-    }
-
-    /// The lines of a sub-agent that a line of its session wraps: said here, unless the sub-agent has a file of its own.
-    fn agent_progress(&mut self, outer: &Line<'_>, data: &Progress<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let omitted = Omitted { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS }.duplicate();
-        let agent = text(data.agent_id()).ok_or_else(|| Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing"))?;
-        let agent = agent.decode_lossy();
-        if self.context.side_files.as_ref().is_some_and(|files| files.has_agent(&agent)) {
-            return Ok(omitted);
-        }
-        let normalized = data.normalized().into_iter().flat_map(Value::elements).enumerate();
-        let wrapped = normalized.map(|(index, line)| (Pointer::Item("/data/normalizedMessages", index), line));
-        let last = data.message().map(|line| (Pointer::At("/data/message"), line));
-        let mut news = false;
-        for (within, line) in wrapped.chain(last) {
-            let line = of_session(outer, Line::read(line, "/data/message")?);
-            // What is under way in the sub-agent stands among its lines; results come of it.
-            if word(line.kind()) != "progress" && self.history.is_new_line(&line) {
-                let mut record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
-                news |= matches!(self.say(&mut record, out)?, Outcome::Mapped);
-            }
-        }
-        Ok(if news { Outcome::Mapped } else { omitted })
-    }
-
     /// Keeps what a command has written so far until its result comes.
-    fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, number: u64) {
+    pub fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, number: u64) {
         let Some(call) = text(line.parent_call()).map(|id| key(id.spelled())).filter(|call| !self.history.has_result(*call)) else {
             return;
         };
         let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
-        self.under_way.keep(SoFar { call, output: Late::of(written, line, number) });
+        self.under_way.keep(call, Late::of(written, line, number));
     }
 }
 
+/// The lines of a sub-agent that a line wraps, and where they lie.
+pub(super) fn wrapped<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Pointer<'static>, Value<'a>)> {
+    let normalized = data.normalized().into_iter().flat_map(Value::elements).enumerate();
+    let before = normalized.map(|(index, line)| (Pointer::Item("/data/normalizedMessages", index), line));
+    before.chain(data.message().map(|line| (Pointer::At("/data/message"), line)))
+}
+
 /// A sub-agent's line with what it leaves to the line of the session that wraps it.
-fn of_session<'a>(outer: &Line<'a>, inner: Line<'a>) -> Line<'a> {
+pub(super) fn of_session<'a>(outer: &Line<'a>, inner: Line<'a>) -> Line<'a> {
     let mut line = Line::within(outer.object());
     for (name, field) in [
         ("type", inner.kind()),

@@ -2,15 +2,13 @@
 
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{MsgIn, Role};
-use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::{Converter, Late, Record};
-use super::descriptor::{Omitted, rule};
-use super::messages::is_harness_text;
+use super::blocks::is_harness_text;
+use super::descriptor::rule;
+use super::record::Late;
 use crate::kit::correlate::key;
-use crate::kit::value::{filled_text, word};
 
 /// The most prompts that are held. Older ones count as said.
 const MAX_QUEUED: usize = 1024;
@@ -39,6 +37,14 @@ impl Queue {
         }
     }
 
+    /// A prompt waits.
+    pub fn hold(&mut self, said: Text<'_>, prompt: Late) {
+        if self.waiting.len() == MAX_QUEUED {
+            self.waiting.remove(0);
+        }
+        self.waiting.push(Queued { key: key(said.decode_lossy()), prompt });
+    }
+
     /// Says what never reached the conversation: the session ended first.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for queued in self.waiting.drain(..) {
@@ -48,31 +54,5 @@ impl Queue {
             out.duplicate_was_mapped("queue-operation/enqueue", rule::QUEUED);
         }
         Ok(())
-    }
-}
-
-impl Converter {
-    /// `queue-operation` (2.0.30 and later): a prompt waits, goes on, or is taken back.
-    pub fn queue_operation(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line = &record.line;
-        match word(line.operation()) {
-            "enqueue" => {}
-            "dequeue" => {
-                self.history.queued(record.time.as_deref(), record.session().as_deref());
-                return Ok(Omitted { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE }.bookkeeping());
-            }
-            "remove" => return Ok(Omitted { record: "queue-operation/remove", rule: rule::QUEUED }.duplicate()),
-            "popAll" => return Ok(Omitted { record: "queue-operation/popAll", rule: rule::TAKEN_BACK }.duplicate()),
-            other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
-        }
-        self.history.queued(record.time.as_deref(), record.session().as_deref());
-        let (Some(said), Some(prompt)) = (filled_text(line.content()), line.content()) else {
-            return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
-        };
-        if self.queue.waiting.len() == MAX_QUEUED {
-            self.queue.waiting.remove(0);
-        }
-        self.queue.waiting.push(Queued { key: key(said.decode_lossy()), prompt: Late::of(prompt, line, out.line()) });
-        Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUED }.duplicate())
     }
 }

@@ -5,7 +5,8 @@ use engram_core::event::{CodeRead, Range};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::results::{Kept, Returned};
+use super::calls::Kept;
+use super::returned::Returned;
 use super::schema::FileRead;
 use crate::kit::linenum;
 use crate::kit::spans::pinned;

@@ -1,151 +1,22 @@
 //! Tool results: what the tool returned, how the call ended, and what it read or changed.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Context, Decision, Meta, Permission, Status, ToolResult};
+use engram_core::event::{Artifact, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
-use engram_core::tool_kind::ToolKind;
 
-use super::convert::Converter;
-use super::messages::images;
-use super::schema::{Block, FileArguments, Line, Structured};
-use super::tools::TOOLS;
+use super::blocks::images;
+use super::converter::Converter;
+use super::edited::Edit;
+use super::edits::{file_edit, notebook};
+use super::returned::{Returned, repeats, say_beside};
+use super::schema::{Block, Line, Structured};
+use super::{patches, reads};
 use crate::kit::correlate::key;
-use crate::kit::search::holds;
 use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";
-
-/// What is remembered of a call until its result comes.
-pub(super) struct Call {
-    /// The tool's name.
-    pub tool: Cow<'static, str>,
-    pub kind: ToolKind,
-    /// The sub-agent that it started.
-    pub started: Option<Box<Started>>,
-    pub kept: Kept,
-}
-
-/// What is kept of a call's arguments, where the result may not tell what was read or changed. Strings stand as the source spells them.
-pub(super) enum Kept {
-    Nothing,
-    /// The file that was read.
-    File(String),
-    /// A key of the text that is to be written.
-    Written(u64),
-    /// All of them.
-    Arguments(String),
-}
-
-/// What is remembered of a call that starts a sub-agent.
-pub(super) struct Started {
-    /// The call's id.
-    pub call_id: String,
-    /// A key of the prompt.
-    pub prompt: u64,
-}
-
-impl Call {
-    /// The facts of a call that its result may need.
-    #[inline(never)]
-    pub fn of(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
-        let (tool, kind) = TOOLS.named(tool);
-        let arguments = FileArguments::stated(input);
-        let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
-        let started = prompt.map(|prompt| Box::new(Started { call_id: call_id.decode_lossy().into_owned(), prompt }));
-        // Results of reads and of notebook edits do not always name the file.
-        let kept = match (arguments.path().or(arguments.notebook_path()), input) {
-            (Some(file), _) if kind == ToolKind::Read => Kept::File(file.raw().to_owned()),
-            (Some(_), Some(input)) if keep_arguments || arguments.notebook_path().is_some() => Kept::Arguments(input.raw().to_owned()),
-            (Some(_), _) if kind == ToolKind::Write => arguments.content().map_or(Kept::Nothing, |asked| Kept::Written(key(asked.raw()))),
-            _ => Kept::Nothing,
-        };
-        Call { tool, kind, started, kept }
-    }
-}
-
-/// What a result block comes to.
-pub(super) struct Returned<'a> {
-    pub call_id: Option<Text<'a>>,
-    pub status: Status,
-    /// The text that the model saw.
-    pub content: Option<Text<'a>>,
-    /// Empty where the result is only text.
-    pub structured: &'a Structured<'a>,
-    pub call: Option<Call>,
-}
-
-impl<'a> Returned<'a> {
-    /// The tool that was called, where the call came before.
-    fn tool(&self) -> Option<Text<'_>> {
-        self.call.as_ref().map(|call| Text::Plain(&call.tool))
-    }
-
-    /// What the structured result says besides, where the model was not told it.
-    #[inline(never)]
-    fn say_rest(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let structured = self.structured;
-        let rest = [
-            (structured.code_words(), "/toolUseResult/returnCodeInterpretation"),
-            (structured.output_file(), "/toolUseResult/outputFile"),
-            (structured.task().and_then(|task| task.member("output")), "/toolUseResult/task/output"),
-        ];
-        for (field, pointer) in rest {
-            if let Some(said) = filled_text(field).filter(|said| !repeats(*said, self.content)) {
-                say_beside(Some(said), Pointer::At(pointer), out)?;
-            }
-        }
-        if self.content.is_some_and(|content| content.begins("<persisted-output>")) {
-            self.say_whole(out)?;
-        }
-        self.say_written(out)
-    }
-
-    /// The text that was written, where it is not what the call asked for: a person or the harness changed it.
-    fn say_written(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(Call { kept: Kept::Written(asked), .. }) = self.call else { return Ok(()) };
-        match self.structured.content().filter(|written| written.text().is_some() && key(written.raw()) != asked) {
-            Some(written) => say_beside(written.text(), Pointer::At("/toolUseResult/content"), out),
-            None => Ok(()),
-        }
-    }
-
-    /// The answer of a sub-agent, where the model was given its beginning and a file's name.
-    #[cold]
-    fn say_whole(&self, out: &mut Emitter) -> Result<(), Fault> {
-        for (index, block) in self.structured.content().into_iter().flat_map(Value::elements).enumerate() {
-            if let Some(said) = filled_text(Block::of(block).text()) {
-                say_beside(Some(said), Pointer::Field("/toolUseResult/content", index, "/text"), out)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What the log keeps beside the result, where the model was not told it: why a call was denied or failed.
-    #[cold]
-    fn say_unsaid(&self, said: Option<Text<'_>>, out: &mut Emitter) -> Result<(), Fault> {
-        const POINTER: Pointer<'static> = Pointer::At("/toolUseResult");
-        if self.status == Status::Denied {
-            let denied = Permission { decision: Decision::Deny, tool: self.tool(), call_id: self.call_id, text: said };
-            out.emit(Meta::Permission(denied), Pointer::Root)?;
-        } else if self.status == Status::Ok {
-            say_beside(said, POINTER, out)?;
-        } else {
-            out.emit(Meta::Error { code: None, text: said }, POINTER)?;
-        }
-        Ok(())
-    }
-}
-
-/// A text that stands beside a result.
-#[cold]
-fn say_beside(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    out.emit(Meta::Context(Context { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text }), pointer)?;
-    Ok(())
-}
 
 #[cold]
 fn no_call(index: usize) -> Fault {
@@ -236,6 +107,33 @@ impl Converter {
         Ok(())
     }
 
+    /// What a successful call read or changed. True when there was something.
+    #[inline(never)]
+    fn files(&mut self, returned: &Returned<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+        let result = returned.structured;
+        if !result.object().is_object() {
+            return self.read_arguments(returned, index, out);
+        }
+        if let Some(file) = result.file().filter(|file| file.is_object()) {
+            return reads::structured(returned, file, out);
+        }
+        if let Some(diff) = result.bash_edit_diff() {
+            return patches::shell(returned, diff, out);
+        }
+        if let Some(file) = text(result.notebook_path()) {
+            let edit = Edit { call_id: returned.call_id, file };
+            return notebook(&edit, result, out);
+        }
+        if let Some(file) = text(result.file_path()) {
+            let edit = Edit { call_id: returned.call_id, file };
+            return file_edit(&edit, result, &mut self.last_edited, out);
+        }
+        if result.is_notebook_edit() {
+            return self.read_arguments(returned, index, out);
+        }
+        Ok(false)
+    }
+
     /// The side file that holds the whole output.
     fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
         structured.persisted_output_path().and_then(|path| self.artifact_at(path, structured))
@@ -298,14 +196,6 @@ fn renders(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<T
 fn differ_at_once(one: Text<'_>, other: Text<'_>) -> bool {
     let first = |text: Text<'_>| text.token()?.as_bytes().get(1).copied().filter(|byte| byte.is_ascii_graphic() && *byte != b'\\');
     matches!((first(one), first(other)), (Some(one), Some(other)) if one != other)
-}
-
-/// True when `content` holds the text that the log keeps beside it, but for the word `Error`.
-#[inline(never)]
-fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
-    let Some(content) = content else { return said.is_empty() };
-    let (said, content) = (said.decode_lossy(), content.decode_lossy());
-    holds(&content, said.strip_prefix("Error: ").unwrap_or(&said).trim())
 }
 
 /// The text of a result's blocks, if there is any. That of several is joined in `room`, a line end between them.

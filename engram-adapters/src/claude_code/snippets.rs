@@ -8,10 +8,12 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
-use super::convert::Converter;
-use super::edits::{Edit, after_side};
+use super::calls::Kept;
+use super::converter::Converter;
+use super::edited::Edit;
+use super::edits::after_side;
 use super::reads;
-use super::results::{Kept, Returned};
+use super::returned::Returned;
 use super::schema::{FileArguments, Replacement};
 use crate::kit::correlate::key;
 use crate::kit::spans::pinned;

@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::claude_code::ENTRY;
-    use crate::open::store;
+    use crate::open::openers;
 
     /// A database as 0.2.96 makes it, with the rows that the statements add.
     fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) {
@@ -181,7 +181,7 @@ mod tests {
         database.execute_batch(tables).unwrap();
         database.execute_batch(rows).unwrap();
         database.close().unwrap();
-        let opened = store::open(&path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
+        let opened = openers::open(&path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
         (folder, opened)
     }
 

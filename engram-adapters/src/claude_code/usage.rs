@@ -9,7 +9,7 @@ use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Record;
+use super::record::Record;
 use super::schema::Usage;
 use crate::kit::correlate::Said;
 use crate::kit::value::{Field, number, text};

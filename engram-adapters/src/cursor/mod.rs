@@ -8,6 +8,7 @@ mod hooks;
 mod revisions;
 pub(crate) mod store;
 mod stream;
+mod stream_called;
 mod stream_calls;
 mod stream_pieces;
 mod stream_queries;

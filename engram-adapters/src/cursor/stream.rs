@@ -7,7 +7,8 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::stream_calls::{Called, Calls, ToolCallBody};
+use super::stream_called::{Called, ToolCallBody};
+use super::stream_calls::Calls;
 use super::stream_pieces::{Piece, Pieces};
 use super::stream_queries::Queries;
 use super::{decoded, millis, text_or_json};

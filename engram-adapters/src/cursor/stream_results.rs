@@ -6,7 +6,7 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use super::edits::{snippet, whole_file_edits};
-use super::stream_calls::Called;
+use super::stream_called::Called;
 use crate::kit::spans::{ChangedSpan, line_count, pinned};
 use crate::kit::value::{Field, Value, filled_text, integer, is_true, text};
 use crate::kit::view::view;

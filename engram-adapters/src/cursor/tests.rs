@@ -11,7 +11,7 @@ use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 use proptest::prelude::*;
 
-use crate::open::store;
+use crate::open::openers;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -81,7 +81,7 @@ fn whole(text: &[u8], name: &str) -> bool {
 
 /// The text of a file, or of the sessions of the store that it is.
 fn opened(path: &Path) -> Vec<Vec<u8>> {
-    match store::open(path, Limits::default()).unwrap() {
+    match openers::open(path, Limits::default()).unwrap() {
         Some((_, opened)) => opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes()).collect(),
         None => vec![fs::read(path).unwrap()],
     }

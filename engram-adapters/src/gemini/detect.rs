@@ -31,6 +31,9 @@ const MESSAGE_TYPES: &[&str] = &["user", "gemini", "info", "warning", "error"];
 /// This many messages are looked at for what no known version writes.
 const LOOKED_AT: usize = 8;
 
+/// What a saved conversation begins with.
+const HISTORY: &str = "\"history\"";
+
 /// A header or a list begins within so many bytes.
 const BEGINNING_BYTES: usize = 64 << 10;
 
@@ -66,12 +69,14 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     if source.starts_with('[') {
         return list_form(source);
     }
+    let inside = source.strip_prefix('{')?.trim_start();
+    if inside.starts_with(HISTORY) {
+        let (_, list) = split_at_key(inside, HISTORY)?;
+        return list_form(list).filter(|found| found.form == Form::Saved);
+    }
     // Most heads are of other harnesses: a look for a word spares reading their lines.
     let beginning = &source.as_bytes()[..source.len().min(BEGINNING_BYTES)];
-    let holds = |word: &str| memmem::find(beginning, word.as_bytes()).is_some();
-    if !source.starts_with('{') || !["\"startTime\"", "\"history\""].iter().any(|word| holds(word)) {
-        return None;
-    }
+    memmem::find(beginning, b"\"startTime\"")?;
     let mut index = Index::default();
     for line in head.lines() {
         // A document may lie on many lines.
@@ -91,11 +96,6 @@ fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
 
 /// A document is recognised by what stands before its messages, so that it need not be in the head as a whole.
 fn document_form(source: &str) -> Option<Found<'_>> {
-    if let Some((before, list)) = split_at_key(source, "\"history\"")
-        && before.trim_end() == "{"
-    {
-        return list_form(list).filter(|found| found.form == Form::Saved);
-    }
     let (before, messages) = split_at_key(source, "\"messages\"")?;
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
     let mut index = Index::default();

@@ -6,7 +6,6 @@ use engram_core::text::Text;
 
 pub use super::json::{Index, Pieces};
 use super::json::{Node, ODD};
-pub use super::shape::Shape;
 
 /// A JSON value as a slice of its source, without white space around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use walkdir::{DirEntry, WalkDir};
 
-use super::{sqlite, store};
+use super::{openers, sqlite, store};
 
 /// How the names of files end that are looked into when a directory is searched.
 const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst"];
@@ -29,7 +29,7 @@ pub struct Candidate {
     pub named: bool,
     /// Its size on disk; 0 for a folder.
     pub bytes: u64,
-    /// True when [`store::open`] has to be asked whether it is a store.
+    /// True when [`openers::open`] has to be asked whether it is a store.
     pub may_be_store: bool,
 }
 
@@ -68,7 +68,7 @@ fn search(directory: &Path) -> Vec<Result<Candidate, AdapterError>> {
             }
         } else if !is_folder {
             found.extend(candidate(entry).map(Ok));
-        } else if let Some(opener) = store::root(entry.path()) {
+        } else if let Some(opener) = openers::root(entry.path()) {
             let path = entry.path().to_owned();
             found.push(Ok(Candidate { path, named: entry.depth() == 0, bytes: 0, may_be_store: true }));
             roots.insert(entry.into_path(), opener);
@@ -97,7 +97,7 @@ fn is_database(path: &Path) -> bool {
 }
 
 fn is_known_to_an_opener(path: &Path) -> bool {
-    !store::open(path, Limits::default()).is_ok_and(|opened| opened.is_none())
+    !openers::open(path, Limits::default()).is_ok_and(|opened| opened.is_none())
 }
 
 fn refused(error: walkdir::Error) -> Option<AdapterError> {

@@ -10,6 +10,7 @@ use engram_core::limits::Limits;
 
 mod discover;
 pub mod lines;
+pub mod openers;
 pub mod sqlite;
 pub mod store;
 mod zstd_stream;

@@ -11,7 +11,8 @@ use engram_core::policy::Policy;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::open::store::{self, Store};
+use crate::open::openers;
+use crate::open::store::Store;
 
 fn convert(text: &str, context: Context, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
@@ -21,7 +22,7 @@ fn convert(text: &str, context: Context, policy: Policy) -> Result<Vec<Value>, A
 }
 
 fn open(path: &Path) -> Box<dyn Store> {
-    store::open(path, Limits::default()).unwrap().unwrap().1
+    openers::open(path, Limits::default()).unwrap().unwrap().1
 }
 
 /// The tape of a stored session.
@@ -212,9 +213,9 @@ fn a_database_of_someone_else_is_not_ours_and_one_without_a_needed_column_is_of_
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("opencode.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
-    assert!(store::open(&path, Limits::default()).unwrap().is_none());
+    assert!(openers::open(&path, Limits::default()).unwrap().is_none());
     let (_folder, path) = database("ALTER TABLE part DROP COLUMN data");
-    assert_eq!(store::open(&path, Limits::default()).err().unwrap().code, ErrorCode::UnknownHarnessVersion);
+    assert_eq!(openers::open(&path, Limits::default()).err().unwrap().code, ErrorCode::UnknownHarnessVersion);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engram_adapters::by_id;
-use engram_adapters::open::store::{OPENERS, StoredSession, open};
+use engram_adapters::open::openers::{OPENERS, open};
+use engram_adapters::open::store::StoredSession;
 use engram_conformance::Form;
 use engram_conformance::tape::parse;
 use engram_core::limits::Limits;

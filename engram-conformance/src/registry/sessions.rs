@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use engram_adapters::open::store::{OPENERS, open};
+use engram_adapters::open::openers::{OPENERS, open};
 use engram_adapters::{Entry, by_id, detect};
 use engram_core::drive::Input;
 use engram_core::limits::Limits;

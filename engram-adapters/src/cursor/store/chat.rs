@@ -9,7 +9,8 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::words::{CursorOptions, agent_text, system_prompt, user_text};
-use crate::cursor::stream_calls::{Called, Calls, ToolCallBody};
+use crate::cursor::stream_called::{Called, ToolCallBody};
+use crate::cursor::stream_calls::Calls;
 use crate::cursor::transcript::{answer, prompt, reasoning, said};
 use crate::cursor::{millis, text_or_json, tools};
 use crate::kit::value::{Field, Index, Value, filled_text, is_true, parse, text, word};

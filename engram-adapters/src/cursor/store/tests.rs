@@ -13,7 +13,8 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::cursor::ENTRY;
-use crate::open::store::{self, Store};
+use crate::open::openers;
+use crate::open::store::Store;
 
 /// A database in a folder of its own.
 struct Made {
@@ -55,7 +56,7 @@ impl Made {
     }
 
     fn open(&self) -> Box<dyn Store> {
-        store::open(&self.path, Limits::default()).unwrap().unwrap().1
+        openers::open(&self.path, Limits::default()).unwrap().unwrap().1
     }
 
     /// What strict policy makes of the one session, and the tape under permissive policy.
@@ -88,7 +89,7 @@ fn malformed(tape: &str) -> usize {
 fn what_is_no_store_of_ours_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let open = |path: &Path| store::open(path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
+    let open = |path: &Path| openers::open(path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
     for text in ["", "user:\nhello\n", "no database"] {
         fs::write(&path, text).unwrap();
         assert_eq!(open(&path), Ok(false), "{text}");
@@ -145,7 +146,7 @@ fn one_large_blob_that_is_named_many_times_is_a_limit() {
     let root = field(1, b"\xbb").repeat(1000);
     let made = Made::chat(&[("aa", Some(&root)), ("bb", Some(message.as_bytes()))]);
     let limits = Limits { record_bytes: 1 << 20, ..Limits::default() };
-    let (_, opened) = store::open(&made.path, limits).unwrap().unwrap();
+    let (_, opened) = openers::open(&made.path, limits).unwrap().unwrap();
     assert_eq!(opened.export(&opened.sessions()[0]).unwrap_err().code, ErrorCode::LimitExceeded);
 }
 

@@ -52,7 +52,8 @@ impl Quotes {
         padded[..last.len()].copy_from_slice(last);
         let count = part.len().div_ceil(BLOCK);
         let mut lowest = u8x16::splat(b' ');
-        self.blocks.extend((0..count).map(|number| pass.block(blocks.get(number).unwrap_or(&padded), &mut lowest)));
+        self.blocks.extend((0..count).map(|number| pass.block(blocks.get(number).unwrap_or(&padded), number, &mut lowest)));
+        pass.at += count * BLOCK;
         if controls(lowest).to_bitmask() != 0 {
             pass.controls += count_controls(blocks) + count_controls(&[padded]);
         }
@@ -116,7 +117,7 @@ impl Strings<'_> {
 #[derive(Debug)]
 pub(super) struct Pass<'t> {
     text: &'t [u8],
-    /// Where the block at hand begins.
+    /// Where the part at hand begins.
     at: usize,
     /// A backslash at the end of the block before escapes the first byte of this one.
     begins_escaped: bool,
@@ -144,21 +145,19 @@ impl<'t> Pass<'t> {
         self.controls
     }
 
-    /// What the next block holds. Of each byte's place in its parts, `lowest` has the lowest byte so far.
+    /// What a block holds, which is the next, and has that number in the part at hand. Of each byte's place in its sixteenths,
+    /// `lowest` has the lowest byte so far.
     #[inline(always)]
-    fn block(&mut self, block: &[u8; BLOCK], lowest: &mut u8x16) -> Block {
+    fn block(&mut self, block: &[u8; BLOCK], number: usize, lowest: &mut u8x16) -> Block {
         let parts = parts(block);
         *lowest = parts.iter().fold(*lowest, |lowest, part| lowest.min(*part));
         let (quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
-        let found = if backslashes != 0 || self.begins_escaped {
-            let escaped = self.escaped(backslashes);
-            let escapes = self.escapes(block, escaped, escaped & !(quotes | backslashes));
-            Block { quotes: quotes & !escaped, escapes }
-        } else {
-            Block { quotes, escapes: 0 }
-        };
-        self.at += BLOCK;
-        found
+        if backslashes == 0 && !self.begins_escaped {
+            return Block { quotes, escapes: 0 };
+        }
+        let escaped = self.escaped(backslashes);
+        let escapes = self.escapes(block, number, escaped, escaped & !(quotes | backslashes));
+        Block { quotes: quotes & !escaped, escapes }
     }
 
     /// The bytes of the block at hand that are escaped: those behind an odd number of backslashes in a row. Where such a row begins at
@@ -177,7 +176,7 @@ impl<'t> Pass<'t> {
 
     /// What the escaped bytes of the block make. `others` are those that are neither quotes nor backslashes.
     #[inline(always)]
-    fn escapes(&mut self, block: &[u8; BLOCK], escaped: u64, mut others: u64) -> Escapes {
+    fn escapes(&mut self, block: &[u8; BLOCK], number: usize, escaped: u64, mut others: u64) -> Escapes {
         let mut escapes = if escaped == 0 { 0 } else { CANONICAL };
         for byte in [b'n', b't'] {
             if others != 0 {
@@ -188,15 +187,16 @@ impl<'t> Pass<'t> {
             escapes |= ESCAPES[usize::from(block[others.trailing_zeros() as usize])];
             others &= others - 1;
         }
-        self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(escaped));
+        self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(number, escaped));
         u32::from(escapes) << ESCAPES_AT
     }
 
     /// True when each `\u` of these escapes has its digits.
     #[cold]
-    fn have_digits(&self, mut escaped: u64) -> bool {
+    fn have_digits(&self, number: usize, mut escaped: u64) -> bool {
+        let start = self.at + number * BLOCK;
         while escaped != 0 {
-            let rest = self.text.get(self.at + escaped.trailing_zeros() as usize..).unwrap_or_default();
+            let rest = self.text.get(start + escaped.trailing_zeros() as usize..).unwrap_or_default();
             escaped &= escaped - 1;
             if rest.first() == Some(&b'u') && !rest.get(1..5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
                 return false;

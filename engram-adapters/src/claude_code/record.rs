@@ -1,0 +1,73 @@
+//! One line, and what it says of itself; texts of a line that are said later.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Stamp};
+use engram_core::render::Pointer;
+use engram_core::text::Text;
+
+use super::schema::{Line, Message};
+use crate::kit::time::rfc3339;
+use crate::kit::value::{Value, text, word};
+
+/// The model's name in messages that the harness writes in the model's place.
+pub(super) const SYNTHETIC: &str = "<synthetic>";
+
+/// One line, and what it says of itself.
+#[derive(Default)]
+pub(super) struct Record<'a> {
+    /// `user`, `assistant`, `system`, ...
+    pub kind: &'a str,
+    pub line: Line<'a>,
+    /// Where the line lies in the record, if another one wraps it.
+    pub within: Pointer<'static>,
+    /// Empty where the line has none.
+    pub message: Message<'a>,
+    /// A key of the message's id.
+    pub message_key: Option<u64>,
+    pub agent: Option<Cow<'a, str>>,
+    pub time: Option<Cow<'a, str>>,
+    /// It belongs to the conversation itself.
+    pub is_conversation: bool,
+    /// It repeats another session's history.
+    pub replay: bool,
+}
+
+impl<'a> Record<'a> {
+    /// The session that the line belongs to.
+    pub fn session(&self) -> Option<Cow<'a, str>> {
+        text(self.line.session_id()).map(|id| id.decode_lossy())
+    }
+}
+
+/// A text that is said only once it is known that no other record says it.
+pub(super) struct Late {
+    token: String,
+    line: u64,
+    time: Option<String>,
+    session: Option<String>,
+}
+
+impl Late {
+    /// A text of this line, which has that number.
+    pub fn of(said: Value<'_>, line: &Line<'_>, number: u64) -> Late {
+        Late {
+            token: said.raw().to_owned(),
+            line: number,
+            time: line_time(line).map(Cow::into_owned),
+            session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
+        }
+    }
+
+    /// Places the events that follow where the text stands, and gives it.
+    pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
+        out.source(self.session.as_deref(), None);
+        out.restamp(self.line, Stamp { t: self.time.as_deref(), id: None, replay: false });
+        Text::Token(&self.token)
+    }
+}
+
+/// The line's own time in the tape's form.
+pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
+    rfc3339(word(line.timestamp()))
+}
