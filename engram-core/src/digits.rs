@@ -38,9 +38,9 @@ impl Count {
     #[inline(always)]
     pub fn set(&mut self, number: u64) {
         let last = self.spelled.last_mut();
-        match number.wrapping_sub(self.number) {
-            0 => {}
-            1 if *last < b'9' => *last += 1,
+        match number.checked_sub(self.number) {
+            Some(0) => {}
+            Some(1) if *last < b'9' => *last += 1,
             _ => self.spell(number),
         }
         self.number = number;
