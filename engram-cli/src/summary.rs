@@ -1,5 +1,6 @@
 //! What conversions came to, in words.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use engram_adapters::open::store::LeftAside;
@@ -62,7 +63,7 @@ pub struct Totals {
     bytes: u64,
     counts: [u64; Kind::ALL.len()],
     records: u64,
-    omitted: BTreeMap<(&'static str, String, String), u64>,
+    omitted: BTreeMap<(&'static str, Cow<'static, str>, Cow<'static, str>), u64>,
     coverage: BTreeMap<(String, String), u64>,
     notices: BTreeMap<(String, &'static str), u64>,
 }

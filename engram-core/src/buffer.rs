@@ -37,15 +37,27 @@ impl Piece {
         let mut piece = Piece { bytes: [0; PIECE], padding: PIECE };
         let mut number = 0;
         while number < texts.len() {
-            let (text, mut at) = (texts[number].as_bytes(), 0);
-            while at < text.len() {
-                piece.bytes[PIECE - piece.padding] = text[at];
-                piece.padding -= 1;
-                at += 1;
-            }
+            piece = piece.and(texts[number].as_bytes());
             number += 1;
         }
         piece
+    }
+
+    /// This piece with ASCII behind it.
+    pub const fn and(mut self, ascii: &[u8]) -> Piece {
+        let mut at = 0;
+        while at < ascii.len() {
+            self.bytes[PIECE - self.padding] = ascii[at];
+            self.padding -= 1;
+            at += 1;
+        }
+        self
+    }
+
+    /// The last byte of a piece that is not empty.
+    #[inline(always)]
+    pub fn last_mut(&mut self) -> &mut u8 {
+        &mut self.bytes[PIECE - 1 - self.padding]
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::value::RawValue;
-use simdutf8::compat::{Utf8Error, from_utf8};
+use simdutf8::compat::from_utf8;
 
 use crate::coverage::Coverage;
 use crate::cut::whole_items;
@@ -12,7 +12,7 @@ use crate::error::{AdapterError, ErrorCode};
 use crate::hash::Hash;
 use crate::head::Head;
 pub use crate::input::Input;
-use crate::input::Line;
+use crate::input::NotText;
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::origin::Place;
@@ -158,35 +158,31 @@ impl Run<'_> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
-            match line {
-                Line::Text { text, terminated } => self.line(session, text, number, terminated)?,
-                Line::NoText { bytes, error, terminated } => self.no_text(session, bytes, error, number, terminated)?,
-                Line::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number)?,
+            match line.text {
+                Ok(text) => self.line(session, text, number, line.terminated)?,
+                Err(not_text) => self.not_text(session, *not_text, number, line.terminated)?,
             }
         }
         Ok(())
     }
 
     #[cold]
-    fn no_text(
-        &mut self,
-        session: &mut dyn Session,
-        bytes: &[u8],
-        error: Utf8Error,
-        number: u64,
-        terminated: bool,
-    ) -> Result<(), AdapterError> {
-        if terminated || error.error_len().is_some() {
-            self.out.begin_at(Place { line: number, ..Place::default() });
-            return self.not_json(bytes, "UTF-8");
+    fn not_text(&mut self, session: &mut dyn Session, line: NotText<'_>, number: u64, terminated: bool) -> Result<(), AdapterError> {
+        match line {
+            NotText::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number),
+            NotText::Malformed { bytes, error } if terminated || error.error_len().is_some() => {
+                self.out.begin_at(Place { line: number, ..Place::default() });
+                self.not_json(bytes, "UTF-8")
+            }
+            NotText::Malformed { bytes, error } => {
+                // The artifact ends inside a character: what is before it may still be whole.
+                let whole = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+                self.line(session, whole, number, false)?;
+                self.cut()
+            }
         }
-        // The artifact ends inside a character: what is before it may still be whole.
-        let whole = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-        self.line(session, whole, number, false)?;
-        self.cut()
     }
 
-    #[cold]
     fn oversize(&mut self, bytes: u64, hash: Hash, allowed: u64, number: u64) -> Result<(), AdapterError> {
         self.out.begin_at(Place { line: number, ..Place::default() });
         if self.out.policy() == Policy::Strict {

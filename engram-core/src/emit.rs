@@ -25,7 +25,7 @@ use crate::text::{LoneSurrogate, Text, push_text};
 pub const TAPE_SCHEMA: &str = "engram.tape/1";
 
 /// The tape is handed on when this much of it is written, between two events.
-const FLUSH_BYTES: usize = 128 << 10;
+const FLUSH_BYTES: usize = 64 << 10;
 
 /// Writes events in order. Made by the driver, handed to the session with each record.
 pub struct Emitter<'s> {
@@ -62,12 +62,13 @@ impl<'s> Emitter<'s> {
             descriptor,
             policy,
             limits,
-            out: Buffer::with_capacity(FLUSH_BYTES / 2),
+            // Room for what is written, and for the event with which it is too much.
+            out: Buffer::with_capacity(2 * FLUSH_BYTES),
             envelope: Envelope::new(identity.start.as_deref()),
             counts: [0; 8],
             ledger: Ledger::default(),
             source: (identity.session_id.clone(), identity.agent_id.clone()),
-            calls: KeyMap::default(),
+            calls: keys::key_map(),
             next_parent: None,
             at_begin: 0,
             unknown_blocks: None,
@@ -102,7 +103,7 @@ impl<'s> Emitter<'s> {
     pub(crate) fn begin_at(&mut self, place: Place) {
         self.envelope.begin(place);
         self.next_parent = None;
-        self.at_begin = self.envelope.seq;
+        self.at_begin = self.envelope.seq.get();
         self.unknown_blocks = None;
     }
 
@@ -113,19 +114,19 @@ impl<'s> Emitter<'s> {
 
     /// The 1-based line of the current record, 0 in a document.
     pub fn line(&self) -> u64 {
-        self.envelope.place.line
+        self.envelope.place().line
     }
 
     /// Places the events that follow at another record, for facts that only a later record settles.
     pub fn restamp(&mut self, line: u64, stamp: Stamp<'_>) {
-        self.envelope.place = Place { line, ..Place::default() };
+        self.envelope.set_place(Place { line, ..Place::default() });
         self.envelope.stamp(stamp);
     }
 
     /// States that the pointers of the events that follow begin at this place of the record, until another one begins. For a record that
     /// wraps another.
     pub fn within(&mut self, place: Pointer<'static>) {
-        self.envelope.place.within = place;
+        self.envelope.set_place(Place { within: place, ..self.envelope.place() });
     }
 
     /// Makes the next event a child of this one. For the first event of a sub-agent.
@@ -179,7 +180,7 @@ impl<'s> Emitter<'s> {
 
     /// True when the current record has given an event.
     pub(crate) fn has_events(&self) -> bool {
-        self.envelope.seq > self.at_begin
+        self.envelope.seq.get() > self.at_begin
     }
 
     /// Writes one line: the envelope around what `fields` writes.
@@ -201,8 +202,9 @@ impl<'s> Emitter<'s> {
         }
         self.envelope.close(&mut self.out, pointer, parent);
         self.counts[kind as usize] += 1;
-        self.envelope.seq += 1;
-        Ok(self.envelope.seq - 1)
+        let seq = self.envelope.seq.get();
+        self.envelope.seq.set(seq + 1);
+        Ok(seq)
     }
 
     /// Hands on what has been written.

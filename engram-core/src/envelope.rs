@@ -1,7 +1,7 @@
 //! The envelope of an event: number, time, kind and source before its own fields, the cause and the origin behind them.
 
 use crate::buffer::{Buffer, Piece, Push as _};
-use crate::digits::push_number;
+use crate::digits::Count;
 use crate::event::Kind;
 use crate::members::{key, piece, word};
 use crate::origin::{Place, Pointer, push_origin};
@@ -37,9 +37,11 @@ static KINDS: [Piece; Kind::ALL.len()] = {
 #[derive(Debug)]
 pub(crate) struct Envelope {
     /// The number of the next event.
-    pub seq: u64,
+    pub seq: Count,
     /// Where the current record lies.
-    pub place: Place,
+    place: Place,
+    /// The member that states its line.
+    line: Count,
     /// The time, from its key on, without the quote behind it.
     time: Buffer,
     has_time: bool,
@@ -56,8 +58,9 @@ impl Envelope {
     /// Envelopes that begin with this time, if the artifact has one.
     pub fn new(start: Option<&str>) -> Envelope {
         let mut envelope = Envelope {
-            seq: 0,
+            seq: Count::new(piece!("{\"seq\":")),
             place: Place::default(),
+            line: Count::new(key!("line")),
             time: Buffer::default(),
             has_time: start.is_some(),
             own_time: false,
@@ -80,10 +83,21 @@ impl Envelope {
 
     /// Begins a record, which says nothing of itself yet.
     pub fn begin(&mut self, place: Place) {
-        self.place = place;
+        self.set_place(place);
         self.own_time = false;
         self.id.truncate(0);
         self.replay = false;
+    }
+
+    /// The place of the current record.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// States where the record lies.
+    pub fn set_place(&mut self, place: Place) {
+        self.place = place;
+        self.line.set(place.line);
     }
 
     /// States what the record says of itself.
@@ -110,8 +124,7 @@ impl Envelope {
     /// Writes what stands before the event's own fields.
     #[inline(never)]
     pub fn open(&self, out: &mut Buffer, kind: Kind) {
-        out.piece(piece!("{\"seq\":"));
-        push_number(out, self.seq);
+        out.piece(self.seq.spelled());
         out.append(&self.time);
         out.piece(&KINDS[kind as usize]);
         out.append(&self.source);
@@ -125,7 +138,7 @@ impl Envelope {
             let inherited = word!("t_basis", TimeBasis::Inherited.as_str());
             out.piece(if self.has_time { inherited } else { word!("t_basis", TimeBasis::Absent.as_str()) });
         }
-        push_origin(out, self.place, pointer, &self.id);
+        push_origin(out, self.place, self.line.spelled(), pointer, &self.id);
         out.flag(key!("replay"), self.replay, false);
         out.piece(piece!("}\n"));
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2};
 
 /// A BLAKE3 hash, shown as `blake3:` and 64 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +44,19 @@ impl Hash {
 
     /// The hash of text, or none when U+FFFD shows that the real bytes are gone.
     pub fn of_pinned_text(text: &str) -> Option<Hash> {
+        // Nearly all text is told with one search.
+        if memchr2(b'\r', REPLACEMENT[0], text.as_bytes()).is_none() {
+            return Some(Hash::of_bytes(text.as_bytes()));
+        }
         is_pinned(text).then(|| Hash::of_text(text))
     }
 }
 
+/// What stands where bytes were no text. Its first byte is rare in nearly all text.
+const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+
 /// True when `text` can stand for real file content: it holds no U+FFFD.
 pub fn is_pinned(text: &str) -> bool {
-    const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-    // Its first byte is rare in nearly all text.
     !memchr_iter(REPLACEMENT[0], text.as_bytes()).any(|at| text.as_bytes()[at..].starts_with(REPLACEMENT))
 }
 

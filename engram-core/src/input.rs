@@ -21,6 +21,8 @@ pub struct Input<S> {
     searched: usize,
     /// Line ends among the first bytes, counted while the head is read, up to as many as it needs.
     head_lines: usize,
+    /// Where the last of these lines ends.
+    head_lines_end: usize,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     cut_off: Option<String>,
@@ -29,24 +31,24 @@ pub struct Input<S> {
 
 /// One physical line.
 #[derive(Debug)]
-pub(crate) enum Line<'b> {
-    /// A line without its `\n`.
-    Text {
-        /// The line.
-        text: &'b str,
-        /// False for a last line that no `\n` ends.
-        terminated: bool,
-    },
-    /// A line that is no text.
-    NoText {
+pub(crate) struct Line<'b> {
+    /// The line without its `\n`; why it is not at hand is rare and large, and lies apart.
+    pub text: Result<&'b str, Box<NotText<'b>>>,
+    /// False for a last line that no `\n` ends.
+    pub terminated: bool,
+}
+
+/// A line that is not at hand as text.
+#[derive(Debug)]
+pub(crate) enum NotText<'b> {
+    /// It is no UTF-8.
+    Malformed {
         /// The line.
         bytes: &'b [u8],
         /// Where it is no UTF-8.
         error: Utf8Error,
-        /// As for text.
-        terminated: bool,
     },
-    /// A line that is longer than the limit.
+    /// It is longer than the limit.
     Oversize {
         /// Its length.
         bytes: u64,
@@ -73,7 +75,17 @@ impl<'m> Input<Memory<'m>> {
 
 impl<S: Source> Input<S> {
     fn from_source(source: S, limits: Limits) -> Self {
-        Input { source, limits, start: 0, searched: 0, head_lines: 0, ended: false, cut_off: None, hasher: StreamHasher::default() }
+        Input {
+            source,
+            limits,
+            start: 0,
+            searched: 0,
+            head_lines: 0,
+            head_lines_end: 0,
+            ended: false,
+            cut_off: None,
+            hasher: StreamHasher::default(),
+        }
     }
 
     /// The head. May be asked for again until the first line is taken.
@@ -85,7 +97,10 @@ impl<S: Source> Input<S> {
             let from = self.source.bytes().len();
             self.fill()?;
             let missing = HEAD_LINES - self.head_lines;
-            self.head_lines += memchr_iter(b'\n', &self.source.bytes()[from..]).take(missing).count();
+            for at in memchr_iter(b'\n', &self.source.bytes()[from..]).take(missing) {
+                self.head_lines += 1;
+                self.head_lines_end = from + at + 1;
+            }
         }
         let cut = self.head_len();
         let bytes = &self.source.bytes()[..cut];
@@ -102,9 +117,9 @@ impl<S: Source> Input<S> {
     /// How much of the buffer is the head: a function of the content alone, however it was chunked.
     fn head_len(&self) -> usize {
         let bytes = self.source.bytes();
-        let lines = memchr_iter(b'\n', bytes).nth(HEAD_LINES - 1).map(|at| at + 1);
+        let lines = if self.head_lines == HEAD_LINES { self.head_lines_end } else { bytes.len() };
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-        let wanted = lines.unwrap_or(bytes.len()).clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
+        let wanted = lines.clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
         wanted.min(self.head_bound()).min(bytes.len())
     }
 
@@ -170,26 +185,30 @@ impl<S: Source> Input<S> {
         let (from, to) = (self.start, found.unwrap_or(self.searched));
         self.start = to + usize::from(found.is_some());
         self.searched = self.start;
-        Ok((from < self.start).then(|| self.line(from, to, found.is_some())))
+        if from == self.start {
+            return Ok(None);
+        }
+        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some() }))
     }
 
     #[inline]
-    fn line(&self, from: usize, to: usize, terminated: bool) -> Line<'_> {
+    fn line(&self, from: usize, to: usize) -> Result<&str, Box<NotText<'_>>> {
         if (to - from) as u64 > self.limits.record_bytes {
-            return self.long_line(from, to);
+            return Err(self.long_line(from, to));
         }
         let has_bom = self.hasher_offset(from) == 0 && self.source.bytes()[from..to].starts_with(BOM);
         let from = if has_bom { from + BOM.len() } else { from };
-        match self.source.text(from..to) {
-            Ok(text) => Line::Text { text, terminated },
-            Err(error) => Line::NoText { bytes: &self.source.bytes()[from..to], error, terminated },
-        }
+        self.source.text(from..to).map_err(|error| malformed(&self.source.bytes()[from..to], error))
     }
 
     #[cold]
-    fn long_line(&self, from: usize, to: usize) -> Line<'_> {
+    fn long_line(&self, from: usize, to: usize) -> Box<NotText<'_>> {
         let bytes = &self.source.bytes()[from..to];
-        Line::Oversize { bytes: bytes.len() as u64, hash: Hash::of_bytes(bytes), allowed: self.limits.record_bytes }
+        self.oversize(bytes.len() as u64, Hash::of_bytes(bytes))
+    }
+
+    fn oversize(&self, bytes: u64, hash: Hash) -> Box<NotText<'_>> {
+        Box::new(NotText::Oversize { bytes, hash, allowed: self.limits.record_bytes })
     }
 
     /// The offset in the artifact of a place in the buffer.
@@ -209,7 +228,7 @@ impl<S: Source> Input<S> {
             self.searched = self.start;
             if found.is_some() || self.ended {
                 let (hash, bytes) = hasher.finish();
-                return Ok(Line::Oversize { bytes, hash, allowed: self.limits.record_bytes });
+                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some() });
             }
             self.fill()?;
         }
@@ -227,6 +246,11 @@ impl<S: Source> Input<S> {
         let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         Ok(self.source.text(self.start + lead..self.start + bytes.len()))
     }
+}
+
+#[cold]
+fn malformed(bytes: &[u8], error: Utf8Error) -> Box<NotText<'_>> {
+    Box::new(NotText::Malformed { bytes, error })
 }
 
 #[cfg(test)]
@@ -255,7 +279,8 @@ mod tests {
         let mut input = Input::new(Endless { step: 100_000, left: LINE }, limits);
         let head = input.head().unwrap();
         assert!(!head.is_whole());
-        assert!(matches!(input.next_line().unwrap(), Some(Line::Oversize { bytes, .. }) if bytes == LINE as u64));
+        let line = input.next_line().unwrap().unwrap();
+        assert!(matches!(*line.text.unwrap_err(), NotText::Oversize { bytes, .. } if bytes == LINE as u64));
         assert!(input.next_line().unwrap().is_none());
         assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are held", input.source.buffer.capacity());
         assert_eq!(input.consumed().1, LINE as u64);
@@ -280,10 +305,10 @@ mod tests {
         let (head, is_whole) = (head.text().to_owned(), head.is_whole());
         let mut lines = Vec::new();
         while let Some(line) = input.next_line().unwrap() {
-            lines.push(match line {
-                Line::Text { text, .. } => text.len() as u64,
-                Line::NoText { bytes, .. } => bytes.len() as u64,
-                Line::Oversize { bytes, .. } => bytes,
+            lines.push(match line.text.map_err(|line| *line) {
+                Ok(text) => text.len() as u64,
+                Err(NotText::Malformed { bytes, .. }) => bytes.len() as u64,
+                Err(NotText::Oversize { bytes, .. }) => bytes,
             });
         }
         (head, is_whole, lines)

@@ -13,6 +13,11 @@ pub fn key(fact: impl Hash) -> u64 {
 /// A map whose keys [`key`] made: they are hashes already, and are not hashed again.
 pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
 
+/// An empty map with room for the facts of a short session: a map that begins with none moves its facts six times until then.
+pub fn key_map<T>() -> KeyMap<T> {
+    KeyMap::with_capacity_and_hasher(200, BuildHasherDefault::default())
+}
+
 /// Takes a key as its own hash.
 #[derive(Debug, Default)]
 pub struct AsItIs(u64);

@@ -1,5 +1,8 @@
 //! The ledger: every source record is counted exactly once, and what is not mapped is named.
 
+use std::borrow::Cow;
+use std::ptr;
+
 use serde::Serialize;
 
 /// Where one source record went. Returned for every record, so forgetting one does not compile.
@@ -29,9 +32,9 @@ pub enum Outcome {
 pub struct Omitted {
     /// The record type.
     #[serde(rename = "type")]
-    pub record: String,
+    pub record: Cow<'static, str>,
     /// The rule.
-    pub rule: String,
+    pub rule: Cow<'static, str>,
     /// How many records.
     pub count: u64,
 }
@@ -58,7 +61,7 @@ pub struct Ledger {
 /// The most different types that `omitted` lists by name; what comes after is listed as `*`.
 const MAX_OMITTED_ROWS: usize = 512;
 
-/// So many rows are faster looked at one by one: texts of other lengths are told apart at once.
+/// So many rows are faster looked at one by one.
 const FEW_ROWS: usize = 16;
 
 impl Ledger {
@@ -69,11 +72,11 @@ impl Ledger {
             Outcome::Mapped => self.mapped += 1,
             Outcome::Duplicate { record, rule } => {
                 self.duplicate += 1;
-                self.omit(record, rule);
+                self.omit(Cow::Borrowed(record), rule);
             }
             Outcome::Bookkeeping { record, rule } => {
                 self.bookkeeping += 1;
-                self.omit(record, rule);
+                self.omit(Cow::Borrowed(record), rule);
             }
         }
     }
@@ -82,14 +85,14 @@ impl Ledger {
     pub(crate) fn unrecognized(&mut self, record: &str) {
         self.records += 1;
         self.unrecognized += 1;
-        self.omit(record, "unrecognized");
+        self.omit(Cow::Owned(record.to_owned()), "unrecognized");
     }
 
     /// Counts a record that could not be read.
     pub(crate) fn malformed(&mut self, record: &str) {
         self.records += 1;
         self.malformed += 1;
-        self.omit(record, "malformed");
+        self.omit(Cow::Owned(record.to_owned()), "malformed");
     }
 
     /// Takes back that a record was a duplicate: what it repeats never came, and it gives an event after all.
@@ -105,19 +108,21 @@ impl Ledger {
     }
 
     fn find(&self, record: &str, rule: &str) -> Result<usize, usize> {
-        self.omitted.binary_search_by(|row| (row.record.as_str(), row.rule.as_str()).cmp(&(record, rule)))
+        self.omitted.binary_search_by(|row| (&*row.record, &*row.rule).cmp(&(record, rule)))
     }
 
-    fn omit(&mut self, record: &str, rule: &str) {
+    fn omit(&mut self, record: Cow<'static, str>, rule: &'static str) {
+        // An adapter's names are literals: where they lie tells rows apart without a look at the texts.
         let mut few = self.omitted.iter_mut().take(FEW_ROWS);
-        if let Some(row) = few.find(|row| row.rule == rule && row.record == record) {
+        if let Some(row) = few.find(|row| ptr::eq(&*row.record, &*record) && ptr::eq(&*row.rule, rule)) {
             row.count += 1;
             return;
         }
-        let record = if self.omitted.len() < MAX_OMITTED_ROWS || self.find(record, rule).is_ok() { record } else { "*" };
-        match self.find(record, rule) {
+        let is_listed = self.omitted.len() < MAX_OMITTED_ROWS || self.find(&record, rule).is_ok();
+        let record = if is_listed { record } else { Cow::Borrowed("*") };
+        match self.find(&record, rule) {
             Ok(at) => self.omitted[at].count += 1,
-            Err(at) => self.omitted.insert(at, Omitted { record: record.to_owned(), rule: rule.to_owned(), count: 1 }),
+            Err(at) => self.omitted.insert(at, Omitted { record, rule: Cow::Borrowed(rule), count: 1 }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where an event comes from: the record's place in its artifact, and the place inside the record.
 
-use crate::buffer::{Buffer, Push as _};
+use crate::buffer::{Buffer, Piece, Push as _};
 use crate::digits::push_number;
 use crate::members::{key, piece};
 use crate::text::push_plain;
@@ -67,8 +67,9 @@ pub(crate) struct Place {
     pub within: Pointer<'static>,
 }
 
-/// Writes `origin`, if anything is known of it. `id` is the member that states the record's own id, empty where it has none.
-pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, id: &Buffer) {
+/// Writes `origin`, if anything is known of it. `line` and `id` are the members that state the record's line and own id, `id` empty
+/// where it has none.
+pub(crate) fn push_origin(out: &mut Buffer, place: Place, line: &Piece, pointer: Pointer<'_>, id: &Buffer) {
     let is_root = pointer.is_root() && place.within.is_root();
     if place.line == 0 && is_root && id.is_empty() {
         return;
@@ -76,8 +77,7 @@ pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, 
     out.piece(key!("origin"));
     let start = out.len();
     if place.line > 0 {
-        out.piece(key!("line"));
-        push_number(out, place.line);
+        out.piece(line);
     }
     if place.part > 0 {
         out.piece(key!("part"));
@@ -98,12 +98,14 @@ pub(crate) fn push_origin(out: &mut Buffer, place: Place, pointer: Pointer<'_>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Piece;
+    use crate::digits::Count;
 
     fn origin(place: Place, pointer: Pointer<'_>, id: &'static str) -> String {
         let (mut out, mut member) = (Buffer::default(), Buffer::default());
         member.piece(&Piece::of(&[id]));
-        push_origin(&mut out, place, pointer, &member);
+        let mut line = Count::new(key!("line"));
+        line.set(place.line);
+        push_origin(&mut out, place, line.spelled(), pointer, &member);
         out.to_str().to_owned()
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-pub use engram_core::keys::{KeyMap, key};
+pub use engram_core::keys::{KeyMap, key, key_map};
 
 /// The most calls that are held open. Older ones are forgotten: their results then come without the call's facts.
 const MAX_OPEN: usize = 4096;
@@ -68,9 +68,15 @@ impl<T> OpenCalls<T> {
 }
 
 /// What has been said before, at eight bytes a fact.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Said {
     facts: KeyMap<()>,
+}
+
+impl Default for Said {
+    fn default() -> Self {
+        Said { facts: key_map() }
+    }
 }
 
 impl Said {

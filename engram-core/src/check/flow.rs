@@ -264,7 +264,7 @@ fn read_ledger(raw: &RawValue) -> Option<Ledger> {
 fn read_omitted(row: &RawValue) -> Option<Omitted> {
     let row = Members::of(row.get()).ok()?;
     let (record, rule) = (row.text("type")?.decode_lossy().into_owned(), row.text("rule")?.decode_lossy().into_owned());
-    Some(Omitted { record, rule, count: row.count("count")? })
+    Some(Omitted { record: record.into(), rule: rule.into(), count: row.count("count")? })
 }
 
 fn check_ledger(ledger: &Ledger, strict: bool, found: &mut Vec<Finding>) {
