@@ -40,6 +40,11 @@ impl<'h> Head<'h> {
         self.whole
     }
 
+    /// The bytes of the head.
+    pub fn bytes(&self) -> &'h [u8] {
+        self.bytes
+    }
+
     /// The text of the head, up to the first byte that is not UTF-8.
     pub fn text(&self) -> &'h str {
         self.text

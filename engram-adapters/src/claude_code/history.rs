@@ -244,13 +244,10 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
 /// answer that its own session asked for. Answers of old versions do not say who asked.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
     static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\":"));
-    let says_who_asked = |text: &str| REQUEST_SESSION.find(text.as_bytes()).is_some();
     // Nearly every head says so nowhere, and is searched in one go.
-    if !says_who_asked(head.text()) {
-        return None;
-    }
+    REQUEST_SESSION.find(head.bytes())?;
     let mut last = None;
-    find_line(head.lines().filter(|line| says_who_asked(line)), |line| {
+    find_line(head.lines().filter(|line| REQUEST_SESSION.find(line.as_bytes()).is_some()), |line| {
         let line = Line::of(line);
         let (asked_by, session) = (text(line.request_session_id())?, text(line.session_id())?);
         line.message()?;
