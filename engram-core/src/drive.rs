@@ -10,7 +10,7 @@ use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::Hash;
-use crate::head::Head;
+use crate::head::{Head, is_blank};
 pub use crate::input::Input;
 use crate::input::NotText;
 use crate::ledger::{Ledger, Outcome};
@@ -195,7 +195,7 @@ impl Run<'_> {
     /// Converts one physical line. Nearly always it is one record, and is parsed once.
     fn line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         self.out.begin_at(Place { line: number, ..Place::default() });
-        if is_blank(text) {
+        if is_blank(text.as_bytes()) {
             return Ok(());
         }
         match session.record(text, &mut self.out) {
@@ -208,7 +208,7 @@ impl Run<'_> {
     #[cold]
     fn odd_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
-        while !is_blank(rest) {
+        while !is_blank(rest.as_bytes()) {
             self.out.begin_at(Place { line: number, part, ..Place::default() });
             let end = match first_value(rest) {
                 Ok(end) => {
@@ -317,11 +317,6 @@ impl Run<'_> {
         error.line = (self.out.line() > 0).then_some(self.out.line());
         error
     }
-}
-
-/// True where there is nothing but white space, which the first byte nearly always shows.
-fn is_blank(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_whitespace())
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

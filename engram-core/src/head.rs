@@ -68,13 +68,18 @@ impl<'h> Head<'h> {
         });
         ranges
             .filter_map(move |range| text.get(range.clone()).or_else(|| from_utf8(&bytes[range]).ok()))
-            .filter(|line| !line.bytes().all(|byte| byte.is_ascii_whitespace()))
+            .filter(|line| !is_blank(line.as_bytes()))
     }
 
     /// True when the artifact has no content at all.
     pub fn is_blank(&self) -> bool {
-        self.whole && self.bytes.iter().all(u8::is_ascii_whitespace)
+        self.whole && is_blank(self.bytes)
     }
+}
+
+/// True where there is nothing but white space, which the first byte nearly always shows.
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(u8::is_ascii_whitespace)
 }
 
 /// What the head of an artifact says about it.

@@ -20,7 +20,7 @@ impl Converter {
         // What is said now of earlier lines is of other agents.
         let moved = self.usages.flush(record, out)?;
         if moved {
-            self.standing.facts[Fact::Session as usize].clear();
+            self.standing.forget_session();
         }
         let count = if record.is_conversation { Fact::REPEATED } else { Fact::OF_ANY_LINE };
         let mut news = self.standing.note(&record.line, count);
@@ -39,7 +39,7 @@ impl Converter {
         }
         if record.is_conversation {
             news = self.standing.note_conversation(record, news);
-            if news.0 >> Fact::OF_ANY_LINE != 0 || self.history.has_origin() {
+            if news.is_of_conversation() || self.history.has_origin() {
                 self.say_news(news, record, out)?;
             }
         }

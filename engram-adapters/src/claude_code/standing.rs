@@ -7,7 +7,7 @@ use crate::kit::value::{Field, word};
 /// What was stated last, as the source spells it. Empty where nothing was.
 #[derive(Default)]
 pub(super) struct Standing {
-    pub facts: [String; Fact::REPEATED],
+    facts: [String; Fact::REPEATED],
     model: String,
     pub title: String,
     pub agent_name: String,
@@ -38,12 +38,17 @@ fn renew(slot: &mut String, value: &str) {
 
 /// Which facts are stated otherwise than before: a bit for each.
 #[derive(Clone, Copy)]
-pub(super) struct News(pub u8);
+pub(super) struct News(u8);
 
 impl News {
     /// True when this fact is.
     pub fn has(self, fact: Fact) -> bool {
         self.0 & (1 << fact as u8) != 0
+    }
+
+    /// True when one is that only lines of the conversation state.
+    pub fn is_of_conversation(self) -> bool {
+        self.0 >> Fact::OF_ANY_LINE != 0
     }
 
     fn with(self, fact: Fact, is_new: bool) -> News {
@@ -52,6 +57,11 @@ impl News {
 }
 
 impl Standing {
+    /// The next line states its session anew.
+    pub fn forget_session(&mut self) {
+        self.facts[Fact::Session as usize].clear();
+    }
+
     /// Puts the first `count` facts of a line in their places. Nearly always none of them is new.
     #[inline(never)]
     pub fn note(&mut self, line: &Line<'_>, count: usize) -> News {

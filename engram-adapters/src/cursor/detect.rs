@@ -114,9 +114,6 @@ static LEADING: LazyLock<[Finder<'_>; 4]> =
 /// A line of a stream ends with this, or begins with it.
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
 
-/// Nearly all lines of two other harnesses begin so, and none of Cursor's: they are not searched.
-const OTHERS: [&str; 2] = ["{\"parentUuid\":", "{\"timestamp\":"];
-
 /// The leading names stand within so many bytes.
 const BEGINNING_BYTES: usize = 1024;
 
@@ -135,7 +132,7 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
     let mut index = Index::default();
-    for line in lines(head).filter(|line| may_show_a_mark(line)) {
+    for line in lines(head).filter(|line| may_show_a_mark(line.as_bytes())) {
         if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::of(line)))
             && !found.contains(&mark)
         {
@@ -147,11 +144,7 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
 }
 
 /// False for most lines of other harnesses, which are not parsed.
-fn may_show_a_mark(line: &str) -> bool {
-    if OTHERS.iter().any(|other| line.starts_with(other)) {
-        return false;
-    }
-    let line = line.as_bytes();
+fn may_show_a_mark(line: &[u8]) -> bool {
     let (beginning, end) = (&line[..line.len().min(BEGINNING_BYTES)], &line[line.len().saturating_sub(END_BYTES)..]);
     LEADING.iter().any(|name| name.find(beginning).is_some()) || [beginning, end].iter().any(|part| SESSION.find(part).is_some())
 }

@@ -70,9 +70,8 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         return list_form(source);
     }
     let inside = source.strip_prefix('{')?.trim_start();
-    if inside.starts_with(HISTORY) {
-        let (_, list) = split_at_key(inside, HISTORY)?;
-        return list_form(list).filter(|found| found.form == Form::Saved);
+    if let Some(behind) = inside.strip_prefix(HISTORY) {
+        return list_form(value_behind(behind)?).filter(|found| found.form == Form::Saved);
     }
     // Most heads are of other harnesses: a look for a word spares reading their lines.
     let beginning = &source.as_bytes()[..source.len().min(BEGINNING_BYTES)];
@@ -107,8 +106,12 @@ fn document_form(source: &str) -> Option<Found<'_>> {
 /// The text before the first such key, and its value's text.
 fn split_at_key<'t>(source: &'t str, key: &str) -> Option<(&'t str, &'t str)> {
     let at = memmem::find(source.as_bytes(), key.as_bytes())?;
-    let value = source[at + key.len()..].trim_start().strip_prefix(':')?;
-    Some((&source[..at], value.trim_start()))
+    Some((&source[..at], value_behind(&source[at + key.len()..])?))
+}
+
+/// The text of the value whose key stands before `behind`.
+fn value_behind(behind: &str) -> Option<&str> {
+    behind.trim_start().strip_prefix(':').map(str::trim_start)
 }
 
 /// What a list is, by its first element.
