@@ -1,6 +1,10 @@
 //! What the escapes of a JSON string stand for, one by one and for a whole text.
 
-use crate::escapes::{BLOCK, plain_bytes};
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x32};
+
+/// Bytes that are copied together.
+const BLOCK: usize = 32;
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {
@@ -82,7 +86,12 @@ impl Room {
     /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, and
     /// what was too much is cut off again.
     fn unescape(&mut self, inner: &str) -> bool {
-        let (bytes, text) = (inner.as_bytes(), &mut self.0);
+        dispatch!(Level::new(), simd => self.unescape_with(simd, inner.as_bytes()))
+    }
+
+    #[inline(always)]
+    fn unescape_with<S: Simd>(&mut self, simd: S, bytes: &[u8]) -> bool {
+        let text = &mut self.0;
         text.clear();
         // Nothing gets longer by being decoded.
         text.reserve(bytes.len() + BLOCK);
@@ -90,7 +99,8 @@ impl Room {
         loop {
             while let Some((block, behind)) = rest.split_first_chunk() {
                 text.extend_from_slice(block);
-                let plain = plain_bytes(block);
+                let plain = u8x32::load_array_ref(simd, block).simd_eq(b'\\').to_bitmask();
+                let plain = (plain | 1 << BLOCK).trailing_zeros() as usize;
                 if plain < BLOCK {
                     text.truncate(text.len() - (BLOCK - plain));
                     rest = &rest[plain..];

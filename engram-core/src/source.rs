@@ -8,7 +8,7 @@ use simdutf8::compat::{Utf8Error, from_utf8};
 use crate::head::HEAD_BYTES;
 
 /// Bytes asked for at a time: few enough to stay in a core's cache from reading to writing.
-pub(crate) const READ_BYTES: usize = 128 << 10;
+pub(crate) const READ_BYTES: usize = 64 << 10;
 
 /// The bytes of an artifact, of which ever more are read.
 pub trait Source {

@@ -1,6 +1,7 @@
 //! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +45,33 @@ impl Quotes {
     pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
         let rest = pass.text.get(pass.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
-        rest.chunks(PART).for_each(|part| self.note_part(pass, part));
+        dispatch!(Level::new(), simd => {
+            for part in rest.chunks(PART) {
+                self.note_part(simd, pass, part);
+            }
+        });
         if pass.is_unsound { Err(Declined) } else { Ok(()) }
     }
 
-    fn note_part(&mut self, pass: &mut Pass<'_>, part: &[u8]) {
+    #[inline(always)]
+    fn note_part<S: Simd>(&mut self, simd: S, pass: &mut Pass<'_>, part: &[u8]) {
         let (blocks, last) = part.as_chunks::<BLOCK>();
+        let mut lowest = u8x64::splat(simd, b' ');
+        self.blocks.reserve(blocks.len() + 1);
+        for (number, block) in blocks.iter().enumerate() {
+            let block = pass.block(simd, block, number, &mut lowest);
+            self.blocks.push(block);
+        }
         let mut padded = [b' '; BLOCK];
-        padded[..last.len()].copy_from_slice(last);
-        let count = part.len().div_ceil(BLOCK);
-        let mut lowest = u8x16::splat(b' ');
-        self.blocks.extend((0..count).map(|number| pass.block(blocks.get(number).unwrap_or(&padded), number, &mut lowest)));
-        pass.at += count * BLOCK;
-        if controls(lowest).to_bitmask() != 0 {
-            pass.controls += count_controls(blocks) + count_controls(&[padded]);
+        if !last.is_empty() {
+            padded[..last.len()].copy_from_slice(last);
+            let block = pass.block(simd, &padded, blocks.len(), &mut lowest);
+            self.blocks.push(block);
+        }
+        pass.at += part.len().next_multiple_of(BLOCK);
+        if controls(lowest) != 0 {
+            let all = blocks.iter().chain([&padded]);
+            pass.controls += all.map(|block| controls(u8x64::load_array_ref(simd, block)).count_ones()).sum::<u32>();
         }
     }
 
@@ -150,15 +164,15 @@ impl<'t> Pass<'t> {
     /// What a block holds, which is the next, and has that number in the part at hand. Of each byte's place in its sixteenths,
     /// `lowest` has the lowest byte so far.
     #[inline(always)]
-    fn block(&mut self, block: &[u8; BLOCK], number: usize, lowest: &mut u8x16) -> Block {
-        let parts = parts(block);
-        *lowest = parts.iter().fold(*lowest, |lowest, part| lowest.min(*part));
-        let (quotes, backslashes) = (hits(parts, b'"'), hits(parts, b'\\'));
+    fn block<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK], number: usize, lowest: &mut u8x64<S>) -> Block {
+        let bytes = u8x64::load_array_ref(simd, block);
+        *lowest = lowest.min(bytes);
+        let (quotes, backslashes) = (hits(bytes, b'"'), hits(bytes, b'\\'));
         if backslashes == 0 && !self.begins_escaped {
             return Block { quotes, escapes: 0 };
         }
         let escaped = self.escaped(backslashes);
-        let escapes = self.escapes(block, number, escaped, escaped & !(quotes | backslashes));
+        let escapes = self.escapes(bytes, number, escaped, escaped & !(quotes | backslashes));
         Block { quotes: quotes & !escaped, escapes }
     }
 
@@ -178,15 +192,15 @@ impl<'t> Pass<'t> {
 
     /// What the escaped bytes of the block make. `others` are those that are neither quotes nor backslashes.
     #[inline(always)]
-    fn escapes(&mut self, block: &[u8; BLOCK], number: usize, escaped: u64, mut others: u64) -> Escapes {
+    fn escapes<S: Simd>(&mut self, bytes: u8x64<S>, number: usize, escaped: u64, mut others: u64) -> Escapes {
         let mut escapes = if escaped == 0 { 0 } else { CANONICAL };
         for byte in [b'n', b't'] {
             if others != 0 {
-                others &= !hits(parts(block), byte);
+                others &= !hits(bytes, byte);
             }
         }
         while others != 0 {
-            escapes |= ESCAPES[usize::from(block[others.trailing_zeros() as usize])];
+            escapes |= ESCAPES[usize::from(bytes.as_slice()[others.trailing_zeros() as usize])];
             others &= others - 1;
         }
         self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(number, escaped));
@@ -234,34 +248,16 @@ const ESCAPES: [u8; 256] = {
     escapes
 };
 
-#[inline(always)]
-fn parts(block: &[u8; BLOCK]) -> [u8x16; 4] {
-    let (parts, _) = block.as_chunks::<16>();
-    [0, 1, 2, 3].map(|part| u8x16::new(parts[part]))
-}
-
 /// A bit for each byte that is `byte`.
 #[inline(always)]
-fn hits(parts: [u8x16; 4], byte: u8) -> u64 {
-    let [first, second, third, fourth] = parts.map(|part| u64::from(part.simd_eq(u8x16::splat(byte)).to_bitmask()));
-    first | second << 16 | third << 32 | fourth << 48
+fn hits<S: Simd>(bytes: u8x64<S>, byte: u8) -> u64 {
+    bytes.simd_eq(byte).to_bitmask()
 }
 
-/// All ones for each byte below U+0020, which no string may hold.
+/// A bit for each byte below U+0020, which no string may hold.
 #[inline(always)]
-fn controls(part: u8x16) -> u8x16 {
-    part.min(u8x16::splat(0x1f)).simd_eq(part)
-}
-
-/// How many control characters these blocks hold. Most records have none at all.
-#[cold]
-fn count_controls(blocks: &[[u8; BLOCK]]) -> u32 {
-    let count = |blocks: &[[u8; BLOCK]]| -> u32 {
-        // All ones are one less than nothing. A byte can count those of its place in so many blocks.
-        let counts = blocks.iter().flat_map(parts).fold(u8x16::splat(0), |counts, part| counts - controls(part));
-        counts.to_array().into_iter().map(u32::from).sum()
-    };
-    blocks.chunks(usize::from(u8::MAX) / 4).map(count).sum()
+fn controls<S: Simd>(bytes: u8x64<S>) -> u64 {
+    bytes.simd_lt(b' ').to_bitmask()
 }
 
 #[cfg(test)]
