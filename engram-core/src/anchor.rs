@@ -7,7 +7,8 @@ mod rolling;
 use std::cell::RefCell;
 use std::mem;
 
-use wide::{i8x16, i16x16};
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, i16x32};
 
 use self::rolling::Rolling;
 use crate::keys::KeyMap;
@@ -32,22 +33,23 @@ thread_local! {
 /// The fingerprints of `text`, in text order, without repeats.
 pub fn anchors(text: &str) -> Vec<u64> {
     let picked = SCRATCH.with_borrow_mut(|(rolling, winnow)| {
-        rolling.restart();
-        winnow.restart(text.len());
-        let mut rest = text.as_bytes();
-        loop {
-            let (piece, behind) = rest.split_at(rest.len().min(PIECE));
-            rolling.take(piece, &mut winnow.grams);
-            if behind.is_empty() {
-                rolling.finish(&mut winnow.grams);
-                winnow.pick(true);
-                return mem::take(&mut winnow.picked);
-            }
-            winnow.pick(false);
-            rest = behind;
-        }
+        dispatch!(Level::new(), simd => pick(simd, text.as_bytes(), rolling, winnow));
+        mem::take(&mut winnow.picked)
     });
     if picked.len() > 1 { bounded(picked) } else { picked }
+}
+
+/// Picks among the grams of `text`.
+#[inline(always)]
+fn pick<S: Simd>(simd: S, text: &[u8], rolling: &mut Rolling, winnow: &mut Winnow) {
+    rolling.restart();
+    winnow.restart(text.len());
+    for piece in text.chunks(PIECE) {
+        rolling.take(simd, piece, &mut winnow.grams);
+        winnow.pick(simd, false);
+    }
+    rolling.finish(&mut winnow.grams);
+    winnow.pick(simd, true);
 }
 
 /// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
@@ -76,13 +78,14 @@ impl Winnow {
 
     /// Picks among the grams that are there. The one picked last stands for every window that holds it, up to the first with a
     /// gram that is as small.
-    fn pick(&mut self, is_last: bool) {
+    #[inline(always)]
+    fn pick<S: Simd>(&mut self, simd: S, is_last: bool) {
         let Winnow { grams, tops, picked } = self;
         tops.extend(grams[tops.len()..].iter().map(|gram| (gram >> 49) as i16));
         let mut at = 0;
         if picked.is_empty() {
             let first = match tops.first_chunk() {
-                Some(window) => Some(rightmost_smallest(window, grams)),
+                Some(window) => Some(rightmost_smallest(simd, window, grams)),
                 None if is_last => (0..grams.len()).rev().min_by_key(|at| grams[*at]),
                 None => None,
             };
@@ -92,11 +95,11 @@ impl Winnow {
         }
         while let Some(window) = tops[at + 1..].first_chunk() {
             let start = at + 1;
-            for ahead in places(up_to(window, tops[at])) {
+            for ahead in places(up_to(simd, window, tops[at])) {
                 at = follow(grams, picked, at, start + ahead);
             }
             if at < start {
-                at = start + rightmost_smallest(window, &grams[start..]);
+                at = start + rightmost_smallest(simd, window, &grams[start..]);
                 picked.push(grams[at]);
             }
         }
@@ -119,10 +122,9 @@ fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize
 }
 
 /// A bit for each top that is not above `bound`.
-fn up_to(window: &[i16; W], bound: i16) -> u32 {
-    let (halves, bound) = (window.as_chunks().0, i16x16::splat(bound));
-    let above = |tops: &[i16; W / 2]| i8x16::from_i16x16_saturate(i16x16::new(*tops).simd_gt(bound)).to_bitmask();
-    !halves.iter().rev().fold(0, |bits, tops| bits << (W / 2) | above(tops))
+#[inline(always)]
+fn up_to<S: Simd>(simd: S, window: &[i16; W], bound: i16) -> u32 {
+    i16x32::load_array_ref(simd, window).simd_le(bound).to_bitmask() as u32
 }
 
 /// The places of the bits, the lowest first.
@@ -135,9 +137,10 @@ fn places(mut bits: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-fn rightmost_smallest(window: &[i16; W], grams: &[u64]) -> usize {
+#[inline(always)]
+fn rightmost_smallest<S: Simd>(simd: S, window: &[i16; W], grams: &[u64]) -> usize {
     let lowest = window.iter().copied().min().unwrap_or_default();
-    let mut marked = places(up_to(window, lowest));
+    let mut marked = places(up_to(simd, window, lowest));
     let first = marked.next().unwrap_or_default();
     marked.fold(first, |at, next| if grams[next] <= grams[at] { next } else { at })
 }
@@ -236,11 +239,13 @@ mod tests {
             expected.dedup();
             for step in [1, 7, 31, 100] {
                 let mut winnow = Winnow::default();
-                for piece in grams.chunks(step) {
-                    winnow.grams.extend(piece);
-                    winnow.pick(false);
-                }
-                winnow.pick(true);
+                dispatch!(Level::new(), simd => {
+                    for piece in grams.chunks(step) {
+                        winnow.grams.extend(piece);
+                        winnow.pick(simd, false);
+                    }
+                    winnow.pick(simd, true);
+                });
                 assert_eq!(winnow.picked, expected, "{step} at a time");
             }
         }

@@ -2,7 +2,8 @@
 
 use std::{array, mem};
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::u8x64;
 
 use super::{K, PIECE};
 
@@ -56,9 +57,10 @@ impl Rolling {
     }
 
     /// Takes the next piece of the text, and gives the hashes of the grams that end in it.
-    pub fn take(&mut self, piece: &[u8], grams: &mut Vec<u64>) {
+    #[inline(always)]
+    pub fn take<S: Simd>(&mut self, simd: S, piece: &[u8], grams: &mut Vec<u64>) {
         let known = self.bytes.len();
-        push_dense(&mut self.bytes, piece);
+        push_dense(simd, &mut self.bytes, piece);
         let mut hash = self.hash;
         for byte in self.bytes.iter().take(K).skip(known) {
             hash = hash.rotate_left(1) ^ ADDS[*byte as usize];
@@ -98,7 +100,8 @@ impl Rolling {
 
 /// Appends what is no white space, word by word: as many bytes as are copied at once, of which what stands behind the word is cut
 /// off again.
-fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
+#[inline(always)]
+fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, piece: &[u8]) {
     // A vector of its own stays in registers.
     let mut dense = mem::take(bytes);
     let mut rest = piece;
@@ -111,7 +114,7 @@ fn push_dense(bytes: &mut Vec<u8>, piece: &[u8]) {
                 &padded
             }
         };
-        let (mut words, mut at) = (words(block), 0);
+        let (mut words, mut at) = (!spaces(simd, block), 0);
         while words != 0 {
             let spaces = words.trailing_zeros();
             words >>= spaces;
@@ -135,21 +138,17 @@ fn padded_block(rest: &[u8]) -> [u8; BLOCK + WORD] {
     block
 }
 
-/// A bit for each of the first bytes that is no white space.
-fn words(block: &[u8; BLOCK + WORD]) -> u64 {
-    let parts = block[..BLOCK].as_chunks().0;
-    !parts.iter().rev().fold(0, |bits, part| bits << WORD | u64::from(spaces(*part)))
-}
-
-/// A bit for each byte that is ASCII white space.
-fn spaces(block: [u8; WORD]) -> u32 {
-    let block = u8x16::new(block);
-    let is = |byte| block.simd_eq(u8x16::splat(byte));
-    (is(b' ') | is(b'\n') | is(b'\t') | is(b'\r') | is(b'\x0c')).to_bitmask()
+/// A bit for each of the first bytes that is ASCII white space.
+#[inline(always)]
+fn spaces<S: Simd>(simd: S, block: &[u8; BLOCK + WORD]) -> u64 {
+    let bytes = u8x64::from_slice(simd, &block[..BLOCK]);
+    b"\n\t\r\x0c".iter().fold(bytes.simd_eq(b' '), |spaces, space| spaces | bytes.simd_eq(*space)).to_bitmask()
 }
 
 #[cfg(test)]
 mod tests {
+    use fearless_simd::{Level, dispatch};
+
     use super::*;
 
     const TEXT: &str = "fn main() {\n    println!(\"hello, tape\");\n}\n\nfn other(value: u64) -> u64 {\n    value.wrapping_mul(3)\n}\n";
@@ -159,7 +158,7 @@ mod tests {
         let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
         for start in 0..text.len() {
             let mut dense = b"before".to_vec();
-            push_dense(&mut dense, &text.as_bytes()[start..]);
+            dispatch!(Level::new(), simd => push_dense(simd, &mut dense, &text.as_bytes()[start..]));
             let kept = text.bytes().skip(start).filter(|byte| !byte.is_ascii_whitespace());
             assert_eq!(dense, b"before".iter().copied().chain(kept).collect::<Vec<u8>>());
         }
@@ -172,7 +171,7 @@ mod tests {
             bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
         for step in [1, 5, K, K + 1, PIECE] {
             let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
-            TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(piece, &mut rolled));
+            dispatch!(Level::new(), simd => TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(simd, piece, &mut rolled)));
             rolling.finish(&mut rolled);
             assert_eq!(rolled, anew, "{step} bytes at a time");
         }
