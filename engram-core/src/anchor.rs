@@ -237,9 +237,9 @@ mod tests {
             }
             let mut expected: Vec<u64> = expected.iter().map(|at| grams[*at]).collect();
             expected.dedup();
-            for step in [1, 7, 31, 100] {
+            for (step, level) in [1, 7, 31, 100].into_iter().zip([Level::new(), Level::baseline()].into_iter().cycle()) {
                 let mut winnow = Winnow::default();
-                dispatch!(Level::new(), simd => {
+                dispatch!(level, simd => {
                     for piece in grams.chunks(step) {
                         winnow.grams.extend(piece);
                         winnow.pick(simd, false);

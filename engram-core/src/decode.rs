@@ -3,6 +3,8 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x32};
 
+use crate::escapes::backslash;
+
 /// Bytes that are copied together.
 const BLOCK: usize = 32;
 
@@ -82,9 +84,6 @@ impl Room {
     }
 
     /// Writes the text, and says whether it has lone surrogates.
-    ///
-    /// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, and
-    /// what was too much is cut off again.
     fn unescape(&mut self, inner: &str) -> bool {
         dispatch!(Level::new(), simd => self.unescape_with(simd, inner.as_bytes()))
     }
@@ -97,38 +96,42 @@ impl Room {
         text.reserve(bytes.len() + BLOCK);
         let (mut rest, mut has_lone) = (bytes, false);
         loop {
-            while let Some((block, behind)) = rest.split_first_chunk() {
-                text.extend_from_slice(block);
-                let plain = u8x32::load_array_ref(simd, block).simd_eq(b'\\').to_bitmask();
-                let plain = (plain | 1 << BLOCK).trailing_zeros() as usize;
-                if plain < BLOCK {
-                    text.truncate(text.len() - (BLOCK - plain));
-                    rest = &rest[plain..];
-                    break;
-                }
+            rest = &rest[copy_plain(simd, rest, text)..];
+            let &[b'\\', escape, ref behind @ ..] = rest else { return has_lone };
+            if let Some(byte) = simple(escape) {
+                text.push(byte);
                 rest = behind;
+                continue;
             }
-            match *rest {
-                [] => return has_lone,
-                [b'\\', escape, ref behind @ ..] => {
-                    if let Some(byte) = simple(escape) {
-                        text.push(byte);
-                        rest = behind;
-                        continue;
-                    }
-                    let (unit, len) = read_escape(rest, 0);
-                    has_lone |= matches!(unit, Unit::Lone(_));
-                    let c = if let Unit::Char(c) = unit { c } else { char::REPLACEMENT_CHARACTER };
-                    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                    rest = &rest[len..];
-                }
-                [byte, ref behind @ ..] => {
-                    text.push(byte);
-                    rest = behind;
-                }
-            }
+            let (unit, len) = read_escape(rest, 0);
+            has_lone |= matches!(unit, Unit::Lone(_));
+            let c = if let Unit::Char(c) = unit { c } else { char::REPLACEMENT_CHARACTER };
+            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            rest = &rest[len..];
         }
     }
+}
+
+/// Copies what stands before the first backslash, and says how much that is.
+///
+/// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, and
+/// what was too much is cut off again.
+#[inline(always)]
+fn copy_plain<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    while let Some(block) = bytes[at..].first_chunk() {
+        text.extend_from_slice(block);
+        let backslashes = u8x32::load_array_ref(simd, block).simd_eq(b'\\').to_bitmask();
+        if backslashes != 0 {
+            let plain = backslashes.trailing_zeros() as usize;
+            text.truncate(text.len() - (BLOCK - plain));
+            return at + plain;
+        }
+        at += BLOCK;
+    }
+    let plain = backslash(bytes, at).unwrap_or(bytes.len());
+    text.extend_from_slice(&bytes[at..plain]);
+    plain
 }
 
 #[cfg(test)]
@@ -165,6 +168,9 @@ mod tests {
             for inner in texts {
                 let expected: String = serde_json::from_str(&format!("\"{inner}\"")).unwrap();
                 prop_assert_eq!(room.decoded(&inner), (expected.as_str(), false));
+                // What a processor without wide vectors does.
+                let has_lone = dispatch!(Level::baseline(), simd => room.unescape_with(simd, inner.as_bytes()));
+                prop_assert_eq!((&*room.0, has_lone), (expected.as_bytes(), false));
                 prop_assert_eq!(Room::default().unescaped(&inner), (expected, false));
             }
         }

@@ -1,6 +1,7 @@
 //! Numbers as decimal digits, bytes as hex digits.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x16};
 
 use crate::buffer::{Buffer, Piece, Push as _};
 
@@ -53,16 +54,14 @@ impl Count {
 }
 
 /// Two hex digits a byte.
+#[inline]
 pub(crate) fn hex_digits(bytes: [u8; 8]) -> [u8; 16] {
-    let bytes = u64::from_le_bytes(bytes);
-    let halves = |bytes: u64| {
-        let mut halves = [0; 16];
-        halves[..8].copy_from_slice(&(bytes & u64::from_ne_bytes([0xf; 8])).to_le_bytes());
-        u8x16::new(halves)
-    };
-    let halves = u8x16::unpack_low(halves(bytes >> 4), halves(bytes));
-    let letters = halves.simd_gt(u8x16::splat(9)) & u8x16::splat(b'a' - b'0' - 10);
-    (halves + u8x16::splat(b'0') + letters).to_array()
+    dispatch!(Level::baseline(), simd => {
+        let bytes = u8x16::load_array(simd, u128::from(u64::from_le_bytes(bytes)).to_le_bytes());
+        let halves = simd.zip_low_u8x16(bytes >> 4, bytes & 0xf);
+        let letters = halves.simd_gt(9);
+        (halves + letters.select(u8x16::splat(simd, b'a' - 10), u8x16::splat(simd, b'0'))).to_array()
+    })
 }
 
 #[cfg(test)]

@@ -1,66 +1,59 @@
 //! Where the next byte is that matters to JSON strings, looked for sixteen bytes at a time: most are near.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x16};
 use memchr::{memchr, memchr2};
-use wide::u8x16;
 
 /// Bytes that are looked at together.
-pub(crate) const BLOCK: usize = 16;
+const BLOCK: usize = 16;
 /// Blocks after which a search that calls is cheaper than one that stands in place.
 const NEAR: usize = 8;
 
-/// A bit for each byte of a block that `hit` marks.
+/// A bit for each byte of a block that is `byte`.
 #[inline(always)]
-fn hits(block: &[u8; BLOCK], hit: impl Fn(u8x16) -> u8x16) -> u32 {
-    u32::from(hit(u8x16::new(*block)).to_bitmask() as u16)
+fn are(block: &[u8; BLOCK], byte: u8) -> u64 {
+    // What every processor has: so few bytes are not worth the call that others take.
+    dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, block).simd_eq(byte).to_bitmask())
 }
 
+/// A bit for each byte of a block that is a control character.
 #[inline(always)]
-fn is_backslash(block: u8x16) -> u8x16 {
-    block.simd_eq(u8x16::splat(b'\\'))
-}
-
-#[inline(always)]
-fn is_quote_or_backslash(block: u8x16) -> u8x16 {
-    block.simd_eq(u8x16::splat(b'"')) | is_backslash(block)
-}
-
-#[inline(always)]
-fn is_escaped(block: u8x16) -> u8x16 {
-    block.min(u8x16::splat(0x1f)).simd_eq(block) | is_quote_or_backslash(block)
+fn are_controls(block: &[u8; BLOCK]) -> u64 {
+    dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, block).simd_lt(b' ').to_bitmask())
 }
 
 /// The place of the first backslash at `from` or behind it.
 #[inline]
 pub(crate) fn backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    search(bytes, from, NEAR, is_backslash, |far| memchr(b'\\', far))
-}
-
-/// How many bytes of a block stand before its first backslash.
-#[inline(always)]
-pub(crate) fn plain_bytes(block: &[u8; BLOCK]) -> usize {
-    (hits(block, is_backslash) | 1 << BLOCK).trailing_zeros() as usize
+    search(bytes, from, NEAR, |block| are(block, b'\\'), |far| memchr(b'\\', far))
 }
 
 /// The place of the first quote or backslash at `from` or behind it.
 #[inline]
 pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    search(bytes, from, NEAR, is_quote_or_backslash, |far| memchr2(b'"', b'\\', far))
+    search(bytes, from, NEAR, |block| are(block, b'"') | are(block, b'\\'), |far| memchr2(b'"', b'\\', far))
 }
 
 /// The place of the first byte at `from` or behind it that stands in no JSON string as it is.
 #[inline]
 pub(crate) fn escaped(bytes: &[u8], from: usize) -> Option<usize> {
     // No search that calls knows all these bytes.
-    search(bytes, from, usize::MAX, is_escaped, |_| None)
+    search(bytes, from, usize::MAX, |block| are_controls(block) | are(block, b'"') | are(block, b'\\'), |_| None)
 }
 
-/// The first place at `from` or behind it that `hit` marks in the first `near` blocks, or that `far` finds in the bytes behind them.
+/// The first place at `from` or behind it that `hits` marks in the first `near` blocks, or that `far` finds in the bytes behind them.
 #[inline(always)]
-fn search(bytes: &[u8], from: usize, near: usize, hit: impl Fn(u8x16) -> u8x16, far: impl Fn(&[u8]) -> Option<usize>) -> Option<usize> {
+fn search(
+    bytes: &[u8],
+    from: usize,
+    near: usize,
+    hits: impl Fn(&[u8; BLOCK]) -> u64,
+    far: impl Fn(&[u8]) -> Option<usize>,
+) -> Option<usize> {
     let rest = bytes.get(from..)?;
     let blocks = rest.as_chunks::<BLOCK>().0;
     for (number, block) in blocks.iter().take(near).enumerate() {
-        let hits = hits(block, &hit);
+        let hits = hits(block);
         if hits != 0 {
             return Some(from + number * BLOCK + hits.trailing_zeros() as usize);
         }
@@ -72,11 +65,11 @@ fn search(bytes: &[u8], from: usize, near: usize, hit: impl Fn(u8x16) -> u8x16, 
     }
     // Too few for a block, so one is taken that begins before them.
     let hits = match bytes.last_chunk() {
-        Some(block) => hits(block, hit) >> (BLOCK - left),
+        Some(block) => hits(block) >> (BLOCK - left),
         None => {
             let mut block = [b' '; BLOCK];
             block[..left].copy_from_slice(rest);
-            self::hits(&block, hit)
+            hits(&block)
         }
     };
     (hits != 0).then(|| near + hits.trailing_zeros() as usize)

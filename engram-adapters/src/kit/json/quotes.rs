@@ -41,11 +41,16 @@ impl Quotes {
 
     /// Notes the quotes of the next `bytes` of a text, or of what is left of it, and checks what strings may hold: sound escapes.
     /// What the text's end cuts off is left to the scanner, which finds no closing quote.
-    #[inline(always)]
     pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
+        self.note_by(Level::new(), pass, bytes)
+    }
+
+    /// As `note`, by the vectors of a level.
+    #[inline(always)]
+    fn note_by(&mut self, level: Level, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
         let rest = pass.text.get(pass.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
-        dispatch!(Level::new(), simd => {
+        dispatch!(level, simd => {
             for part in rest.chunks(PART) {
                 self.note_part(simd, pass, part);
             }
@@ -268,10 +273,16 @@ mod tests {
 
     /// The ends of the strings of `text`.
     fn noted(text: &str) -> Option<Vec<u32>> {
-        let (mut quotes, mut pass) = (Quotes::default(), Pass::new(text).ok()?);
-        quotes.note(&mut pass, text.len()).ok()?;
-        let mut strings = quotes.strings(0, 0);
-        Some(std::iter::from_fn(|| strings.next_end().ok().map(|(end, _)| end)).collect())
+        let noted = |level: Level| {
+            let (mut quotes, mut pass) = (Quotes::default(), Pass::new(text).ok()?);
+            quotes.note_by(level, &mut pass, text.len()).ok()?;
+            let mut strings = quotes.strings(0, 0);
+            let ends: Vec<_> = std::iter::from_fn(|| strings.next_end().ok()).collect();
+            Some((ends, pass.controls()))
+        };
+        let widest = noted(Level::new());
+        assert_eq!(widest, noted(Level::baseline()));
+        widest.map(|(ends, _)| ends.into_iter().map(|(end, _)| end).collect())
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Most bytes of a log lie in strings, and [`Strings`] has passed over those already. What the scanner does not accept is
 //! left to `serde_json`, which then says what is wrong.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x16};
 
 use super::quotes::{Declined, Escapes, Strings};
 
@@ -139,8 +140,8 @@ fn behind_spaces(text: &[u8], mut at: u32) -> (u32, u32) {
 #[inline(always)]
 fn behind_line_end(text: &[u8], at: u32) -> Option<u32> {
     let [b'\n', spaces @ ..] = text.get(at as usize..)?.first_chunk::<17>()? else { return None };
-    let spaces = u8x16::new(*spaces).simd_eq(u8x16::splat(b' ')).to_bitmask().trailing_ones();
-    Some(at + 1 + spaces)
+    let spaces = dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, spaces).simd_eq(b' ').to_bitmask());
+    Some(at + 1 + spaces.trailing_ones())
 }
 
 /// Takes the text alone, so that the scanner stays in registers.
@@ -208,6 +209,6 @@ const DIGITS: usize = 16;
 /// How many digits these bytes begin with.
 #[inline(always)]
 fn leading_digits(bytes: &[u8; DIGITS]) -> usize {
-    let values = u8x16::new(*bytes) - u8x16::splat(b'0');
-    values.min(u8x16::splat(9)).simd_eq(values).to_bitmask().trailing_ones() as usize
+    let digits = dispatch!(Level::baseline(), simd => (u8x16::load_array_ref(simd, bytes) - b'0').simd_le(9).to_bitmask());
+    digits.trailing_ones() as usize
 }
