@@ -104,6 +104,25 @@ fn a_header_with_an_unknown_field_proves_no_schema() {
 }
 
 #[test]
+fn white_space_and_the_order_of_keys_prove_no_schema() {
+    let schema = |source: &str| {
+        let tape = convert_str(&Gemini, source, &Options::default()).expect("it converts");
+        let start: Value = serde_json::from_str(tape.lines().next().expect("a tape begins")).expect("a tape is JSON");
+        start["harness"]["schema"].clone()
+    };
+    let call = r#"{"id":"c","name":"t","args":{},"result":[],"status":"success"}"#;
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#);
+    let document = format!(r#"{},"messages":[{turn}]}}"#, HEADER.replace(r#","kind":"main"}"#, ""));
+    for spaced in [document.clone(), document.replace("\":", "\" : "), document.replace(',', ",\r\n\t")] {
+        assert_eq!(schema(&spaced), "document-calls", "{spaced}");
+    }
+    for turn in [turn.replace(r#"{"id":"m","#, r#"{ "id" : "m","#), turn.replace(r#"{"id":"m","#, r#"{"flavour":"x","id":"m","#)] {
+        let known = if turn.contains("flavour") { Value::Null } else { Value::from("lines") };
+        assert_eq!(schema(&format!("{HEADER}\n{turn}\n")), known, "{turn}");
+    }
+}
+
+#[test]
 fn half_a_surrogate_pair_is_text_and_no_file() {
     let change = r#"{"filePath":"/a","originalContent":"x\n","newContent":"\ud83d\n","isNewFile":false}"#;
     let call = format!(
