@@ -68,7 +68,7 @@ impl Converter {
             "agent_progress" => self.agent_progress(&record.line, &data, out),
             "hook_progress" => self.say(record, out),
             "bash_progress" => {
-                self.keep_so_far(&record.line, &data, out.line());
+                self.keep_so_far(&record.line, &data, out.spot());
                 Ok(Omitted { record: "progress/bash_progress", rule: rule::SO_FAR }.duplicate())
             }
             other => {

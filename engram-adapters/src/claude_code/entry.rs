@@ -16,7 +16,7 @@ impl Converter {
     /// States whose line this is, when it was written, by which version, and what else is new of the session.
     #[inline(never)]
     pub fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let here = out.line();
+        let here = out.spot();
         // What is said now of earlier lines is of other agents.
         let moved = self.usages.flush(record, out)?;
         if moved {
