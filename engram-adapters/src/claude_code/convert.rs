@@ -38,6 +38,8 @@ impl Converter {
         record.time = line_time(&record.line);
         record.is_conversation = matches!(record.kind, "user" | "assistant" | "system" | "attachment" | "progress");
         record.replay = record.is_conversation && self.history.is_replay(record);
+        // It gives no event: what it states of the session is said at the next line.
+        record.is_conversation &= record.kind != "system" || word(record.line.subtype()) != "turn_duration";
         Ok(())
     }
 
