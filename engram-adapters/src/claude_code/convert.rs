@@ -136,6 +136,7 @@ impl Session for Transcript {
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.converter.usages.finish(out)?;
         self.converter.under_way.finish(out)?;
+        self.converter.unasked.finish(out)?;
         self.converter.queue.finish(out)
     }
 }

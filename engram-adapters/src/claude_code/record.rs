@@ -46,6 +46,7 @@ pub(super) struct Late {
     spot: Spot,
     time: Option<String>,
     session: Option<String>,
+    agent: Option<String>,
 }
 
 impl Late {
@@ -56,14 +57,20 @@ impl Late {
             spot,
             time: line_time(line).map(Cow::into_owned),
             session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
+            agent: text(line.agent_id()).map(|id| id.decode_lossy().into_owned()),
         }
     }
 
     /// Places the events that follow where the text stands, and gives it.
     pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
-        out.source(self.session.as_deref(), None);
+        out.source(self.session.as_deref(), self.agent.as_deref());
         out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: None, replay: false });
-        Text::Token(&self.token)
+        self.text()
+    }
+
+    /// The text; of a list, its JSON.
+    pub fn text(&self) -> Text<'_> {
+        if self.token.starts_with('"') { Text::Token(&self.token) } else { Text::Plain(&self.token) }
     }
 }
 

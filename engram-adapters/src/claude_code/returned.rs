@@ -11,19 +11,6 @@ use crate::kit::correlate::key;
 use crate::kit::search::holds;
 use crate::kit::value::{Value, filled_text};
 
-/// Where results repeat what their calls asked for.
-const ASKED: &[(&str, &str)] = &[
-    ("oldString", "/toolUseResult/oldString"),
-    ("newString", "/toolUseResult/newString"),
-    ("edits", "/toolUseResult/edits"),
-    ("content", "/toolUseResult/content"),
-    ("newTodos", "/toolUseResult/newTodos"),
-    ("plan", "/toolUseResult/plan"),
-    ("description", "/toolUseResult/description"),
-    ("query", "/toolUseResult/query"),
-    ("url", "/toolUseResult/url"),
-];
-
 /// What a result block comes to.
 pub(super) struct Returned<'a> {
     pub call_id: Option<Text<'a>>,
@@ -58,25 +45,7 @@ impl<'a> Returned<'a> {
         if self.content.is_some_and(|content| content.begins("<persisted-output>")) {
             self.say_whole(out)?;
         }
-        if self.call.is_none() && self.call_id.is_some_and(|id| out.call(id).is_none()) {
-            self.say_asked(out)?;
-        }
         self.say_written(out)
-    }
-
-    /// What the result repeats of a call that the log does not hold: its beginning is lost, or it is a part of a longer one.
-    #[cold]
-    fn say_asked(&self, out: &mut Emitter) -> Result<(), Fault> {
-        for (name, pointer) in ASKED {
-            let asked = self.structured.object().member(name);
-            // A list of blocks is what the model saw.
-            let listed = asked.filter(|asked| name != &"content" && asked.elements().next().is_some());
-            let listed = listed.map(|listed| Text::Plain(listed.raw()));
-            if let Some(said) = filled_text(asked).or(listed).filter(|said| !repeats(*said, self.content)) {
-                say_beside(Some(said), Pointer::At(pointer), out)?;
-            }
-        }
-        Ok(())
     }
 
     /// The text that was written, where it is not what the call asked for: a person or the harness changed it.
