@@ -1,6 +1,7 @@
 //! What the adapter does with records that no fixture holds.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
+use engram_core::audit::audit;
 use engram_core::drive::Options;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::policy::Policy;
@@ -120,6 +121,14 @@ fn white_space_and_the_order_of_keys_prove_no_schema() {
         let known = if turn.contains("flavour") { Value::Null } else { Value::from("lines") };
         assert_eq!(schema(&format!("{HEADER}\n{turn}\n")), known, "{turn}");
     }
+}
+
+#[test]
+fn a_document_without_messages_is_audited_as_one() {
+    let document = format!("{},\n\"messages\": []\n}}\n", HEADER.replace(r#","kind":"main"}"#, ""));
+    let tape = convert_str(&Gemini, &document, &Options::default()).expect("it converts");
+    let report = audit(document.as_bytes(), &tape, Gemini.describe()).expect("the tape is one");
+    assert!(report.holds(), "{:?} {:?}", report.examples, report.disagreements);
 }
 
 #[test]
