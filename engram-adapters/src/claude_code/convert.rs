@@ -54,12 +54,14 @@ impl Converter {
     /// Converts a line that is whole: as the file has it, or as another line wraps it.
     fn say(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.read(record)?;
-        self.enter(record, out)?;
-        match record.kind {
+        let news = self.enter(record, out)?;
+        let outcome = match record.kind {
             "user" => self.user(record, out),
             "assistant" => self.assistant(record, out),
             _ => self.rarer(record, out),
-        }
+        }?;
+        // A line that states something new of the session does not only repeat.
+        Ok(if news { Outcome::Mapped } else { outcome })
     }
 
     /// `progress`: what is under way.

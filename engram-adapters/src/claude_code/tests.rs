@@ -301,6 +301,23 @@ fn what_a_line_without_events_states_of_the_session_is_said_at_the_next() {
 }
 
 #[test]
+fn a_repeated_message_that_states_a_new_place_is_no_duplicate() {
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -l"}}]);
+    let again = |cwd: &str| -> Vec<Value> {
+        let mut repeated = said("2.0.0", 3, "m1", call.clone());
+        repeated["cwd"] = json!(cwd);
+        vec![said("2.0.0", 1, "m1", call.clone()), returned("2.0.0", 2, "t1", "a", None), repeated]
+    };
+    for (cwd, duplicates) in [("/p", 1), ("/q", 0)] {
+        let log: String = again(cwd).iter().map(|line| format!("{line}\n")).collect();
+        let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
+        let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();
+        assert_eq!(stop["ledger"]["duplicate"], duplicates, "{stop}");
+        assert!(audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap().holds());
+    }
+}
+
+#[test]
 fn what_is_said_late_stands_at_its_own_record_of_several_on_a_line() {
     let count = |number| {
         json!({"id": format!("m{number}"), "role": "assistant", "model": "m", "content": [{"type": "text", "text": "so far"}],
