@@ -270,3 +270,19 @@ fn a_header_that_shares_its_line_is_found() {
         assert_eq!((&start["harness"]["version"], &start["source"]["session_id"]), (&VERSION.into(), &"s".into()), "{log}");
     }
 }
+
+#[test]
+fn a_web_search_is_one_call_on_one_line_too() {
+    let action = json!({"type": "search", "query": "how to fold paper"});
+    let log = session_with(
+        json!({}),
+        &[
+            ("event_msg", json!({"type": "web_search_end", "call_id": "ws_1", "query": "how to fold paper", "action": action})),
+            ("response_item", json!({"type": "web_search_call", "status": "completed", "action": action})),
+        ],
+    );
+    for log in [log.clone(), log.replace("}\n{", "}{"), log.replace('\n', "\n\n")] {
+        let calls = events_of(&log).iter().filter(|event| event["k"] == "tool.call").count();
+        assert_eq!(calls, 1, "{log}");
+    }
+}
