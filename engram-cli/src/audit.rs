@@ -13,7 +13,7 @@ use crate::args::Audit;
 use crate::artifact::{Artifact, Way, artifacts};
 use crate::exit::{Exit, Tally};
 use crate::pool::in_order;
-use crate::report::{Reporter, printable};
+use crate::report::{Reporter, one_line};
 use crate::summary::count;
 
 #[derive(Serialize)]
@@ -52,6 +52,9 @@ pub fn run(args: &Audit, way: &Way, report: &Reporter) -> io::Result<Exit> {
     printed?;
     if let Err(error) = done {
         return Ok(report.failure(&error));
+    }
+    if tally.is_empty() {
+        return Ok(report.no_session(&args.paths));
     }
     if !args.json {
         totals.print(&mut out)?;
@@ -103,10 +106,10 @@ fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
     writeln!(out, "{}", Row::of(report).line(&audited.path))?;
     for left in &report.examples {
         let place = format!("line {}, {}, {}", left.line, left.record, left.pointer);
-        writeln!(out, "  left over: {}", printable(&format!("{place}: {}: {}", count(left.bytes, "byte"), left.excerpt)))?;
+        writeln!(out, "  left over: {}", one_line(&format!("{place}: {}: {}", count(left.bytes, "byte"), left.excerpt)))?;
     }
     for difference in &report.disagreements {
-        writeln!(out, "  ledger: {}", printable(difference))?;
+        writeln!(out, "  ledger: {}", one_line(difference))?;
     }
     Ok(())
 }
@@ -140,7 +143,7 @@ impl Row {
     fn line(&self, name: &str) -> String {
         let Row { records, in_tape, omitted, opaque, cut, left_over } = self;
         let numbers = format!("{records:>10} {in_tape:>14} {omitted:>9} {opaque:>9} {cut:>9} {left_over:>10}");
-        format!("{numbers}  {}", printable(name))
+        format!("{numbers}  {}", one_line(name))
     }
 }
 

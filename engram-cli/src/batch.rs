@@ -100,9 +100,8 @@ impl<'b> Batch<'b> {
     }
 
     fn end(self, left_aside: &[LeftAside]) -> Exit {
-        if self.totals.sessions() == 0 && self.tally.failed() == 0 {
-            let paths: Vec<_> = self.args.paths.iter().map(|path| shown(path)).collect();
-            return self.report.failure(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(paths.join(", ")));
+        if self.tally.is_empty() {
+            return self.report.no_session(&self.args.paths);
         }
         left_aside.iter().for_each(|left| self.report.note(&aside(left)));
         let sessions = count(self.totals.sessions(), "session");
@@ -114,7 +113,9 @@ impl<'b> Batch<'b> {
         if !left_aside.is_empty() {
             self.report.note(&format!("  left aside {}, named above", count(left_aside.len() as u64, "session")));
         }
-        self.totals.lines().iter().for_each(|line| self.report.note(line));
+        if self.totals.sessions() > 0 {
+            self.totals.lines().iter().for_each(|line| self.report.note(line));
+        }
         self.tally.exit()
     }
 }

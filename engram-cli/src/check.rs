@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 
 use crate::args::Check;
 use crate::exit::{Exit, Tally};
-use crate::report::{Reporter, printable, shown};
+use crate::report::{Reporter, one_line, shown};
 use crate::summary::count;
 
 /// How the names of tapes end.
@@ -32,8 +32,9 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
             }
             Ok(path) => path,
         };
-        tapes += 1;
-        match check_one(&path, &mut violations)? {
+        let checked = check_one(&path, &mut violations)?;
+        tapes += u64::from(checked.is_ok());
+        match checked {
             Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
             Ok(()) if violations > before => tally.failure(Exit::Some),
             Ok(()) => tally.success(),
@@ -77,7 +78,7 @@ fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
         check_stream(tape, &mut |violation| {
             *violations += 1;
             if printed.is_ok() {
-                printed = writeln!(out, "{}", printable(&format!("{}:{violation}", shown(path))));
+                printed = writeln!(out, "{}", one_line(&format!("{}:{violation}", shown(path))));
             }
         })
     });

@@ -10,7 +10,7 @@ use crate::args::Detect;
 use crate::artifact::{Artifact, Way, artifacts};
 use crate::exit::{Exit, Tally};
 use crate::pool::in_order;
-use crate::report::{Reporter, printable};
+use crate::report::{Reporter, one_line};
 
 #[derive(Serialize)]
 struct Finding {
@@ -50,6 +50,9 @@ pub fn run(args: &Detect, way: &Way, report: &Reporter) -> io::Result<Exit> {
     });
     if let Err(error) = done {
         return Ok(report.failure(&error));
+    }
+    if tally.is_empty() {
+        return Ok(report.no_session(&args.paths));
     }
     let mut out = stdout().lock();
     for line in lines {
@@ -93,5 +96,5 @@ fn text(finding: &Finding) -> String {
         finding.support,
         finding.evidence.join(", ")
     );
-    printable(&line).into_owned()
+    one_line(&line).into_owned()
 }

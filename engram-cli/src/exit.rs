@@ -67,6 +67,11 @@ impl Tally {
         self.failures.push(exit);
     }
 
+    /// True when nothing was there that could go well or fail.
+    pub fn is_empty(&self) -> bool {
+        self.succeeded == 0 && self.failures.is_empty()
+    }
+
     /// How many failed.
     pub fn failed(&self) -> usize {
         self.failures.len()

@@ -84,8 +84,13 @@ impl OutDir {
             taken.insert(name.to_lowercase(), file.clone());
             match tape.persist_noclobber(&file) {
                 Ok(()) => return Ok(Placed::Written(file)),
-                // Someone else made it meanwhile.
-                Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => tape = refused.path,
+                // Someone else made it meanwhile: perhaps another run over the same sessions.
+                Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
+                    tape = refused.path;
+                    if same_bytes(&file, &tape)? {
+                        return Ok(Placed::Unchanged(file));
+                    }
+                }
                 Err(refused) => return Err(refused.error),
             }
         }
@@ -202,5 +207,8 @@ mod tests {
         fs::write(&stranger, "mine").unwrap();
         assert_eq!(place(&mut out, "b", "two"), Placed::Written(root.path().join("toy/b-2.tape.jsonl")));
         assert_eq!(fs::read_to_string(stranger).unwrap(), "mine");
+        let twin = root.path().join("toy/c.tape.jsonl");
+        fs::write(&twin, "three").unwrap();
+        assert_eq!(place(&mut out, "c", "three"), Placed::Unchanged(twin), "another run has written the same tape");
     }
 }

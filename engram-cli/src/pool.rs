@@ -19,7 +19,8 @@ pub fn in_order<T: Sync, R: Send>(
     work: impl Fn(&T) -> R + Sync,
     mut take: impl FnMut(&T, R),
 ) -> Result<(), AdapterError> {
-    let threads = jobs.map_or(0, NonZeroUsize::get);
+    // More threads than items have nothing to do, and the system may not have so many.
+    let threads = jobs.map_or(0, |jobs| jobs.get().min(items.len().max(1)));
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| AdapterError::from(io::Error::other(error)))?;
     let (sender, results) = mpsc::channel();
     pool.in_place_scope(|scope| {
@@ -48,6 +49,12 @@ pub fn in_order<T: Sync, R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_threads_are_made_than_there_are_items() {
+        let threads = |_: &u64| rayon::current_num_threads();
+        in_order(NonZeroUsize::new(1_000_000), &[1, 2, 3], threads, |_, threads| assert_eq!(threads, 3)).unwrap();
+    }
 
     #[test]
     fn results_come_in_the_order_of_the_items_however_long_each_takes() {

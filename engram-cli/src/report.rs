@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write, stderr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ impl Reporter {
 
     fn error(&self, error: &AdapterError) {
         match self.format {
-            ErrorFormat::Text => self.line(&format!("error: {error}")),
+            ErrorFormat::Text => self.line(&one_line(&format!("error: {error}"))),
             ErrorFormat::Json => self.json(&WireError { error, message: error.to_string() }),
         }
     }
@@ -71,6 +71,12 @@ impl Reporter {
     pub fn failure(&self, error: &AdapterError) -> Exit {
         self.error(error);
         Exit::from(error.code)
+    }
+
+    /// Reports that there is no session at any of these places, and gives the exit code of that.
+    pub fn no_session(&self, places: &[PathBuf]) -> Exit {
+        let places: Vec<_> = places.iter().map(|path| shown(path)).collect();
+        self.failure(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(places.join(", ")))
     }
 
     /// Reports that the command line is wrong, and gives the exit code of that.
@@ -85,7 +91,7 @@ impl Reporter {
     /// Says something that people want to know.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            self.line(text);
+            self.line(&one_line(text));
         }
     }
 
@@ -110,8 +116,16 @@ pub fn shown(path: &Path) -> Cow<'_, str> {
 
 /// `text` without what a terminal would obey: names come from whoever wrote the files.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_command = |c: char| c.is_control() && c != '\n';
-    if !text.contains(is_command) {
+    without(text, |c| c.is_control() && c != '\n')
+}
+
+/// As [`printable`], on one line: a name with a line end in it cannot pass for a message of its own.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    without(text, char::is_control)
+}
+
+fn without(text: &str, is_command: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_command) {
         return Cow::Borrowed(text);
     }
     text.chars().map(|c| if is_command(c) { c.escape_default().to_string() } else { c.to_string() }).collect::<String>().into()
@@ -125,5 +139,6 @@ mod tests {
     fn names_cannot_command_the_terminal() {
         assert_eq!(printable("a\u{1b}[2Jb\r"), "a\\u{1b}[2Jb\\r");
         assert_eq!(printable("é\nb"), "é\nb");
+        assert_eq!(one_line("é\nb\u{1b}"), "é\\nb\\u{1b}");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use serde_json::value::RawValue;
 use simdutf8::compat::from_utf8;
 
 use crate::coverage::Coverage;
@@ -10,7 +9,7 @@ use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::Hash;
-use crate::head::{Head, is_blank};
+use crate::head::{Head, first_value, is_blank};
 pub use crate::input::Input;
 use crate::input::NotText;
 use crate::ledger::{Ledger, Outcome};
@@ -316,15 +315,5 @@ impl Run<'_> {
         };
         error.line = (self.out.line() > 0).then_some(self.out.line());
         error
-    }
-}
-
-/// The length of the first JSON value in `text`, or whether `text` ends inside it.
-pub(crate) fn first_value(text: &str) -> Result<usize, bool> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    match values.next() {
-        Some(Ok(_)) => Ok(values.byte_offset()),
-        Some(Err(error)) => Err(error.is_eof()),
-        None => Err(false),
     }
 }

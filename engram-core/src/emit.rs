@@ -15,6 +15,7 @@ use crate::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
+pub use crate::origin::Spot;
 use crate::origin::{Place, Pointer};
 use crate::policy::Policy;
 use crate::render::push_fields;
@@ -117,9 +118,14 @@ impl<'s> Emitter<'s> {
         self.envelope.place().line
     }
 
+    /// The current record, for [`Emitter::restamp`].
+    pub fn spot(&self) -> Spot {
+        self.envelope.place().into()
+    }
+
     /// Places the events that follow at another record, for facts that only a later record settles.
-    pub fn restamp(&mut self, line: u64, stamp: Stamp<'_>) {
-        self.envelope.set_place(Place { line, ..Place::default() });
+    pub fn restamp(&mut self, spot: Spot, stamp: Stamp<'_>) {
+        self.envelope.set_place(spot.into());
         self.envelope.stamp(stamp);
     }
 

@@ -1,5 +1,6 @@
 //! The beginning of an artifact, for detection and identification: content only, never a name.
 
+use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
 /// The mark that may stand before the first record.
@@ -50,7 +51,7 @@ impl<'h> Head<'h> {
         self.text
     }
 
-    /// The complete lines of the head that are UTF-8 and not blank.
+    /// The complete lines of the head that are UTF-8 and not blank; of a line that holds several values, each.
     pub fn lines(&self) -> impl Iterator<Item = &'h str> + use<'h> {
         let Head { bytes, text, whole } = *self;
         let complete = match memchr::memrchr(b'\n', bytes) {
@@ -69,11 +70,40 @@ impl<'h> Head<'h> {
         ranges
             .filter_map(move |range| text.get(range.clone()).or_else(|| from_utf8(&bytes[range]).ok()))
             .filter(|line| !is_blank(line.as_bytes()))
+            .flat_map(values)
     }
 
     /// True when the artifact has no content at all.
     pub fn is_blank(&self) -> bool {
         self.whole && is_blank(self.bytes)
+    }
+}
+
+/// The values of a line that holds several, as far as they are whole, and what is behind them. Any other line as it is.
+fn values(line: &str) -> impl Iterator<Item = &str> {
+    let mut behind = Vec::new();
+    let mut first = line;
+    if memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
+        let mut rest = line;
+        while let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len()) {
+            behind.push(&rest[..end]);
+            rest = &rest[end..];
+        }
+        if !behind.is_empty() {
+            first = behind.remove(0);
+            behind.extend((!is_blank(rest.as_bytes())).then_some(rest));
+        }
+    }
+    std::iter::once(first).chain(behind)
+}
+
+/// The length of the first JSON value in `text`, or whether `text` ends inside it.
+pub(crate) fn first_value(text: &str) -> Result<usize, bool> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    match values.next() {
+        Some(Ok(_)) => Ok(values.byte_offset()),
+        Some(Err(error)) => Err(error.is_eof()),
+        None => Err(false),
     }
 }
 
@@ -95,4 +125,17 @@ pub struct Identity {
     pub agent_id: Option<String>,
     /// The first time in the artifact, in the tape's form.
     pub start: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_holds_several_values_is_as_many_lines() {
+        let lines = |text: &'static str| Head::new(text.as_bytes(), true).lines().collect::<Vec<_>>();
+        assert_eq!(lines("{\"a\":\"}{\"}{\"b\":{}} {\"c\":1}\n\n{}\n"), ["{\"a\":\"}{\"}", "{\"b\":{}}", " {\"c\":1}", "{}"]);
+        assert_eq!(lines("{\"a\":\"}{\"}\n"), ["{\"a\":\"}{\"}"]);
+        assert_eq!(lines("{\"a\":1}{\"b\":\n{\"cut{\"a\":1}{}\n"), ["{\"a\":1}", "{\"b\":", "{\"cut{\"a\":1}{}"]);
+    }
 }

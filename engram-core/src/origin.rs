@@ -56,6 +56,25 @@ fn push_item(out: &mut Buffer, path: &str, index: usize) {
     push_number(out, index as u64);
 }
 
+/// The record that a place is in, to come back to: [`Emitter::restamp`](crate::emit::Emitter::restamp).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spot {
+    line: u64,
+    part: u64,
+}
+
+impl From<Place> for Spot {
+    fn from(Place { line, part, .. }: Place) -> Spot {
+        Spot { line, part }
+    }
+}
+
+impl From<Spot> for Place {
+    fn from(Spot { line, part }: Spot) -> Place {
+        Place { line, part, ..Place::default() }
+    }
+}
+
 /// Where a record lies in its artifact.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Place {

@@ -38,6 +38,8 @@ impl Converter {
         record.time = line_time(&record.line);
         record.is_conversation = matches!(record.kind, "user" | "assistant" | "system" | "attachment" | "progress");
         record.replay = record.is_conversation && self.history.is_replay(record);
+        // It gives no event: what it states of the session is said at the next line.
+        record.is_conversation &= record.kind != "system" || word(record.line.subtype()) != "turn_duration";
         Ok(())
     }
 
@@ -52,12 +54,14 @@ impl Converter {
     /// Converts a line that is whole: as the file has it, or as another line wraps it.
     fn say(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.read(record)?;
-        self.enter(record, out)?;
-        match record.kind {
+        let news = self.enter(record, out)?;
+        let outcome = match record.kind {
             "user" => self.user(record, out),
             "assistant" => self.assistant(record, out),
             _ => self.rarer(record, out),
-        }
+        }?;
+        // A line that states something new of the session does not only repeat.
+        Ok(if news { Outcome::Mapped } else { outcome })
     }
 
     /// `progress`: what is under way.
@@ -68,7 +72,7 @@ impl Converter {
             "agent_progress" => self.agent_progress(&record.line, &data, out),
             "hook_progress" => self.say(record, out),
             "bash_progress" => {
-                self.keep_so_far(&record.line, &data, out.line());
+                self.keep_so_far(&record.line, &data, out.spot());
                 Ok(Omitted { record: "progress/bash_progress", rule: rule::SO_FAR }.duplicate())
             }
             other => {
@@ -134,6 +138,7 @@ impl Session for Transcript {
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.converter.usages.finish(out)?;
         self.converter.under_way.finish(out)?;
+        self.converter.unasked.finish(out)?;
         self.converter.queue.finish(out)
     }
 }

@@ -8,6 +8,7 @@ use super::history::History;
 use super::queue::Queue;
 use super::revisions::{Dialect, dialect};
 use super::standing::Standing;
+use super::unasked::Unasked;
 use super::under_way::UnderWay;
 use super::usage::Usages;
 use crate::kit::correlate::OpenCalls;
@@ -22,6 +23,7 @@ pub(super) struct Converter {
     pub usages: Usages,
     pub queue: Queue,
     pub under_way: UnderWay,
+    pub unasked: Unasked,
     /// What started the last compaction, until its summary comes.
     pub compaction_trigger: Option<String>,
     /// Where the values of arguments lie that are read again.
@@ -44,6 +46,7 @@ impl Converter {
             usages: Usages::default(),
             queue: Queue::default(),
             under_way: UnderWay::default(),
+            unasked: Unasked::default(),
             compaction_trigger: None,
             arguments: Index::default(),
             last_cell: None,

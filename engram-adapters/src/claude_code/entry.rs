@@ -13,10 +13,10 @@ use super::standing::News;
 use crate::kit::value::{filled_text, text};
 
 impl Converter {
-    /// States whose line this is, when it was written, by which version, and what else is new of the session.
+    /// States whose line this is, when it was written, by which version, and what else is new of the session. True where that is an event.
     #[inline(never)]
-    pub fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let here = out.line();
+    pub fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let here = out.spot();
         // What is said now of earlier lines is of other agents.
         let moved = self.usages.flush(record, out)?;
         if moved {
@@ -40,10 +40,10 @@ impl Converter {
         if record.is_conversation {
             news = self.standing.note_conversation(record, news);
             if news.is_of_conversation() || self.history.has_origin() {
-                self.say_news(news, record, out)?;
+                return self.say_news(news, record, out);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     #[inline(never)]
@@ -66,7 +66,7 @@ impl Converter {
     }
 
     #[cold]
-    fn say_news(&mut self, news: News, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    fn say_news(&mut self, news: News, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let line = &record.line;
         let origin = self.history.take_origin();
         let mut facts = SessionFacts { fork_of: origin.as_deref().map(Text::Plain), ..SessionFacts::default() };
@@ -81,9 +81,10 @@ impl Converter {
         facts.repo_branch = stated(Fact::Branch, line.git_branch());
         facts.model = stated(Fact::Model, record.message.model());
         let stated = [facts.parent_session_id, facts.agent, facts.cwd, facts.repo_branch, facts.model, facts.fork_of];
-        if stated.iter().any(Option::is_some) {
+        let is_any = stated.iter().any(Option::is_some);
+        if is_any {
             out.emit(Meta::Session(facts), Pointer::Root)?;
         }
-        Ok(())
+        Ok(is_any)
     }
 }

@@ -35,6 +35,7 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod unasked;
 mod under_way;
 mod usage;
 

@@ -128,7 +128,7 @@ impl Converter {
         let (Some(said), Some(prompt)) = (filled_text(line.content()), line.content()) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
-        self.queue.hold(said, Late::of(prompt, line, out.line()));
+        self.queue.hold(said, Late::of(prompt, line, out.spot()));
         Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUED }.duplicate())
     }
 }

@@ -1,6 +1,6 @@
 //! `progress` lines (2.1.12 to 2.1.80): commands tell what they have written so far, sub-agents what they do.
 
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, Spot};
 use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
@@ -14,12 +14,12 @@ use crate::kit::value::{Value, filled_text, text};
 
 impl Converter {
     /// Keeps what a command has written so far until its result comes.
-    pub fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, number: u64) {
+    pub fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, spot: Spot) {
         let Some(call) = text(line.parent_call()).map(|id| key(id.spelled())).filter(|call| !self.history.has_result(*call)) else {
             return;
         };
         let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
-        self.under_way.keep(call, Late::of(written, line, number));
+        self.under_way.keep(call, Late::of(written, line, spot));
     }
 }
 

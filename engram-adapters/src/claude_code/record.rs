@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Stamp};
+use engram_core::emit::{Emitter, Spot, Stamp};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
@@ -27,7 +27,7 @@ pub(super) struct Record<'a> {
     pub message_key: Option<u64>,
     pub agent: Option<Cow<'a, str>>,
     pub time: Option<Cow<'a, str>>,
-    /// It belongs to the conversation itself.
+    /// It belongs to the conversation itself: what it states of the session is said with it.
     pub is_conversation: bool,
     /// It repeats another session's history.
     pub replay: bool,
@@ -43,27 +43,34 @@ impl<'a> Record<'a> {
 /// A text that is said only once it is known that no other record says it.
 pub(super) struct Late {
     token: String,
-    line: u64,
+    spot: Spot,
     time: Option<String>,
     session: Option<String>,
+    agent: Option<String>,
 }
 
 impl Late {
-    /// A text of this line, which has that number.
-    pub fn of(said: Value<'_>, line: &Line<'_>, number: u64) -> Late {
+    /// A text of this line, which lies there.
+    pub fn of(said: Value<'_>, line: &Line<'_>, spot: Spot) -> Late {
         Late {
             token: said.raw().to_owned(),
-            line: number,
+            spot,
             time: line_time(line).map(Cow::into_owned),
             session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
+            agent: text(line.agent_id()).map(|id| id.decode_lossy().into_owned()),
         }
     }
 
     /// Places the events that follow where the text stands, and gives it.
     pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
-        out.source(self.session.as_deref(), None);
-        out.restamp(self.line, Stamp { t: self.time.as_deref(), id: None, replay: false });
-        Text::Token(&self.token)
+        out.source(self.session.as_deref(), self.agent.as_deref());
+        out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: None, replay: false });
+        self.text()
+    }
+
+    /// The text; of a list, its JSON.
+    pub fn text(&self) -> Text<'_> {
+        if self.token.starts_with('"') { Text::Token(&self.token) } else { Text::Plain(&self.token) }
     }
 }
 

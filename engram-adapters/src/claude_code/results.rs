@@ -55,6 +55,9 @@ impl Converter {
         let returned = Returned { call_id, status, content, structured, call: self.calls.close(call) };
         if new {
             self.say_result(line, block, index, &returned, out)?;
+            if returned.call.is_none() && structured.object().is_object() {
+                self.unasked.keep(&returned, line, out)?;
+            }
         }
         if status == Status::Ok {
             let files = self.files(&returned, index, out)?;

@@ -265,3 +265,69 @@ fn what_the_harness_notes_when_it_stops_is_said() {
     assert_eq!(texts.iter().map(|text| text.as_str().unwrap_or_default()).collect::<Vec<_>>(), expected);
     assert_eq!(left_over(&lines), 0);
 }
+
+#[test]
+fn a_result_says_what_its_call_asked_where_the_log_does_not_hold_the_call() {
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "b = 1", "new_string": "b = 2"}}]);
+    let edited = json!({"filePath": "/p/a", "oldString": "b = 1", "newString": "b = 2", "originalFile": "b = 1\n", "structuredPatch": []});
+    let todos = json!({"oldTodos": [], "newTodos": [{"content": "go on", "status": "pending", "activeForm": "going on"}]});
+    let lines =
+        [said("2.1.0", 1, "m1", call), returned("2.1.0", 2, "t1", "done", Some(edited)), returned("2.1.0", 3, "t2", "noted", Some(todos))];
+    let beside = |lines: &[Value]| -> Vec<Value> {
+        events(lines, "meta")
+            .into_iter()
+            .filter(|event| event["name"] == "tool_result")
+            .map(|event| event["origin"]["pointer"].clone())
+            .collect()
+    };
+    assert_eq!(beside(&lines[..2]), [] as [Value; 0]);
+    let pointers = ["/toolUseResult/oldString", "/toolUseResult/newString", "/toolUseResult/newTodos"];
+    assert_eq!(beside(&lines[1..]), pointers);
+    assert_eq!(left_over(&lines[1..]), 0);
+}
+
+#[test]
+fn what_a_line_without_events_states_of_the_session_is_said_at_the_next() {
+    let lines = [
+        line("2.1.0", 1, "system", json!({"subtype": "turn_duration", "durationMs": 5, "cwd": "/q"})),
+        line("2.1.0", 2, "user", json!({"message": {"role": "user", "content": "hello there"}, "cwd": "/q"})),
+    ];
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
+    let report = audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap();
+    assert_eq!(report.disagreements, [] as [String; 0]);
+    let facts = events(&lines, "meta").into_iter().find(|event| event["label"] == "session").unwrap();
+    assert_eq!((&facts["cwd"], &facts["origin"]["line"]), (&json!("/q"), &json!(2)));
+}
+
+#[test]
+fn a_repeated_message_that_states_a_new_place_is_no_duplicate() {
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -l"}}]);
+    let again = |cwd: &str| -> Vec<Value> {
+        let mut repeated = said("2.0.0", 3, "m1", call.clone());
+        repeated["cwd"] = json!(cwd);
+        vec![said("2.0.0", 1, "m1", call.clone()), returned("2.0.0", 2, "t1", "a", None), repeated]
+    };
+    for (cwd, duplicates) in [("/p", 1), ("/q", 0)] {
+        let log: String = again(cwd).iter().map(|line| format!("{line}\n")).collect();
+        let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
+        let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();
+        assert_eq!(stop["ledger"]["duplicate"], duplicates, "{stop}");
+        assert!(audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap().holds());
+    }
+}
+
+#[test]
+fn what_is_said_late_stands_at_its_own_record_of_several_on_a_line() {
+    let count = |number| {
+        json!({"id": format!("m{number}"), "role": "assistant", "model": "m", "content": [{"type": "text", "text": "so far"}],
+        "stop_reason": null, "usage": {"output_tokens": number}})
+    };
+    let first = line("2.0.0", 1, "user", json!({"message": {"role": "user", "content": "go on"}}));
+    let log = [line("2.0.0", 2, "assistant", json!({"message": count(2)})), line("2.0.0", 3, "assistant", json!({"message": count(3)}))];
+    let log = format!("{first}{}{}\n", log[0], log[1]);
+    let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
+    let usages = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|event| event["label"] == "usage");
+    assert_eq!(usages.map(|event| event["origin"]["part"].clone()).collect::<Vec<_>>(), [1, 2]);
+    assert!(audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap().holds());
+}

@@ -4,7 +4,7 @@
 //! and up to 2.0.69 none may have a `stop_reason`. So the count is said at the line that has the stop reason, else when
 //! the next message begins, placed at the last line that stated it.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault, Spot, Stamp};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
@@ -24,7 +24,7 @@ type Counts<T> = [Option<T>; 4];
 #[derive(Default)]
 struct Open {
     message: u64,
-    line: u64,
+    spot: Spot,
     time: Option<String>,
     id: Option<String>,
     session: Option<String>,
@@ -67,9 +67,9 @@ impl Usages {
         self.open.drain(..).try_for_each(|open| open.say(&mut self.said, out))
     }
 
-    fn hold(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) {
+    fn hold(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, spot: Spot) {
         let mut open = self.spare.pop().unwrap_or_default();
-        open.note(record, message, counts, line);
+        open.note(record, message, counts, spot);
         self.open.push(open);
     }
 
@@ -94,7 +94,7 @@ impl Usages {
             self.release(at);
         }
         if !is_final && (earlier.is_some() || self.open.len() < MAX_OPEN) {
-            self.hold(record, id, counts, out.line());
+            self.hold(record, id, counts, out.spot());
             return Ok(());
         }
         emit(text(message.model()), counts, number(line.cost_usd()), out)
@@ -104,8 +104,8 @@ impl Usages {
 impl Open {
     /// What the record states, kept until it is known to be final.
     #[inline(never)]
-    fn note(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, line: u64) {
-        (self.message, self.line, self.replay, self.within) = (message, line, record.replay, record.within);
+    fn note(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, spot: Spot) {
+        (self.message, self.spot, self.replay, self.within) = (message, spot, record.replay, record.within);
         put(&mut self.time, record.time.as_deref());
         put(&mut self.id, spelled(record.line.uuid()));
         put(&mut self.session, record.session().as_deref());
@@ -118,7 +118,7 @@ impl Open {
 
     fn say(&self, said: &mut Said, out: &mut Emitter) -> Result<(), Fault> {
         out.source(self.session.as_deref(), self.agent.as_deref());
-        out.restamp(self.line, Stamp { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay });
+        out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay });
         out.within(self.within);
         said.first(self.message);
         let counts = self.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));

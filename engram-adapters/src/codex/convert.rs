@@ -71,6 +71,7 @@ impl Converter {
 
     /// Converts one line, of whatever form.
     fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.history.records += 1;
         let envelope = Line::read(line, "")?;
         let kind = word(envelope.kind());
         if let Some(payload) = envelope.payload() {

@@ -161,7 +161,7 @@ impl Converter {
             rule: done.rule,
             at: done.at,
             mapped,
-            line: out.line(),
+            spot: out.spot(),
             t: t.map(str::to_owned),
             replay: self.history.replay,
             status,

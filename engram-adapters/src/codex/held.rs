@@ -1,6 +1,6 @@
 //! The end of a call as an item or event stated it, until the output for the model comes and both become one result.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault, Spot, Stamp};
 use engram_core::event::{Meta, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
@@ -21,7 +21,7 @@ pub(super) struct Held {
     pub at: &'static str,
     /// The record gave events of its own.
     pub mapped: bool,
-    pub line: u64,
+    pub spot: Spot,
     pub t: Option<String>,
     pub replay: bool,
     pub status: Option<Status>,
@@ -74,7 +74,7 @@ impl Held {
 
     /// Writes the result at the item's own place.
     pub fn emit(&self, tool: Option<&str>, call_id: &str, out: &mut Emitter) -> Result<(), Fault> {
-        out.restamp(self.line, Stamp { t: self.t.as_deref(), id: None, replay: self.replay });
+        out.restamp(self.spot, Stamp { t: self.t.as_deref(), id: None, replay: self.replay });
         out.emit(self.result(tool, Text::Plain(call_id)), Pointer::At(self.at))?;
         if !self.mapped {
             out.duplicate_was_mapped(self.record, self.rule);

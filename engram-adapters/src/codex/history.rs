@@ -148,7 +148,9 @@ pub(super) struct History {
     pub settings: Option<u64>,
     /// The last token counts, of a request and of the thread.
     pub tokens: [String; 2],
-    /// The line of the last web search that an event stated.
+    /// How many records have come.
+    pub records: u64,
+    /// The number of the last web search that an event stated.
     pub searched_at: Option<u64>,
     /// The scripts of code mode that run.
     pub scripts: Vec<String>,

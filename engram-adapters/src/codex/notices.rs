@@ -124,7 +124,7 @@ impl Converter {
         if id.is_some_and(|id| out.call(id).is_some()) {
             return Ok(rules::duplicate("event_msg/web_search_end", rules::SEARCH_RESULT));
         }
-        self.history.searched_at = Some(out.line());
+        self.history.searched_at = Some(self.history.records);
         let args = search.action().or(search.query()).map(Value::raw);
         made(WEB_SEARCH, id, args, Pointer::At(at), out)?;
         if let Some(id) = id {
@@ -137,7 +137,7 @@ impl Converter {
 
     /// The response item of a web search: all that 0.104 says of it.
     pub(super) fn search_item(&mut self, search: &Searched<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if self.history.searched_at.is_some_and(|line| line + 1 == out.line()) {
+        if self.history.searched_at.is_some_and(|record| record + 1 == self.history.records) {
             return Ok(rules::duplicate("response_item/web_search_call", rules::SEARCH_TWIN));
         }
         let id = text(search.id());

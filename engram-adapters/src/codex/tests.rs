@@ -259,3 +259,30 @@ fn goals_undone_turns_and_looks_at_images_are_told() {
     assert_eq!(of_kind(&events, "tool.call").len(), 1);
     assert!(events.iter().any(|event| event["label"] == "error" && event["code"] == "context_window_exceeded"));
 }
+
+#[test]
+fn a_header_that_shares_its_line_is_found() {
+    let said = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]});
+    let log = session_with(json!({}), &[("response_item", said)]);
+    for log in [log.clone(), log.replacen("\n", "", 1)] {
+        let tape = convert_str(&Codex, &log, &Options::default()).unwrap();
+        let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
+        assert_eq!((&start["harness"]["version"], &start["source"]["session_id"]), (&VERSION.into(), &"s".into()), "{log}");
+    }
+}
+
+#[test]
+fn a_web_search_is_one_call_on_one_line_too() {
+    let action = json!({"type": "search", "query": "how to fold paper"});
+    let log = session_with(
+        json!({}),
+        &[
+            ("event_msg", json!({"type": "web_search_end", "call_id": "ws_1", "query": "how to fold paper", "action": action})),
+            ("response_item", json!({"type": "web_search_call", "status": "completed", "action": action})),
+        ],
+    );
+    for log in [log.clone(), log.replace("}\n{", "}{"), log.replace('\n', "\n\n")] {
+        let calls = events_of(&log).iter().filter(|event| event["k"] == "tool.call").count();
+        assert_eq!(calls, 1, "{log}");
+    }
+}

@@ -110,9 +110,9 @@ impl Converter {
         }
         let stamp = Stamp { t: time.as_deref(), ..Stamp::default() };
         let (kind, subtype) = (word(record.kind()), word(record.subtype()));
-        let number = out.line();
+        let spot = out.spot();
         if !matches!(kind, "assistant" | "thinking") && self.pieces.flush(out)? > 0 {
-            out.restamp(number, stamp);
+            out.restamp(spot, stamp);
         } else {
             out.stamp(stamp);
         }

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault, Spot, Stamp};
 use engram_core::event::{Channel, MsgOut};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
@@ -46,7 +46,7 @@ pub(super) struct Pieces {
 struct Waiting {
     piece: Piece,
     text: String,
-    line: u64,
+    spot: Spot,
     t: Option<String>,
 }
 
@@ -54,11 +54,11 @@ impl Pieces {
     /// Takes a piece. A piece of another kind ends what waits.
     pub(super) fn add(&mut self, piece: Piece, text: &str, stamp: Stamp<'_>, out: &mut Emitter) -> Result<(), Fault> {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.piece != piece) {
-            let line = out.line();
+            let spot = out.spot();
             self.flush(out)?;
-            out.restamp(line, stamp);
+            out.restamp(spot, stamp);
         }
-        let fresh = || Waiting { piece, text: String::new(), line: out.line(), t: stamp.t.map(str::to_owned) };
+        let fresh = || Waiting { piece, text: String::new(), spot: out.spot(), t: stamp.t.map(str::to_owned) };
         self.waiting.get_or_insert_with(fresh).text.push_str(text);
         Ok(())
     }
@@ -68,9 +68,9 @@ impl Pieces {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.piece == Piece::Answer && waiting.text == text) {
             self.waiting = None;
         } else if self.waiting.is_some() {
-            let line = out.line();
+            let spot = out.spot();
             self.flush(out)?;
-            out.restamp(line, stamp);
+            out.restamp(spot, stamp);
         }
         if self.flushed.take().is_some_and(|flushed| flushed == text) {
             return Ok(false);
@@ -82,7 +82,7 @@ impl Pieces {
     /// Writes what waits, where its first piece stands, and gives the number of events.
     pub(super) fn flush(&mut self, out: &mut Emitter) -> Result<usize, Fault> {
         let Some(waiting) = self.waiting.take().filter(|waiting| !waiting.text.is_empty()) else { return Ok(0) };
-        out.restamp(waiting.line, Stamp { t: waiting.t.as_deref(), ..Stamp::default() });
+        out.restamp(waiting.spot, Stamp { t: waiting.t.as_deref(), ..Stamp::default() });
         let channel = (waiting.piece == Piece::Thought).then_some(Channel::Reasoning);
         out.emit(MsgOut { text: Some(Text::Plain(&waiting.text)), channel, ..MsgOut::default() }, Pointer::Root)?;
         let (record, rule) = waiting.piece.omission();

@@ -1,6 +1,6 @@
 //! Questions to the user in a capture: may a tool run, which option is it to be. Their arguments are those of a call that comes before or after.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault, Spot, Stamp};
 use engram_core::event::{Decision, Meta, Permission};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
@@ -21,7 +21,7 @@ pub(super) struct Queries {
 }
 
 struct Open {
-    line: u64,
+    spot: Spot,
     call_id: String,
     name: String,
     args: String,
@@ -75,7 +75,7 @@ impl Queries {
         if let Some(args) = asked.args().filter(|_| !known && self.open.len() < MAX_OPEN) {
             let name = if name.is_empty() { "query" } else { name };
             let (name, args) = (name.to_owned(), args.raw().to_owned());
-            self.open.push(Open { line: out.line(), call_id: call_id.clone(), name, args });
+            self.open.push(Open { spot: out.spot(), call_id: call_id.clone(), name, args });
         }
         self.last = named.id.map(|id| (id, call_id));
         Ok(Outcome::Mapped)
@@ -103,7 +103,7 @@ impl Queries {
     /// Writes the questions whose call never came: a plan to be approved is nowhere else.
     pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for open in self.open.drain(..) {
-            out.restamp(open.line, Stamp::default());
+            out.restamp(open.spot, Stamp::default());
             out.emit(Meta::System { name: Text::Plain(&open.name), text: Some(Text::Plain(&open.args)) }, Pointer::At("/query"))?;
         }
         Ok(())

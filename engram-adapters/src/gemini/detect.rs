@@ -173,19 +173,28 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 /// The schema that the structure proves, where no message in sight has what no known version writes.
 fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'static str> {
     if found.form == Form::Lines {
-        let mut messages = head.lines().filter(|line| line.starts_with("{\"id\"")).take(LOOKED_AT);
-        return (header.role().is_some() && messages.all(is_known_message)).then_some(revisions::LINES);
+        return (header.role().is_some() && knows_the_messages(head)).then_some(revisions::LINES);
     }
     if !elements(found.messages).take(LOOKED_AT).all(is_known_message) {
         return None;
     }
-    // An unescaped quote ends a string, so a name between quotes and a colon is a key.
-    let holds = |key: &str| memmem::find(found.messages.as_bytes(), key.as_bytes()).is_some();
-    Some(match (holds("\"toolCalls\":"), holds("\"originalContent\":")) {
+    Some(match (has_key(found.messages, "\"toolCalls\""), has_key(found.messages, "\"originalContent\"")) {
         (false, _) => revisions::DOCUMENT,
         (true, false) => revisions::DOCUMENT_CALLS,
         (true, true) => revisions::DOCUMENT_EDITS,
     })
+}
+
+/// An unescaped quote ends a string, so a name between quotes before a colon is a key.
+fn has_key(text: &str, key: &str) -> bool {
+    memmem::find_iter(text.as_bytes(), key).any(|at| value_behind(&text[at + key.len()..]).is_some())
+}
+
+/// True when no message among the first lines has what no known version writes.
+fn knows_the_messages(head: &Head<'_>) -> bool {
+    let mut index = Index::default();
+    let mut is_message = |line: &&str| parse(line, &mut index).is_ok_and(|record| record.member("id").is_some());
+    head.lines().filter(|line| is_message(line)).take(LOOKED_AT).all(is_known_message)
 }
 
 fn is_known_header(header: Value<'_>) -> bool {

@@ -1,6 +1,7 @@
 //! What the adapter does with records that no fixture holds.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
+use engram_core::audit::audit;
 use engram_core::drive::Options;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::policy::Policy;
@@ -101,6 +102,33 @@ fn a_header_with_an_unknown_field_proves_no_schema() {
     let source = format!("{}\n", HEADER.replace("\"kind\"", "\"flavour\":\"x\",\"kind\""));
     let refused = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect_err("strict policy");
     assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion);
+}
+
+#[test]
+fn white_space_and_the_order_of_keys_prove_no_schema() {
+    let schema = |source: &str| {
+        let tape = convert_str(&Gemini, source, &Options::default()).expect("it converts");
+        let start: Value = serde_json::from_str(tape.lines().next().expect("a tape begins")).expect("a tape is JSON");
+        start["harness"]["schema"].clone()
+    };
+    let call = r#"{"id":"c","name":"t","args":{},"result":[],"status":"success"}"#;
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#);
+    let document = format!(r#"{},"messages":[{turn}]}}"#, HEADER.replace(r#","kind":"main"}"#, ""));
+    for spaced in [document.clone(), document.replace("\":", "\" : "), document.replace(',', ",\r\n\t")] {
+        assert_eq!(schema(&spaced), "document-calls", "{spaced}");
+    }
+    for turn in [turn.replace(r#"{"id":"m","#, r#"{ "id" : "m","#), turn.replace(r#"{"id":"m","#, r#"{"flavour":"x","id":"m","#)] {
+        let known = if turn.contains("flavour") { Value::Null } else { Value::from("lines") };
+        assert_eq!(schema(&format!("{HEADER}\n{turn}\n")), known, "{turn}");
+    }
+}
+
+#[test]
+fn a_document_without_messages_is_audited_as_one() {
+    let document = format!("{},\n\"messages\": []\n}}\n", HEADER.replace(r#","kind":"main"}"#, ""));
+    let tape = convert_str(&Gemini, &document, &Options::default()).expect("it converts");
+    let report = audit(document.as_bytes(), &tape, Gemini.describe()).expect("the tape is one");
+    assert!(report.holds(), "{:?} {:?}", report.examples, report.disagreements);
 }
 
 #[test]

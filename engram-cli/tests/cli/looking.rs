@@ -30,6 +30,31 @@ fn detect_searches_directories_and_fails_for_files_that_are_no_sessions() {
 }
 
 #[test]
+fn a_folder_without_a_session_is_an_error_for_every_command_that_reads_sessions() {
+    let folder = folder_of(&[("notes.jsonl", "hello\n")]);
+    let out = folder.path().join("tapes");
+    for args in [vec!["detect"], vec!["audit"], vec!["audit", "--json"], vec!["ingest", "--out", text(&out)]] {
+        let output = engram().args(&args).args([text(folder.path()), "--error-format", "json"]).output().unwrap();
+        assert_eq!(code(&output), 3, "{args:?}");
+        let errors = json_errors(&output);
+        assert_eq!((errors.len(), &errors[0]["code"]), (1, &"unknown_harness".into()), "{args:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_with_a_line_end_in_it_stays_on_its_line() {
+    let folder = folder_of(&[("a\nerror: b.jsonl", &claude_session("a"))]);
+    for command in ["detect", "audit"] {
+        let output = run(&[command, text(folder.path())]);
+        let lines = String::from_utf8(output.stdout).unwrap();
+        assert!(lines.contains("a\\nerror: b.jsonl") && !lines.contains("\nerror: b"), "{lines}");
+    }
+    let output = run(&["ingest", text(&folder.path().join("none\nerror: c"))]);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+#[test]
 fn adapters_are_listed_for_people_machines_and_documents() {
     let json: Value = serde_json::from_slice(&run(&["adapters", "--json"]).stdout).unwrap();
     let ids: Vec<&str> = json.as_array().unwrap().iter().map(|adapter| adapter["adapter_id"].as_str().unwrap()).collect();
@@ -94,6 +119,9 @@ fn check_reads_compressed_tapes_and_reports_what_it_cannot_read() {
     fs::write(&cut, &tape[..tape.len() / 2]).unwrap();
     assert_eq!(code(&run(&["check", text(&whole)])), 0);
     assert_eq!(code(&run(&["check", text(&cut)])), 5);
+    let missing = run(&["check", text(&whole), text(&folder.path().join("missing"))]);
+    assert_eq!(code(&missing), 1);
+    assert!(stderr(&missing).contains("1 tape checked, 0 violations"), "{}", stderr(&missing));
     assert_eq!(code(&run(&["check", text(&folder.path().join("missing"))])), 6);
 }
 

@@ -16,10 +16,9 @@ use memchr::memmem;
 use serde_json::value::RawValue;
 
 use crate::descriptor::AdapterDescriptor;
-use crate::drive::first_value;
 use crate::error::excerpt;
 use crate::hash::Hash;
-use crate::head::BOM;
+use crate::head::{BOM, first_value};
 use crate::tape::TapeError;
 use crate::text::Text;
 use record::{Known, Record};

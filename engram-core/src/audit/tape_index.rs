@@ -34,6 +34,10 @@ pub(super) struct TapeIndex<'t> {
     hashed: HashMap<RecordKey, &'t str>,
     /// Records that are on the tape as they are.
     raw: HashMap<RecordKey, Text<'t>>,
+    /// Some event names a line.
+    names_lines: bool,
+    /// Records that gave events, as the ledger has it.
+    with_events: u64,
     pub records: u64,
     pub omitted: Vec<OmittedRow>,
     pub complete: bool,
@@ -58,6 +62,7 @@ impl<'t> TapeIndex<'t> {
 
     /// Remembers where an event comes from. A revision is of the artifact, not of the record at which it shows.
     fn place(&mut self, event: &TapeEvent<'t>, line: &'t str) {
+        self.names_lines |= event.origin.is_some_and(|origin| origin.line.is_some());
         let Some(origin) = event.origin.filter(|_| event.label() != Some("revision")) else {
             return;
         };
@@ -76,6 +81,7 @@ impl<'t> TapeIndex<'t> {
     fn stop(&mut self, stop: &Members<'_>) {
         let ledger = stop.object("ledger").unwrap_or_default();
         self.records = ledger.count("records").unwrap_or_default();
+        self.with_events = ["mapped", "unrecognized", "malformed"].iter().filter_map(|name| ledger.count(name)).sum();
         self.complete = stop.get("complete").is_none_or(|raw| raw.get() == "true");
         let rows = ledger.get("omitted").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
         self.omitted = rows.unwrap_or_default().iter().filter_map(|row| omitted_row(row)).collect();
@@ -86,9 +92,9 @@ impl<'t> TapeIndex<'t> {
         self.strings.contains(&key(&canonical(text)))
     }
 
-    /// True when the events of this tape name places in a document.
+    /// True when the tape is of a document: records gave events, and none of these names a line.
     pub fn is_of_document(&self) -> bool {
-        !self.by_pointer.is_empty() && self.by_record.is_empty()
+        !self.names_lines && (!self.by_pointer.is_empty() || self.with_events > 0)
     }
 
     /// The lines of the tape that come from a record.
