@@ -71,10 +71,7 @@ impl Converter {
         match word(data.kind()) {
             "agent_progress" => self.agent_progress(&record.line, &data, out),
             "hook_progress" => self.say(record, out),
-            "bash_progress" => {
-                self.keep_so_far(&record.line, &data, out.spot());
-                Ok(Omitted { record: "progress/bash_progress", rule: rule::SO_FAR }.duplicate())
-            }
+            "bash_progress" => self.so_far(&record.line, &data, out),
             other => {
                 let record = format!("progress/{other}");
                 never_mapped(&record).ok_or_else(|| Fault::unrecognized(&record))

@@ -1,25 +1,28 @@
 //! `progress` lines (2.1.12 to 2.1.80): commands tell what they have written so far, sub-agents what they do.
 
-use engram_core::emit::{Emitter, Fault, Spot};
+use engram_core::emit::{Emitter, Fault};
 use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::Converter;
-use super::record::Late;
+use super::descriptor::{Omitted, rule};
 use super::schema::{Line, Progress};
 use crate::kit::correlate::key;
 use crate::kit::value::{Value, filled_text, text};
 
 impl Converter {
     /// Keeps what a command has written so far until its result comes.
-    pub fn keep_so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, spot: Spot) {
-        let Some(call) = text(line.parent_call()).map(|id| key(id.spelled())).filter(|call| !self.history.has_result(*call)) else {
-            return;
+    pub fn so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let call = text(line.parent_call()).map(|id| key(id.spelled())).filter(|call| !self.history.has_result(*call));
+        let written = data.full_output().filter(|written| filled_text(Some(*written)).is_some());
+        let waits = match (call, written) {
+            (Some(call), Some(written)) => self.under_way.keep(call, written, line, out)?,
+            _ => true,
         };
-        let Some(written) = data.full_output().filter(|written| filled_text(Some(*written)).is_some()) else { return };
-        self.under_way.keep(call, Late::of(written, line, spot));
+        let omitted = Omitted { record: "progress/bash_progress", rule: rule::SO_FAR };
+        Ok(if waits { omitted.duplicate() } else { Outcome::Mapped })
     }
 }
 

@@ -10,7 +10,7 @@ use super::descriptor::rule;
 use super::record::Late;
 use crate::kit::correlate::key;
 
-/// The most prompts that are held. Older ones count as said.
+/// The most prompts that are held. More are said at once.
 const MAX_QUEUED: usize = 1024;
 
 /// A prompt that has not reached the conversation yet.
@@ -37,22 +37,29 @@ impl Queue {
         }
     }
 
-    /// A prompt waits.
-    pub fn hold(&mut self, said: Text<'_>, prompt: Late) {
-        if self.waiting.len() == MAX_QUEUED {
-            self.waiting.remove(0);
+    /// A prompt of the record at hand waits, or is said where too many do. True if it waits.
+    pub fn hold(&mut self, said: Text<'_>, prompt: impl FnOnce() -> Late, out: &mut Emitter) -> Result<bool, Fault> {
+        let waits = self.waiting.len() < MAX_QUEUED;
+        if waits {
+            self.waiting.push(Queued { key: key(said.decode_lossy()), prompt: prompt() });
+        } else {
+            say(said, out)?;
         }
-        self.waiting.push(Queued { key: key(said.decode_lossy()), prompt });
+        Ok(waits)
     }
 
     /// Says what never reached the conversation: the session ended first.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for queued in self.waiting.drain(..) {
-            let said = queued.prompt.take_place(out);
-            let synthetic = is_harness_text(said);
-            out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, Pointer::At("/content"))?;
+            say(queued.prompt.take_place(out), out)?;
             out.duplicate_was_mapped("queue-operation/enqueue", rule::QUEUED);
         }
         Ok(())
     }
+}
+
+fn say(said: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let synthetic = is_harness_text(said);
+    out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments: Vec::new() }, Pointer::At("/content"))?;
+    Ok(())
 }

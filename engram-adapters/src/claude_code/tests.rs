@@ -252,6 +252,24 @@ fn what_was_written_otherwise_than_asked_is_said() {
 }
 
 #[test]
+fn more_than_can_be_held_is_said_at_once() {
+    let queued = |n: usize| {
+        let time = format!("2026-01-01T00:00:00.{:03}Z", n % 1000);
+        json!({"type": "queue-operation", "operation": "enqueue", "timestamp": time, "sessionId": "s", "content": format!("prompt number {n}")})
+    };
+    let running = |n: usize| {
+        let data = json!({"type": "bash_progress", "fullOutput": format!("output number {n}")});
+        line("2.1.20", 2, "progress", json!({"parentToolUseID": format!("t{n}"), "data": data}))
+    };
+    let mut lines = vec![line("2.1.20", 1, "user", json!({"message": {"role": "user", "content": "go on"}}))];
+    lines.extend((0..1030).map(queued));
+    lines.extend((0..70).map(running));
+    assert_eq!(events(&lines, "msg.in").len(), 1 + 1030);
+    assert_eq!(events(&lines, "meta").iter().filter(|event| event["name"] == "tool_output").count(), 70);
+    assert_eq!(left_over(&lines), 0);
+}
+
+#[test]
 fn what_the_harness_notes_when_it_stops_is_said() {
     let hooks = json!({"subtype": "stop_hook_summary", "hookInfos": [{"command": "sh check.sh"}], "hookErrors": ["no such file"], "stopReason": ""});
     let link =

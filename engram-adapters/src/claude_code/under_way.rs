@@ -7,8 +7,10 @@ use engram_core::text::Text;
 
 use super::descriptor::rule;
 use super::record::Late;
+use super::schema::Line;
+use crate::kit::value::Value;
 
-/// The most commands whose output is held until their results come. Of more, the oldest counts as said.
+/// The most commands whose output is held until their results come. That of more is said at once.
 const MAX_UNDER_WAY: usize = 64;
 
 /// What commands have written whose results have not come, the oldest first.
@@ -30,23 +32,31 @@ impl UnderWay {
         self.outputs.retain(|so_far| so_far.call != call);
     }
 
-    /// The command of this call has written so much.
-    pub fn keep(&mut self, call: u64, output: Late) {
+    /// By the record at hand the command of this call has written so much, which waits, or is said where too much does. True if it waits.
+    pub fn keep(&mut self, call: u64, written: Value<'_>, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         self.forget(call);
-        if self.outputs.len() == MAX_UNDER_WAY {
-            self.outputs.remove(0);
+        let waits = self.outputs.len() < MAX_UNDER_WAY;
+        if waits {
+            self.outputs.push(SoFar { call, output: Late::of(written, line, out.spot()) });
+        } else {
+            say(written.text(), out)?;
         }
-        self.outputs.push(SoFar { call, output });
+        Ok(waits)
     }
 
     /// Says what commands had written whose results never came: the session ended first.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for so_far in self.outputs.drain(..) {
-            let written = Some(so_far.output.take_place(out));
-            let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
-            out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
+            let written = so_far.output.take_place(out);
+            say(Some(written), out)?;
             out.duplicate_was_mapped("progress/bash_progress", rule::SO_FAR);
         }
         Ok(())
     }
+}
+
+fn say(written: Option<Text<'_>>, out: &mut Emitter) -> Result<(), Fault> {
+    let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
+    out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
+    Ok(())
 }
