@@ -65,11 +65,7 @@ impl Late {
     pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
         out.source(self.session.as_deref(), self.agent.as_deref());
         out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: None, replay: false });
-        self.text()
-    }
-
-    /// The text; of a list, its JSON.
-    pub fn text(&self) -> Text<'_> {
+        // Of a list, its JSON.
         if self.token.starts_with('"') { Text::Token(&self.token) } else { Text::Plain(&self.token) }
     }
 }

@@ -302,6 +302,15 @@ fn a_result_says_what_its_call_asked_where_the_log_does_not_hold_the_call() {
     let pointers = ["/toolUseResult/oldString", "/toolUseResult/newString", "/toolUseResult/newTodos"];
     assert_eq!(beside(&lines[1..]), pointers);
     assert_eq!(left_over(&lines[1..]), 0);
+    // More than may wait for calls.
+    let large = |n: u32| {
+        let written =
+            json!({"type": "create", "filePath": "/p/b", "content": format!("{n} {}", "x".repeat(1 << 20)), "structuredPatch": []});
+        returned("2.1.0", 4 + n, &format!("w{n}"), "File created successfully at: /p/b", Some(written))
+    };
+    let lines: Vec<Value> = (0..6).map(large).collect();
+    assert_eq!(beside(&lines), ["/toolUseResult/content"; 6]);
+    assert_eq!(left_over(&lines), 0);
 }
 
 #[test]

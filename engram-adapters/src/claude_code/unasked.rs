@@ -9,8 +9,9 @@ use super::returned::{Returned, repeats, say_beside};
 use super::schema::Line;
 use crate::kit::value::{Value, filled_text};
 
-/// The most texts that wait for their calls. Calls stand before their results, but for some of those made at once. More are said at once.
-const MAX_WAITING: usize = 4096;
+/// The most memory for texts that wait for their calls. Calls stand before their results, but for some of those made at once. What has
+/// no room is said at once.
+const MAX_BYTES: usize = 4 << 20;
 
 /// Where results repeat what their calls asked for.
 const ASKED: &[(&str, &str)] = &[
@@ -29,6 +30,8 @@ const ASKED: &[(&str, &str)] = &[
 #[derive(Default)]
 pub(super) struct Unasked {
     waiting: Vec<Repeated>,
+    /// What they take.
+    bytes: usize,
 }
 
 /// A text that a result repeats of its call.
@@ -50,10 +53,13 @@ impl Unasked {
             let is_list = |asked: &Value<'_>| *name != "content" && asked.elements().next().is_some();
             let is_text = |asked: &Value<'_>| filled_text(Some(*asked)).is_some_and(|said| !repeats(said, returned.content));
             let Some(asked) = asked.filter(|asked| is_text(asked) || is_list(asked)) else { continue };
-            let said = Late::of(asked, line, out.spot());
-            if self.waiting.len() == MAX_WAITING {
-                say_beside(Some(said.text()), Pointer::At(pointer), out)?;
+            let bytes = self.bytes + size_of::<Repeated>() + call.len() + asked.raw().len();
+            if bytes > MAX_BYTES {
+                let said = asked.text().unwrap_or(Text::Plain(asked.raw()));
+                say_beside(Some(said), Pointer::At(pointer), out)?;
             } else {
+                self.bytes = bytes;
+                let said = Late::of(asked, line, out.spot());
                 self.waiting.push(Repeated { call: call.clone().into_owned(), pointer, said });
             }
         }
