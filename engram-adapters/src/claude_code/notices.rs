@@ -128,8 +128,7 @@ impl Converter {
         let (Some(said), Some(prompt)) = (filled_text(line.content()), line.content()) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
-        let spot = out.spot();
-        let waits = self.queue.hold(said, || Late::of(prompt, line, spot), out)?;
+        let waits = self.queue.hold(said, Late::of(prompt, line, out.spot()), out)?;
         let omitted = Omitted { record: "queue-operation/enqueue", rule: rule::QUEUED };
         Ok(if waits { omitted.duplicate() } else { Outcome::Mapped })
     }

@@ -7,11 +7,8 @@ use engram_core::text::Text;
 
 use super::blocks::is_harness_text;
 use super::descriptor::rule;
-use super::record::Late;
+use super::record::{Late, MAX_WAITING_BYTES};
 use crate::kit::correlate::key;
-
-/// The most prompts that are held. More are said at once.
-const MAX_QUEUED: usize = 1024;
 
 /// A prompt that has not reached the conversation yet.
 struct Queued {
@@ -23,6 +20,8 @@ struct Queued {
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: Vec<Queued>,
+    /// What they take.
+    bytes: usize,
 }
 
 impl Queue {
@@ -33,15 +32,17 @@ impl Queue {
         }
         let key = key(said.decode_lossy());
         if let Some(at) = self.waiting.iter().position(|queued| queued.key == key) {
-            self.waiting.remove(at);
+            self.bytes -= self.waiting.remove(at).prompt.bytes();
         }
     }
 
     /// A prompt of the record at hand waits, or is said where too many do. True if it waits.
-    pub fn hold(&mut self, said: Text<'_>, prompt: impl FnOnce() -> Late, out: &mut Emitter) -> Result<bool, Fault> {
-        let waits = self.waiting.len() < MAX_QUEUED;
+    pub fn hold(&mut self, said: Text<'_>, prompt: Late, out: &mut Emitter) -> Result<bool, Fault> {
+        let bytes = self.bytes + prompt.bytes();
+        let waits = bytes <= MAX_WAITING_BYTES;
         if waits {
-            self.waiting.push(Queued { key: key(said.decode_lossy()), prompt: prompt() });
+            self.bytes = bytes;
+            self.waiting.push(Queued { key: key(said.decode_lossy()), prompt });
         } else {
             say(said, out)?;
         }

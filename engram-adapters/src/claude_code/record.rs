@@ -40,6 +40,9 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The most memory for texts of one kind that wait. What has no room is said at once.
+pub(super) const MAX_WAITING_BYTES: usize = 4 << 20;
+
 /// A text that is said only once it is known that no other record says it.
 pub(super) struct Late {
     token: String,
@@ -61,11 +64,20 @@ impl Late {
         }
     }
 
+    /// The memory that it takes, but for ids.
+    pub fn bytes(&self) -> usize {
+        size_of::<Late>() + self.token.len()
+    }
+
     /// Places the events that follow where the text stands, and gives it.
     pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
         out.source(self.session.as_deref(), self.agent.as_deref());
         out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: None, replay: false });
-        // Of a list, its JSON.
+        self.text()
+    }
+
+    /// The text; of a list, its JSON.
+    pub fn text(&self) -> Text<'_> {
         if self.token.starts_with('"') { Text::Token(&self.token) } else { Text::Plain(&self.token) }
     }
 }

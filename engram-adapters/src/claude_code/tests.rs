@@ -255,7 +255,8 @@ fn what_was_written_otherwise_than_asked_is_said() {
 fn more_than_can_be_held_is_said_at_once() {
     let queued = |n: usize| {
         let time = format!("2026-01-01T00:00:00.{:03}Z", n % 1000);
-        json!({"type": "queue-operation", "operation": "enqueue", "timestamp": time, "sessionId": "s", "content": format!("prompt number {n}")})
+        let content = format!("prompt number {n}{}", "!".repeat(5000));
+        json!({"type": "queue-operation", "operation": "enqueue", "timestamp": time, "sessionId": "s", "content": content})
     };
     let running = |n: usize| {
         let data = json!({"type": "bash_progress", "fullOutput": format!("output number {n}")});

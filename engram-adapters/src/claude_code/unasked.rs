@@ -4,14 +4,10 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::record::Late;
+use super::record::{Late, MAX_WAITING_BYTES};
 use super::returned::{Returned, repeats, say_beside};
 use super::schema::Line;
 use crate::kit::value::{Value, filled_text};
-
-/// The most memory for texts that wait for their calls. Calls stand before their results, but for some of those made at once. What has
-/// no room is said at once.
-const MAX_BYTES: usize = 4 << 20;
 
 /// Where results repeat what their calls asked for.
 const ASKED: &[(&str, &str)] = &[
@@ -26,7 +22,7 @@ const ASKED: &[(&str, &str)] = &[
     ("url", "/toolUseResult/url"),
 ];
 
-/// Texts of results whose calls have not come, oldest first.
+/// Texts of results whose calls have not come, oldest first: calls stand before their results, but for some of those made at once.
 #[derive(Default)]
 pub(super) struct Unasked {
     waiting: Vec<Repeated>,
@@ -53,13 +49,12 @@ impl Unasked {
             let is_list = |asked: &Value<'_>| *name != "content" && asked.elements().next().is_some();
             let is_text = |asked: &Value<'_>| filled_text(Some(*asked)).is_some_and(|said| !repeats(said, returned.content));
             let Some(asked) = asked.filter(|asked| is_text(asked) || is_list(asked)) else { continue };
-            let bytes = self.bytes + size_of::<Repeated>() + call.len() + asked.raw().len();
-            if bytes > MAX_BYTES {
-                let said = asked.text().unwrap_or(Text::Plain(asked.raw()));
-                say_beside(Some(said), Pointer::At(pointer), out)?;
+            let said = Late::of(asked, line, out.spot());
+            let bytes = self.bytes + said.bytes() + call.len();
+            if bytes > MAX_WAITING_BYTES {
+                say_beside(Some(said.text()), Pointer::At(pointer), out)?;
             } else {
                 self.bytes = bytes;
-                let said = Late::of(asked, line, out.spot());
                 self.waiting.push(Repeated { call: call.clone().into_owned(), pointer, said });
             }
         }
