@@ -51,7 +51,8 @@ impl<'h> Head<'h> {
         self.text
     }
 
-    /// The complete lines of the head that are UTF-8 and not blank; of a line that holds several values, each.
+    /// The complete lines of the head that are UTF-8 and not blank. Of a line that holds several values, each: where that is one of the
+    /// first lines, for those tell what the artifact is.
     pub fn lines(&self) -> impl Iterator<Item = &'h str> + use<'h> {
         let Head { bytes, text, whole } = *self;
         let complete = match memchr::memrchr(b'\n', bytes) {
@@ -70,7 +71,8 @@ impl<'h> Head<'h> {
         ranges
             .filter_map(move |range| text.get(range.clone()).or_else(|| from_utf8(&bytes[range]).ok()))
             .filter(|line| !is_blank(line.as_bytes()))
-            .flat_map(values)
+            .enumerate()
+            .flat_map(|(number, line)| values(line, number < HEAD_LINES))
     }
 
     /// True when the artifact has no content at all.
@@ -79,11 +81,12 @@ impl<'h> Head<'h> {
     }
 }
 
-/// The values of a line that holds several, as far as they are whole, and what is behind them. Any other line as it is.
-fn values(line: &str) -> impl Iterator<Item = &str> {
+/// The values of a line that holds several, as far as they are whole, and what is behind them. Any other line as it is, and all
+/// where `may_hold_several` is false.
+fn values(line: &str, may_hold_several: bool) -> impl Iterator<Item = &str> {
     let mut behind = Vec::new();
     let mut first = line;
-    if memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
+    if may_hold_several && memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
         let mut rest = line;
         while let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len()) {
             behind.push(&rest[..end]);
