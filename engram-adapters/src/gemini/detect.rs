@@ -175,7 +175,8 @@ fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'s
     if found.form == Form::Lines {
         return (header.role().is_some() && knows_the_messages(head)).then_some(revisions::LINES);
     }
-    if !elements(found.messages).take(LOOKED_AT).all(is_known_message) {
+    let mut index = Index::default();
+    if !elements(found.messages).take(LOOKED_AT).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
         return None;
     }
     Some(match (has_key(found.messages, "\"toolCalls\""), has_key(found.messages, "\"originalContent\"")) {
@@ -193,8 +194,8 @@ fn has_key(text: &str, key: &str) -> bool {
 /// True when no message among the first lines has what no known version writes.
 fn knows_the_messages(head: &Head<'_>) -> bool {
     let mut index = Index::default();
-    let mut is_message = |line: &&str| parse(line, &mut index).is_ok_and(|record| record.member("id").is_some());
-    head.lines().filter(|line| is_message(line)).take(LOOKED_AT).all(is_known_message)
+    let is_known = |line| parse(line, &mut index).ok().filter(|record| record.member("id").is_some()).map(is_known_message);
+    head.lines().filter_map(is_known).take(LOOKED_AT).all(|is_known| is_known)
 }
 
 fn is_known_header(header: Value<'_>) -> bool {
@@ -205,8 +206,6 @@ fn is_known_header(header: Value<'_>) -> bool {
         && tape_time(header.member("startTime")).is_some()
 }
 
-fn is_known_message(message: &str) -> bool {
-    let mut index = Index::default();
-    let Ok(message) = parse(message, &mut index) else { return false };
+fn is_known_message(message: Value<'_>) -> bool {
     message.members().all(|(name, _)| MESSAGE_FIELDS.contains(&name)) && MESSAGE_TYPES.contains(&word(message.member("type")))
 }

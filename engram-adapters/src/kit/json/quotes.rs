@@ -166,8 +166,8 @@ impl<'t> Pass<'t> {
         self.controls
     }
 
-    /// What a block holds, which is the next, and has that number in the part at hand. Of each byte's place in its sixteenths,
-    /// `lowest` has the lowest byte so far.
+    /// What a block holds, which is the next, and has that number in the part at hand. `lowest` has the lowest byte so
+    /// far at each place of a block.
     #[inline(always)]
     fn block<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK], number: usize, lowest: &mut u8x64<S>) -> Block {
         let bytes = u8x64::load_array_ref(simd, block);
