@@ -177,7 +177,7 @@ impl Way {
     /// # Errors
     /// Those of detection and of the file system, with the path.
     pub fn open(&self, artifact: &Artifact) -> Result<Opened, AdapterError> {
-        self.opened(artifact).map_err(|error| error.path(artifact.path().to_string_lossy()))
+        self.opened(artifact).map_err(|error| error.path(artifact.path().to_string_lossy()).under(self.policy))
     }
 
     fn opened(&self, artifact: &Artifact) -> Result<Opened, AdapterError> {

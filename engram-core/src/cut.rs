@@ -1,10 +1,18 @@
-//! A document that ends too early, without the record in which it ends.
+//! A document that ends too early or is broken, without the record in which it ends or breaks.
 
 use crate::text::string_end;
 
-/// The part of a cut document that holds only whole items of its outermost list, closed again. None where not even that list,
-/// or a member beside it, is whole.
-pub(crate) fn whole_items(text: &str) -> Option<String> {
+/// The sound part of a document.
+pub(crate) struct Whole {
+    /// It, closed again where it was open.
+    pub text: String,
+    /// Where it ends in the document.
+    pub end: usize,
+}
+
+/// The part of a cut document that holds only whole items of its outermost list. None where not even that list, or a member
+/// beside it, is whole.
+pub(crate) fn whole_items(text: &str) -> Option<Whole> {
     let bytes = text.as_bytes();
     let (mut open, mut at) = (Vec::new(), 0);
     let mut end: Option<(usize, usize)> = None;
@@ -19,6 +27,9 @@ pub(crate) fn whole_items(text: &str) -> Option<String> {
             b'[' => open.push(b']'),
             b'}' | b']' => {
                 open.pop();
+                if open.is_empty() {
+                    return Some(Whole { text: text.get(..=at)?.to_owned(), end: at + 1 });
+                }
                 if is_outside_items(&open) {
                     end = Some((at + 1, open.len()));
                 }
@@ -32,7 +43,7 @@ pub(crate) fn whole_items(text: &str) -> Option<String> {
     // What was open there is open still: a container that closes moves the end behind itself.
     let mut whole = text.get(..end)?.to_owned();
     whole.extend(open.iter().take(depth).rev().map(|close| char::from(*close)));
-    Some(whole)
+    Some(Whole { text: whole, end })
 }
 
 /// True at the level of the root's members, or of the outermost list's items.
@@ -55,8 +66,11 @@ mod tests {
             (r#"["one","two"#, Some(r#"["one"]"#)),
             (r#"{"a":"x"#, None),
             ("", None),
+            (r#"{"list":[{"n":1}]} {"n"#, Some(r#"{"list":[{"n":1}]}"#)),
         ] {
-            assert_eq!(whole_items(cut).as_deref(), whole, "{cut}");
+            let kept = whole_items(cut);
+            assert_eq!(kept.as_ref().map(|kept| &*kept.text), whole, "{cut}");
+            assert!(kept.is_none_or(|kept| kept.text.starts_with(&cut[..kept.end])), "{cut}");
         }
     }
 
@@ -64,8 +78,8 @@ mod tests {
     fn any_cut_gives_json_or_nothing() {
         let document = r#"{"a":"x\"}","list":[{"n":[1,{"m":"]"}]},{"n":2}],"kind":"main"}"#;
         for end in 0..document.len() {
-            if let Some(whole) = whole_items(&document[..end]) {
-                assert!(serde_json::from_str::<serde_json::Value>(&whole).is_ok(), "{whole}");
+            if let Some(Whole { text, .. }) = whole_items(&document[..end]) {
+                assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use simdutf8::compat::from_utf8;
+use simdutf8::compat::{Utf8Error, from_utf8};
 
 use crate::coverage::Coverage;
 use crate::cut::whole_items;
@@ -104,6 +104,7 @@ pub fn convert_chosen<'a, S: Source>(
     let standing = stand(descriptor, identity.version.as_deref(), revision, support);
     let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, standing), complete: true };
     run.whole(session.as_mut(), &mut input, framing).map_err(|mut error| {
+        error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
         error.harness.get_or_insert(descriptor.harness_family);
         if error.version.is_none() {
@@ -127,6 +128,38 @@ pub fn convert_chosen<'a, S: Source>(
         input_bytes: input.consumed().1,
         complete: run.complete,
     })
+}
+
+/// A document that ends too early, or is no JSON from some place on.
+struct Broken<'b> {
+    /// What is before that place.
+    sound: &'b str,
+    /// What is said of it where no part of it is to be converted.
+    error: AdapterError,
+}
+
+impl<'b> Broken<'b> {
+    fn json(text: &'b str, error: &serde_json::Error) -> Self {
+        if error.is_eof() {
+            return Broken::cut(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
+        }
+        let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let sound = &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
+        Broken { sound, error: AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()) }
+    }
+
+    fn utf8(bytes: &'b [u8], error: Utf8Error) -> Self {
+        let sound = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        let found = format!("invalid byte at offset {}", error.valid_up_to());
+        if error.error_len().is_none() {
+            return Broken::cut(sound, found);
+        }
+        Broken { sound, error: AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found) }
+    }
+
+    fn cut(sound: &'b str, found: String) -> Self {
+        Broken { sound, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found) }
+    }
 }
 
 struct Run<'s> {
@@ -279,23 +312,29 @@ impl Run<'_> {
     }
 
     fn document<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
-        let text = input.rest()?.map_err(|error| {
-            AdapterError::new(ErrorCode::MalformedRecord)
-                .expected("UTF-8")
-                .found(&format!("invalid byte at offset {}", error.valid_up_to()))
-        })?;
-        match session.document(text, &mut self.out) {
-            Err(Fault::Json(error)) if error.is_eof() => {
-                if let (Policy::Permissive, Some(whole)) = (self.out.policy(), whole_items(text)) {
-                    self.complete = false;
-                    return session.document(&whole, &mut self.out).map_err(|fault| self.error(fault));
-                }
-                let found = format!("the end of the document at line {}, column {}", error.line(), error.column());
-                Err(AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found))
-            }
-            Err(fault) => Err(self.error(fault)),
-            Ok(()) => Ok(()),
+        let (bytes, text) = input.rest()?;
+        let broken = match text {
+            Ok(text) => match session.document(text, &mut self.out) {
+                Err(Fault::Json(error)) => Broken::json(text, &error),
+                converted => return converted.map_err(|fault| self.error(fault)),
+            },
+            Err(error) => Broken::utf8(bytes, error),
+        };
+        self.broken_document(session, bytes, broken)
+    }
+
+    /// Converts what is whole of a document. What is behind it was cut off, or is kept as it is.
+    #[cold]
+    fn broken_document(&mut self, session: &mut dyn Session, bytes: &[u8], broken: Broken<'_>) -> Result<(), AdapterError> {
+        let whole = whole_items(broken.sound).filter(|_| self.out.policy() == Policy::Permissive);
+        let Some(whole) = whole else { return Err(broken.error) };
+        session.document(&whole.text, &mut self.out).map_err(|fault| self.error(fault))?;
+        if broken.error.code == ErrorCode::TruncatedInput {
+            self.complete = false;
+            return Ok(());
         }
+        self.out.begin();
+        self.not_json(&bytes[whole.end..], "JSON")
     }
 
     fn error(&self, fault: Fault) -> AdapterError {

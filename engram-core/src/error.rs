@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 
 use serde::Serialize;
 
+use crate::policy::Policy;
+
 /// Stable names of what can go wrong. The names are part of the interface; `docs/errors.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,24 +77,33 @@ impl ErrorCode {
         match self {
             ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
             ErrorCode::AmbiguousHarness => "more than one adapter recognises this content; name one with --adapter",
-            ErrorCode::UnknownHarnessVersion => {
-                "this harness version is outside the tested matrix; use a newer engram, or --policy permissive for a degraded tape"
-            }
-            ErrorCode::KnownBadVersion => {
-                "this harness version is known to write logs that cannot be trusted; --policy permissive gives a degraded tape"
-            }
-            ErrorCode::UnrecognizedRecord => {
-                "a record type this adapter does not know; --policy permissive keeps it as `meta unrecognized`"
-            }
-            ErrorCode::MalformedRecord => {
-                "a record that cannot be read as what it claims to be; --policy permissive keeps it as `meta unrecognized`"
-            }
-            ErrorCode::TruncatedInput => "the log ends inside a record; --policy permissive converts everything before it",
-            ErrorCode::LimitExceeded => "a record is larger or deeper than the limit; --policy permissive keeps its hash and size",
+            ErrorCode::UnknownHarnessVersion => "this harness version is outside the tested matrix; use a newer engram",
+            ErrorCode::KnownBadVersion => "this harness version is known to write logs that cannot be trusted",
+            ErrorCode::UnrecognizedRecord => "a record type this adapter does not know",
+            ErrorCode::MalformedRecord => "a record that cannot be read as what it claims to be",
+            ErrorCode::TruncatedInput => "the log ends inside a record",
+            ErrorCode::LimitExceeded => "a record is larger or deeper than the limit",
             ErrorCode::Io => "the file system refused; check the path and its permissions",
             ErrorCode::AdapterDefect => "the adapter broke its own contract; please report this with the log's harness and version",
             ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",
             ErrorCode::BadRecordings => "these recordings cannot certify an adapter; docs/conformance.md says how they are laid out",
+        }
+    }
+
+    /// [`Self::explain`], and what permissive policy does instead of failing so.
+    pub fn explain_strict(self) -> String {
+        let advice = self.permissive().map(|advice| format!("; {advice}"));
+        format!("{}{}", self.explain(), advice.unwrap_or_default())
+    }
+
+    /// What permissive policy does instead of failing so, where it can.
+    fn permissive(self) -> Option<&'static str> {
+        match self {
+            ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => Some("--policy permissive gives a degraded tape"),
+            ErrorCode::UnrecognizedRecord | ErrorCode::MalformedRecord => Some("--policy permissive keeps it as `meta unrecognized`"),
+            ErrorCode::TruncatedInput => Some("--policy permissive converts everything before it"),
+            ErrorCode::LimitExceeded => Some("--policy permissive keeps its hash and size"),
+            _ => None,
         }
     }
 }
@@ -133,6 +144,9 @@ pub struct AdapterError {
     /// What was found: a short, escaped excerpt, since logs hold secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
+    /// The policy that it failed under, so that nobody is advised to use that.
+    #[serde(skip)]
+    pub policy: Policy,
 }
 
 impl AdapterError {
@@ -148,6 +162,7 @@ impl AdapterError {
             pointer: None,
             expected: None,
             found: None,
+            policy: Policy::Strict,
         }
     }
 
@@ -166,6 +181,12 @@ impl AdapterError {
     /// With the path of the artifact.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
+        self
+    }
+
+    /// Under this policy.
+    pub fn under(mut self, policy: Policy) -> Self {
+        self.policy = policy;
         self
     }
 
@@ -209,7 +230,10 @@ impl fmt::Display for AdapterError {
         if let Some(found) = &self.found {
             write!(f, ", found `{found}`")?;
         }
-        write!(f, ": {}", self.code.explain())
+        match self.policy {
+            Policy::Strict => write!(f, ": {}", self.code.explain_strict()),
+            Policy::Permissive => write!(f, ": {}", self.code.explain()),
+        }
     }
 }
 

@@ -246,8 +246,8 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// All that is left as text, for a document; or where it is no UTF-8.
-    pub(crate) fn rest(&mut self) -> Result<Result<&str, Utf8Error>, AdapterError> {
+    /// All that is left, for a document, and the same as text; or where it is no UTF-8.
+    pub(crate) fn rest(&mut self) -> Result<(&[u8], Result<&str, Utf8Error>), AdapterError> {
         // One byte more than allowed shows that there is too much.
         self.read(self.limits.record_bytes.saturating_add(1).saturating_sub(self.held() as u64))?;
         if self.held() as u64 > self.limits.record_bytes {
@@ -256,7 +256,7 @@ impl<S: Source> Input<S> {
         }
         let bytes = &self.source.bytes()[self.start..];
         let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        Ok(self.source.text(self.start + lead..self.start + bytes.len()))
+        Ok((&bytes[lead..], self.source.text(self.start + lead..self.start + bytes.len())))
     }
 }
 

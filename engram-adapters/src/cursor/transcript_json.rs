@@ -7,13 +7,16 @@ use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 
 use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
+use crate::kit::document::{beside_the_list, the_list};
 use crate::kit::value::{Index, Value, filled_text, parse, text, word};
 use crate::kit::view::view;
 
+/// The document's list.
+const MESSAGES: &str = "messages";
+
 view! {
-    /// The document.
+    /// What is beside the document's list.
     Document {
-        messages: "messages" List,
         turn_ended: "turnEnded" Object,
     }
 }
@@ -88,8 +91,8 @@ impl Session for Converter {
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
         let mut index = Index::default();
-        let document = Document::read(parse(text, &mut index)?, "")?;
-        let Some(messages) = document.messages() else { return Err(Fault::malformed("/messages", "a list of messages", "nothing")) };
+        let whole = parse(text, &mut index)?;
+        let messages = the_list(whole, MESSAGES)?;
         out.begin();
         self.parent.state(out)?;
         for (index, message) in messages.elements().enumerate() {
@@ -99,13 +102,19 @@ impl Session for Converter {
                 Err(fault) => out.settle_fault(fault, message.raw())?,
             }
         }
-        if let Some(ended) = document.turn_ended() {
+        if let Some(ended) = whole.member("turnEnded") {
             out.begin();
-            let outcome = turn_ended(word(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)?;
-            out.settle(outcome);
+            match Document::read(whole, "").and_then(|_| end_of_turn(ended, out)) {
+                Ok(outcome) => out.settle(outcome),
+                Err(fault) => out.settle_fault(fault, &beside_the_list(whole, MESSAGES))?,
+            }
         }
         Ok(())
     }
+}
+
+fn end_of_turn(ended: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    turn_ended(word(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
 }
 
 /// Calls that wait for a result, which names its tool and nothing else.

@@ -8,16 +8,21 @@ use engram_core::render::Pointer;
 use super::convert::Converter;
 use super::descriptor::rule;
 use super::schema::{Record, Turn, Typed};
+use crate::kit::document::{beside_the_list, the_list};
 use crate::kit::value::{Value, text, word};
+
+/// The list of a whole-file log.
+const MESSAGES: &str = "messages";
 
 impl Converter {
     /// Converts a whole-file log: its header, then a record a message.
     pub fn session_document(&mut self, document: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let header = Record::read(document, "")?;
-        let Some(messages) = header.messages() else { return Err(Fault::malformed("/messages", "a list of messages", "none")) };
+        let messages = the_list(document, MESSAGES)?;
         out.begin();
-        self.header(&header, out)?;
-        out.settle(Outcome::Mapped);
+        match Record::read(document, "").and_then(|header| self.header(&header, out)) {
+            Ok(()) => out.settle(Outcome::Mapped),
+            Err(fault) => out.settle_fault(fault, &beside_the_list(document, MESSAGES))?,
+        }
         for (n, message) in messages.elements().enumerate() {
             let base = format!("/messages/{n}");
             self.record_of(message, out, |converter, out| converter.message(&Record::read(message, &base)?, &base, out))?;

@@ -1,6 +1,7 @@
 //! The substrate that adapters share. Nothing in here names a harness.
 
 pub mod correlate;
+pub(crate) mod document;
 pub mod json;
 pub mod linenum;
 pub mod media;

@@ -48,7 +48,7 @@ fn coverage_lines() -> String {
 
 fn error_lines() -> String {
     ErrorCode::ALL.iter().fold(String::new(), |mut text, code| {
-        let _ = writeln!(text, "{}: {}", code.as_str(), code.explain());
+        let _ = writeln!(text, "{}: {}", code.as_str(), code.explain_strict());
         text
     })
 }

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use engram_adapters::ingest;
+use engram_adapters::{by_id, ingest};
 use engram_conformance::tape::parse;
+use engram_core::audit::audit;
 use engram_core::drive::{Input, Options};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
@@ -88,11 +89,21 @@ fn tape_differs(tape: &str, kept: &Kept) -> Option<String> {
     violations("tape", tape).pop()
 }
 
+/// What neither stands in the tape nor is accounted for.
+fn lost(bytes: &[u8], tape: &str) -> Option<String> {
+    let start = parse(tape.lines().next().unwrap_or_default()).unwrap_or_default();
+    let entry = by_id(start["adapter"]["id"].as_str().unwrap_or_default()).expect("the tape names its adapter");
+    let report = audit(bytes, tape, entry.adapter.describe()).expect("a tape can be audited");
+    let left_over = report.examples.first().map(|left| format!("{left:?} is left over"));
+    left_over.or_else(|| report.disagreements.first().map(|what| format!("the audit disagrees: {what}")))
+}
+
 fn judge(name: &str, bytes: &[u8], expect: &Expect, limits: Limits) -> Vec<String> {
     let outcomes = [(Policy::Strict, &expect.strict), (Policy::Permissive, &expect.permissive)];
     let judged = outcomes.into_iter().filter_map(|(policy, expected)| {
         let made = convert(bytes, policy, limits);
-        differs(&made, expected).map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
+        let lost = made.as_ref().ok().and_then(|tape| lost(bytes, tape));
+        differs(&made, expected).or(lost).map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
     });
     judged.collect()
 }
@@ -206,6 +217,9 @@ fn a_wrong_outcome_is_a_finding() {
         )
         .expect("an outcome")
     };
+    let converted = tape.as_ref().expect("a sound log");
+    assert_eq!(lost(sound.as_bytes(), converted), None);
+    assert!(lost(sound.replace("answer", "question").as_bytes(), converted).is_some());
     assert_eq!(differs(&tape, &kept(0, "tape.start")), None);
     assert_eq!(differs(&refused, &error("unknown_harness")), None);
     for (made, expected) in

@@ -15,6 +15,7 @@ use std::io::{self, BufRead};
 use memchr::memmem;
 use serde_json::value::RawValue;
 
+use crate::cut::whole_items;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::excerpt;
 use crate::hash::Hash;
@@ -196,9 +197,10 @@ impl<'a> Audit<'a> {
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
-        let end = first_value(&text).unwrap_or(text.len());
+        let text = self.sound_part(&text);
+        let end = first_value(text).unwrap_or(text.len());
         self.report.records = self.index.records;
-        let mut walk = if end < text.len() || first_value(&text).is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(&text) };
+        let mut walk = if end < text.len() || first_value(text).is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(text) };
         let mut current: Option<(String, Record<'_>)> = None;
         while let Some(token) = walk.next_string() {
             let levels = walk.levels();
@@ -219,6 +221,20 @@ impl<'a> Audit<'a> {
             self.fragment(&text[end..], (0, 0));
         }
         Ok(())
+    }
+
+    /// What a document holds before the place where it is cut off, or broken and kept as it is from there on.
+    fn sound_part<'t>(&mut self, text: &'t str) -> &'t str {
+        if let Some(sound) = self.index.tail().and_then(|tail| text.strip_suffix(&*tail)) {
+            self.report.in_tape.add(text.len() - sound.len());
+            return sound;
+        }
+        let whole = whole_items(text).filter(|_| !self.index.complete);
+        let (sound, cut) = text.split_at(whole.map_or(text.len(), |whole| whole.end));
+        if !cut.is_empty() {
+            self.report.cut.add(cut.len());
+        }
+        sound
     }
 
     /// The ledger's numbers against the source's.

@@ -34,6 +34,8 @@ pub(super) struct TapeIndex<'t> {
     hashed: HashMap<RecordKey, &'t str>,
     /// Records that are on the tape as they are.
     raw: HashMap<RecordKey, Text<'t>>,
+    /// What stands in the tape as it is of a document that is no JSON to its end.
+    tail: Option<Text<'t>>,
     /// Some event names a line.
     names_lines: bool,
     /// Records that gave events, as the ledger has it.
@@ -63,6 +65,9 @@ impl<'t> TapeIndex<'t> {
     /// Remembers where an event comes from. A revision is of the artifact, not of the record at which it shows.
     fn place(&mut self, event: &TapeEvent<'t>, line: &'t str) {
         self.names_lines |= event.origin.is_some_and(|origin| origin.line.is_some());
+        if event.origin.is_none() && event.label() == Some("unrecognized") {
+            self.tail = event.fields.text("raw");
+        }
         let Some(origin) = event.origin.filter(|_| event.label() != Some("revision")) else {
             return;
         };
@@ -120,6 +125,11 @@ impl<'t> TapeIndex<'t> {
     /// The hash that stands in the tape for a record over a limit.
     pub fn hash_of(&self, record: RecordKey) -> Option<&'t str> {
         self.hashed.get(&record).copied()
+    }
+
+    /// The end of a document that stands in the tape as it is.
+    pub fn tail(&self) -> Option<Cow<'t, str>> {
+        self.tail.map(|tail| tail.decode_lossy())
     }
 
     /// The text that stands in the tape for a record that is not understood.

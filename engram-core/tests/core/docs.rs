@@ -55,10 +55,9 @@ fn generated(part: &str) -> String {
             }),
         ),
         "rules" => table(["rule", "what it says"], Rule::ALL.iter().map(|rule| [format!("`{rule}`"), rule.says().to_owned()])),
-        "errors" => table(
-            ["code", "what happened, and what to do"],
-            ErrorCode::ALL.iter().map(|code| [format!("`{code}`"), code.explain().to_owned()]),
-        ),
+        "errors" => {
+            table(["code", "what happened, and what to do"], ErrorCode::ALL.iter().map(|code| [format!("`{code}`"), code.explain_strict()]))
+        }
         other => panic!("nothing generates `{other}`"),
     }
 }

@@ -258,12 +258,28 @@ fn documents() {
     let tape = permissive(cut);
     assert!(tape.contains("\"complete\":false") && ledger(&tape, "mapped") == 2, "{tape}");
     for policy in [Policy::Strict, Policy::Permissive] {
-        let fails = |bytes: &[u8]| crate::chunks::tape(bytes, 7, &options(policy)).unwrap_err().code;
-        let with = |rest: &[u8]| [b"{\"document\": [", HEADER.as_bytes(), rest].concat();
-        assert_eq!(fails(&with(b",\"\xff\"]}")), ErrorCode::MalformedRecord);
-        assert_eq!(fails(&with(b"} ")), ErrorCode::MalformedRecord);
-        assert_eq!(fails(&with(",1".repeat(4096).as_bytes())), ErrorCode::LimitExceeded);
+        let error = crate::chunks::tape(&with_header(",1".repeat(4096).as_bytes()), 7, &options(policy)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::LimitExceeded);
+        assert_eq!(error.to_string().contains("--policy permissive"), policy == Policy::Strict, "{error}");
     }
+}
+
+fn with_header(rest: &[u8]) -> Vec<u8> {
+    [b"{\"document\": [", HEADER.as_bytes(), rest].concat()
+}
+
+#[test]
+fn a_document_that_breaks_keeps_what_is_before_and_what_is_behind() {
+    for (rest, raw) in [(&b",\xff]}"[..], "\"raw\":\",\u{fffd}]}\",\"lossy\":true"), (b"} ", "\"raw\":\"} \"")] {
+        let document = with_header(rest);
+        assert_eq!(refused(&document).0, ErrorCode::MalformedRecord);
+        let tape = permissive(&document);
+        assert!(tape.contains(raw) && tape.contains("\"complete\":true"), "{tape}");
+        assert_eq!((ledger(&tape, "malformed"), ledger(&tape, "mapped")), (1, 1));
+    }
+    let cut_in_character = with_header(b",\"\xc3");
+    assert_eq!(refused(&cut_in_character).0, ErrorCode::TruncatedInput);
+    assert!(permissive(&cut_in_character).contains("\"complete\":false"));
 }
 
 /// Keeps the lengths of the pieces that it is given.

@@ -1,0 +1,42 @@
+//! Documents of many records: the list that holds these, and what is beside it.
+
+use engram_core::emit::Fault;
+
+use super::value::Value;
+
+/// The one list of that name in `document`.
+///
+/// # Errors
+/// [`Fault::Malformed`] where there is none, or several values have the name: then it is not known which of them counts.
+pub(crate) fn the_list<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
+    let mut named = document.members().filter(|(other, _)| *other == name).map(|(_, value)| value);
+    match (named.next().filter(|value| value.is_array()), named.next()) {
+        (Some(list), None) => Ok(list),
+        (_, several) => Err(Fault::malformed(format!("/{name}"), "one list", several.map_or("none", |_| "several values"))),
+    }
+}
+
+/// The document without its list, as JSON. Only where something is wrong with it is that needed.
+#[cold]
+pub(crate) fn beside_the_list(document: Value<'_>, name: &str) -> String {
+    let members = document.members().filter(|(other, _)| *other != name);
+    let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::value::{Index, parse};
+    use super::*;
+
+    #[test]
+    fn a_document_has_one_list_of_records() {
+        let mut index = Index::default();
+        let document = parse(r#"{"a":1,"list":[2],"b":{"list":3}}"#, &mut index).unwrap();
+        assert_eq!(the_list(document, "list").unwrap().raw(), "[2]");
+        assert_eq!(beside_the_list(document, "list"), r#"{"a":1,"b":{"list":3}}"#);
+        for source in [r#"{"list":[1],"list":[2]}"#, r#"{"list":7}"#, r#"{"list":7,"list":[1]}"#, "{}", "[[1]]"] {
+            assert!(the_list(parse(source, &mut index).unwrap(), "list").is_err(), "{source}");
+        }
+    }
+}
