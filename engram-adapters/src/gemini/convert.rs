@@ -183,7 +183,7 @@ impl Converter {
     fn change(&mut self, changes: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut members = changes.members();
         match (members.next(), members.next()) {
-            (Some(("lastUpdated", _)), None) => Ok(CLOCK),
+            (Some(("lastUpdated", time)), None) if time.text().is_some() => Ok(CLOCK),
             _ => self.change_more(changes, out),
         }
     }
@@ -195,6 +195,9 @@ impl Converter {
             return Err(Fault::unrecognized(&format!("$set.{key}")));
         }
         let time = || changes.member("lastUpdated");
+        if let Some(time) = time().filter(|time| time.text().is_none()) {
+            return Err(Fault::malformed("/$set/lastUpdated", "a time", time.raw()));
+        }
         let mut header = Record::default();
         header.fill(changes, "/$set")?;
         let before = (self.events, self.repeats);

@@ -143,3 +143,9 @@ fn half_a_surrogate_pair_is_text_and_no_file() {
     assert!(tape.contains(r#""text":"\ud83d""#) && tape.contains("tool.result"), "{tape}");
     assert!(!tape.contains("file_after_hash") && !tape.contains("\"after_hash"), "{tape}");
 }
+
+#[test]
+fn a_last_change_at_no_time_is_malformed() {
+    let error = convert(&[r#"{"$set":{"lastUpdated":7}}"#], Policy::Strict).unwrap_err();
+    assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/$set/lastUpdated")));
+}

@@ -190,6 +190,26 @@ fn a_cut_end_is_told_apart() {
 }
 
 #[test]
+fn white_space_around_a_broken_line_is_no_content() {
+    let events = [EVENTS[0], r#""label":"unrecognized","raw":"some prose","origin":{"line":2}"#];
+    let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n   some prose \n";
+    assert!(report(source, &tape(&events, r#"{"records":2,"omitted":[]}"#), RULES).holds());
+}
+
+#[test]
+fn the_end_of_a_document_is_cut_or_kept_as_it_is() {
+    let event = r#""text":"hello you","origin":{"pointer":"/items/0"}"#;
+    let sound = r#"{"items":[{"type":"msg","text":"hello you"}"#;
+    let cut = tape(&[event], r#"{"records":1,"omitted":[]}"#).replace("\"complete\":true", "\"complete\":false");
+    let found = report(&format!(r#"{sound},{{"type":"msg","text":"still wri"#), &cut, RULES);
+    assert!(found.holds() && found.cut.strings == 1, "{found:?}");
+    let broken = tape(&[event, r#""label":"unrecognized","raw":"{\"text\":\"and more\"}]}""#], r#"{"records":2,"omitted":[]}"#);
+    assert!(report(&format!(r#"{sound}{{"text":"and more"}}]}}"#), &broken, RULES).holds());
+    let other = report(&format!(r#"{sound}{{"text":"and less"}}]}}"#), &broken, RULES);
+    assert_eq!(other.left_over.strings, 1, "{other:?}");
+}
+
+#[test]
 fn a_record_over_a_limit_stands_by_its_hash() {
     let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n";
     let hash = engram_core::hash::Hash::of_bytes(source.trim_end().as_bytes());
