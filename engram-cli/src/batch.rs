@@ -11,7 +11,6 @@ use tempfile::TempPath;
 use crate::args::Ingest;
 use crate::artifact::{Artifact, Found, Way};
 use crate::exit::{Exit, Tally};
-use crate::interrupt;
 use crate::out_dir::{OutDir, Placed, stem};
 use crate::pool::in_order;
 use crate::report::{Reporter, shown};
@@ -50,7 +49,6 @@ impl<'b> Batch<'b> {
 
     /// Converts everything and reports on it, in the order of the input.
     pub fn run(mut self, way: &Way, found: &Found) -> Exit {
-        interrupt::listen();
         let (args, temporaries) = (self.args, self.out.clone());
         let work = |artifact: &Result<Artifact, AdapterError>| match artifact {
             Ok(artifact) => to_temporary(args, way, artifact, &temporaries),

@@ -1,4 +1,4 @@
-//! Ending early: a run that is interrupted leaves no half-written tape behind.
+//! Ending early: a run that is interrupted leaves no half-written tape behind, and no copy of a store.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use engram_adapters::open::discard_copies;
 use tempfile::NamedTempFile;
 
 use crate::exit::Exit;
@@ -18,7 +19,8 @@ fn unnamed() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNNAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on, an interrupt (or a request to terminate) removes the tapes without a name and ends the command.
+/// From here on, an interrupt (or a request to terminate) removes the tapes without a name and the copies of stores, and ends the
+/// command.
 pub fn listen() {
     let end = || {
         let unnamed = unnamed();
@@ -26,6 +28,7 @@ pub fn listen() {
             // It may have got its name just now.
             let _ = fs::remove_file(path);
         }
+        discard_copies();
         exit(Exit::Interrupted as i32)
     };
     // Where the system lets nobody listen, an interrupt ends the command as it always did.

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
 fn run(line: &CommandLine) -> Exit {
     let quiet = matches!(&line.command, Command::Ingest(args) if args.quiet);
     let mut report = Reporter::new(line.error_format, quiet);
+    interrupt::listen();
     let done = match &line.command {
         Command::Ingest(args) => ingest::run(args, &mut report),
         Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),

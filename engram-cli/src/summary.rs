@@ -29,7 +29,10 @@ pub fn session(summary: &Summary) -> String {
 fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
     let mut notices = Vec::new();
     if !summary.degraded.is_empty() {
-        notices.push((format!("degraded ({}): no kind is claimed in full", summary.degraded.join(", ")), None));
+        notices.push((
+            format!("degraded ({}): no kind is claimed in full, and `engram audit` tells what is left over", summary.degraded.join(", ")),
+            None,
+        ));
     }
     if !summary.complete {
         notices.push(("cut off: the tape holds what comes before".to_owned(), None));

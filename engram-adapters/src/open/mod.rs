@@ -8,6 +8,7 @@ use engram_core::drive::{Input, Reader};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
+mod copies;
 mod discover;
 pub mod lines;
 pub mod openers;
@@ -15,6 +16,7 @@ pub mod sqlite;
 pub mod store;
 mod zstd_stream;
 
+pub use copies::discard_copies;
 pub use discover::{Candidate, discover};
 use zstd_stream::ZstdStream;
 

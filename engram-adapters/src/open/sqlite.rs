@@ -11,7 +11,8 @@ use engram_core::limits::Limits;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
-use tempfile::TempDir;
+
+use super::copies::CopyFolder;
 
 /// What every SQLite database begins with (sqlite.org/fileformat.html, section 1.3).
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -35,7 +36,7 @@ pub fn is_database(head: &[u8]) -> bool {
 pub struct Store {
     connection: Connection,
     /// Where the store was copied to, when SQLite would have had to write beside it.
-    _copy: Option<TempDir>,
+    _copy: Option<CopyFolder>,
 }
 
 impl Store {
@@ -126,9 +127,9 @@ pub fn refused(error: rusqlite::Error) -> AdapterError {
 const COPY_NAME: &str = "store.db";
 
 /// Copies a database and its companions to a new temporary directory, and again when they changed meanwhile.
-fn copy_whole(path: &Path) -> Result<TempDir, AdapterError> {
+fn copy_whole(path: &Path) -> Result<CopyFolder, AdapterError> {
     for _ in 0..COPY_ATTEMPTS {
-        let directory = tempfile::tempdir()?;
+        let directory = CopyFolder::new()?;
         let before = stamps(path);
         let target = directory.path().join(COPY_NAME);
         copy(path, &target)?;
@@ -216,6 +217,8 @@ fn immutable_uri(path: &Path) -> Result<String, AdapterError> {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
 
     /// A database of one row in a directory of its own.

@@ -176,12 +176,18 @@ fn in_a_directory_a_named_adapter_takes_only_its_own() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_leaves_no_temporary_file() {
+fn an_interrupted_run_leaves_no_temporary_file_and_no_copy_of_a_store() {
     use std::io::Write;
     use std::time::{Duration, Instant};
 
-    let out = tempfile::tempdir().unwrap();
-    let mut child = engram().args(["ingest", "-", "--out", text(out.path())]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let [out, copies, home] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let store = home.path().join("store.db");
+    fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), &store).unwrap();
+    // A database with a journal beside it is copied before it is opened.
+    fs::write(home.path().join("store.db-journal"), "no journal").unwrap();
+    let mut command = engram();
+    command.args(["ingest", text(&store), "-", "--out", text(out.path())]).env("TMPDIR", copies.path());
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     // Enough for the log to be recognised; then it does not end.
     let log = fs::read(claude_file()).unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -189,12 +195,14 @@ fn an_interrupted_run_leaves_no_temporary_file() {
         stdin.write_all(&log).unwrap();
     }
     let began = Instant::now();
-    while !names(out.path()).iter().any(|name| name.ends_with(".tmp")) {
+    let is_temporary = |name: &String| name.ends_with(".tmp");
+    while !names(out.path()).iter().any(is_temporary) || names(copies.path()).is_empty() {
         assert!(began.elapsed() < Duration::from_secs(60), "no tape is begun: {:?}", names(out.path()));
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(names(out.path()), Vec::<String>::new());
+    assert!(!names(out.path()).iter().any(is_temporary));
+    assert_eq!(fs::read_dir(copies.path()).unwrap().count(), 0);
     drop(stdin);
 }
