@@ -173,6 +173,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_late_is_said_of_its_own_agent() {
+        let mut written = progress(2, json!({"type": "bash_progress", "fullOutput": "one two", "elapsedTimeSeconds": 2}));
+        written["agentId"] = json!("a5");
+        let after = said("2.1.36", 3, "m2", json!([{"type": "text", "text": "Done."}]));
+        let said: Vec<Value> = events(&[written, after], "meta").into_iter().filter(|event| event["name"] == "tool_output").collect();
+        assert_eq!((&said[0]["source"]["agent_id"], &said[0]["origin"]["line"]), (&json!("a5"), &json!(1)));
+    }
+
+    #[test]
     fn what_only_tells_that_a_call_goes_on_is_left_out() {
         let lines: Vec<Value> = ["mcp_progress", "query_update", "search_results_received", "waiting_for_task"]
             .iter()
