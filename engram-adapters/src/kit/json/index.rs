@@ -95,12 +95,10 @@ impl Index {
         self.quotes.clear();
         self.quotes.note(&mut pass, text.len())?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
-        let (count, controls) = self.walk(text, 0, 0, |walk: &mut Walk<'_, false>| walk.whole())?;
-        if controls == pass.controls() { Ok(count) } else { Err(Stop::Declined) }
+        self.walk(text, 0, 0, |walk: &mut Walk<'_, false>| walk.whole())
     }
 
-    /// Walks over `text` from `at` on, with as much room for nodes as that takes, and tells how many control characters were passed.
-    /// The quotes that are noted begin at `from`.
+    /// Walks over `text` from `at` on, with as much room for nodes as that takes. The quotes that are noted begin at `from`.
     #[inline(always)]
     pub(super) fn walk<const SPREAD: bool, T>(
         &mut self,
@@ -108,14 +106,13 @@ impl Index {
         from: u32,
         at: u32,
         take: impl Fn(&mut Walk<'_, SPREAD>) -> Result<T, Stop>,
-    ) -> Result<(T, u32), Stop> {
+    ) -> Result<T, Stop> {
         loop {
             let scanner = Scanner::new(text, self.quotes.strings(from, at));
             let mut walk = Walk { scanner, nodes: &mut self.nodes, count: 0 };
             match take(&mut walk) {
-                Ok(taken) => return Ok((taken, walk.scanner.controls)),
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
-                Err(stop) => return Err(stop),
+                taken => return taken,
             }
         }
     }

@@ -89,9 +89,8 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// # Errors
     /// See [`Pieces::of`].
     pub fn end(&mut self) -> Result<(), Fault> {
-        let rest = self.text.get(self.at as usize..).unwrap_or_default();
-        let is_end = rest.bytes().all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
-        if is_end { Ok(()) } else { Err(Stop::Declined.fault(self.text)) }
+        let ends = self.step(|walk, at| Ok((at, walk.scanner.ends_behind(at))))?;
+        if ends { Ok(()) } else { Err(Stop::Declined.fault(self.text)) }
     }
 
     /// Goes to the next value of a container that `close` ends, or behind its end.
@@ -112,12 +111,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
         let mut bytes = NOTED_BYTES;
         loop {
             match self.index.walk(self.text, self.noted_from, self.at, |walk| take(walk, self.at)) {
-                Ok(((at, taken), controls)) => {
-                    let passed = &self.text.as_bytes()[self.at as usize..at as usize];
-                    // More control characters than are white space: some string holds one, which none may.
-                    if passed.iter().filter(|byte| **byte < b' ').count() != controls as usize {
-                        return Err(Stop::Declined.fault(self.text));
-                    }
+                Ok((at, taken)) => {
                     self.at = at;
                     return Ok(taken);
                 }

@@ -9,7 +9,7 @@ pub(super) struct Declined;
 
 /// Bytes looked at together: as many as a word has bits.
 const BLOCK: usize = 64;
-/// Bytes that are near each other: where one is a control character, these are counted while all of them are in the cache.
+/// Bytes that are near each other: where one is a control character, they are looked at again while all of them are in the cache.
 const PART: usize = 64 * BLOCK;
 
 /// What a part of a text holds, 64 bytes each.
@@ -39,8 +39,8 @@ impl Quotes {
         from + (passed * BLOCK) as u32
     }
 
-    /// Notes the quotes of the next `bytes` of a text, or of what is left of it, and checks what strings may hold: sound escapes.
-    /// What the text's end cuts off is left to the scanner, which finds no closing quote.
+    /// Notes the quotes of the next `bytes` of a text, or of what is left of it, and checks what strings may hold: sound escapes, no
+    /// control characters. What the text's end cuts off is left to the scanner, which finds no closing quote.
     pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
         self.note_by(Level::new(), pass, bytes)
     }
@@ -62,9 +62,11 @@ impl Quotes {
     fn note_part<S: Simd>(&mut self, simd: S, pass: &mut Pass<'_>, part: &[u8]) {
         let (blocks, last) = part.as_chunks::<BLOCK>();
         let mut lowest = u8x64::splat(simd, b' ');
+        let (first, mut parity) = (self.blocks.len(), 0);
         self.blocks.reserve(blocks.len() + 1);
         for (number, block) in blocks.iter().enumerate() {
             let block = pass.block(simd, block, number, &mut lowest);
+            parity ^= block.quotes;
             self.blocks.push(block);
         }
         let mut padded = [b' '; BLOCK];
@@ -75,9 +77,10 @@ impl Quotes {
         }
         pass.at += part.len().next_multiple_of(BLOCK);
         if controls(lowest) != 0 {
-            let all = blocks.iter().chain([&padded]);
-            pass.controls += all.map(|block| controls(u8x64::load_array_ref(simd, block)).count_ones()).sum::<u32>();
+            let all = blocks.iter().chain([&padded]).map(|block| controls(u8x64::load_array_ref(simd, block)));
+            pass.is_unsound |= any_in_strings(&self.blocks[first..], all, pass.begins_in_string);
         }
+        pass.begins_in_string ^= parity.count_ones() % 2 == 1;
     }
 
     /// The strings from `at` on, which lies in none. What is noted begins at `from`.
@@ -142,10 +145,10 @@ pub(super) struct Pass<'t> {
     at: usize,
     /// A backslash at the end of the block before escapes the first byte of this one.
     begins_escaped: bool,
-    /// A backslash stands before what is no escape.
+    /// That part begins in a string.
+    begins_in_string: bool,
+    /// A backslash stands before what is no escape, or a string holds a control character.
     is_unsound: bool,
-    /// Control characters so far.
-    controls: u32,
 }
 
 impl<'t> Pass<'t> {
@@ -153,17 +156,12 @@ impl<'t> Pass<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self, Declined> {
         u32::try_from(text.len() + BLOCK).map_err(|_| Declined)?;
         let text = text.as_bytes();
-        Ok(Pass { text, at: 0, begins_escaped: false, is_unsound: false, controls: 0 })
+        Ok(Pass { text, at: 0, begins_escaped: false, begins_in_string: false, is_unsound: false })
     }
 
     /// True when the whole text has been passed.
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.text.len()
-    }
-
-    /// Control characters so far. If there are more of them than are white space, then some string holds one, which none may.
-    pub(super) fn controls(&self) -> u32 {
-        self.controls
     }
 
     /// What a block holds, which is the next, and has that number in the part at hand. `lowest` has the lowest byte so
@@ -259,6 +257,27 @@ fn hits<S: Simd>(bytes: u8x64<S>, byte: u8) -> u64 {
     bytes.simd_eq(byte).to_bitmask()
 }
 
+/// True when one of these control characters, a bit a byte, lies in a string.
+#[inline(always)]
+fn any_in_strings(blocks: &[Block], controls: impl Iterator<Item = u64>, begins_in_string: bool) -> bool {
+    let (mut before, mut any) = (if begins_in_string { u64::MAX } else { 0 }, 0);
+    for (block, controls) in blocks.iter().zip(controls) {
+        let in_strings = before ^ behind_odd(block.quotes);
+        any |= in_strings & controls;
+        before = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
+    }
+    any != 0
+}
+
+/// A bit for each place up to which there is an odd number of bits.
+#[inline(always)]
+fn behind_odd(mut bits: u64) -> u64 {
+    for places in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << places;
+    }
+    bits
+}
+
 /// A bit for each byte below U+0020, which no string may hold.
 #[inline(always)]
 fn controls<S: Simd>(bytes: u8x64<S>) -> u64 {
@@ -277,12 +296,11 @@ mod tests {
             let (mut quotes, mut pass) = (Quotes::default(), Pass::new(text).ok()?);
             quotes.note_by(level, &mut pass, text.len()).ok()?;
             let mut strings = quotes.strings(0, 0);
-            let ends: Vec<_> = std::iter::from_fn(|| strings.next_end().ok()).collect();
-            Some((ends, pass.controls()))
+            Some(std::iter::from_fn(|| strings.next_end().ok()).collect::<Vec<_>>())
         };
         let widest = noted(Level::new());
         assert_eq!(widest, noted(Level::baseline()));
-        widest.map(|(ends, _)| ends.into_iter().map(|(end, _)| end).collect())
+        widest.map(|ends| ends.into_iter().map(|(end, _)| end).collect())
     }
 
     #[test]
@@ -298,6 +316,16 @@ mod tests {
         for text in ["\"\\x\"", "\"\\u12\"", "\"\\u12g4\""] {
             assert_eq!(noted(text), None, "{text:?}");
             assert_eq!(noted(&format!("{}{text}", " ".repeat(63))), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn control_characters_stand_between_strings_only() {
+        for lead in (0..200).chain(PART - 70..PART + 70) {
+            let (blank, word) = (" ".repeat(lead), "x".repeat(lead));
+            assert!(noted(&format!("{blank}\n\"{word}\"\n\"\"\t")).is_some(), "{lead}");
+            assert_eq!(noted(&format!("{blank}\"{word}\n\"")), None, "{lead}");
+            assert_eq!(noted(&format!("\"\"{blank}\"\\\"{word}\\\\\t{word}\"")), None, "{lead}");
         }
     }
 

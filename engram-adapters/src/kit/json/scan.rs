@@ -14,14 +14,12 @@ use super::quotes::{Declined, Escapes, Strings};
 pub(super) struct Scanner<'t, const SPREAD: bool> {
     text: &'t [u8],
     strings: Strings<'t>,
-    /// Control characters passed so far: they are white space.
-    pub controls: u32,
 }
 
 impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
-    /// A scanner of `text` and the strings that lie ahead. Counts the control characters that it passes.
+    /// A scanner of `text` and the strings that lie ahead.
     pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
-        Scanner { text: text.as_bytes(), strings, controls: 0 }
+        Scanner { text: text.as_bytes(), strings }
     }
 
     /// The byte at `at`.
@@ -39,7 +37,7 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// The first place from `at` on that is no white space, and the byte there. Mostly there is none before it, or one space.
     #[inline(always)]
-    pub(super) fn solid(&mut self, at: u32) -> Result<(u32, u8), Declined> {
+    pub(super) fn solid(&self, at: u32) -> Result<(u32, u8), Declined> {
         let byte = self.byte(at)?;
         if byte > b' ' {
             return Ok((at, byte));
@@ -56,34 +54,31 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// The first place from `at` on that is no white space, where a line mostly ends.
     #[inline(always)]
-    fn behind_any_spaces(&mut self, at: u32) -> u32 {
+    fn behind_any_spaces(&self, at: u32) -> u32 {
         if SPREAD
             && let Some(start) = behind_line_end(self.text, at)
             && self.text.get(start as usize).is_some_and(|byte| *byte > b' ')
         {
-            self.controls += 1;
             return start;
         }
-        let (behind, controls) = behind_spaces(self.text, at);
-        self.controls += controls;
-        behind
+        behind_spaces(self.text, at)
     }
 
     /// As `behind_any_spaces`, where there must be some.
     #[inline(always)]
-    pub(super) fn behind_some_spaces(&mut self, at: u32) -> Result<u32, Declined> {
+    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, Declined> {
         let behind = self.behind_any_spaces(at);
         if behind > at { Ok(behind) } else { Err(Declined) }
     }
 
     /// True when nothing but white space is behind `at`.
-    pub(super) fn ends_behind(&mut self, at: u32) -> bool {
+    pub(super) fn ends_behind(&self, at: u32) -> bool {
         at as usize == self.text.len() || self.behind_any_spaces(at) as usize == self.text.len()
     }
 
     /// The place of `expected`, white space before it aside.
     #[inline(always)]
-    pub(super) fn find(&mut self, expected: u8, at: u32) -> Result<u32, Declined> {
+    pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, Declined> {
         if self.byte(at)? == expected {
             return Ok(at);
         }
@@ -100,13 +95,12 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// Where the name of the next member begins, if one comes behind `at` and all is spaced as usual.
     #[inline(always)]
-    pub(super) fn name_behind(&mut self, at: u32) -> Option<u32> {
+    pub(super) fn name_behind(&self, at: u32) -> Option<u32> {
         if !SPREAD {
             return self.has(at, b",\"").then_some(at + 1);
         }
         let start = behind_line_end(self.text, at + 1)?;
         let is_name = self.has(at, b",") && self.has(start, b"\"");
-        self.controls += u32::from(is_name);
         is_name.then_some(start)
     }
 
@@ -124,16 +118,14 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
     }
 }
 
-/// The first place from `at` on that is no white space, and how many control characters are before it. Out of the way of what most
-/// texts are: records without white space, or members each on a line of its own.
+/// The first place from `at` on that is no white space. Out of the way of what most texts are: records without white space, or
+/// members each on a line of its own.
 #[inline(never)]
-fn behind_spaces(text: &[u8], mut at: u32) -> (u32, u32) {
-    let mut controls = 0;
-    while let Some(byte @ (b' ' | b'\n' | b'\r' | b'\t')) = text.get(at as usize) {
-        controls += u32::from(*byte != b' ');
+fn behind_spaces(text: &[u8], mut at: u32) -> u32 {
+    while matches!(text.get(at as usize), Some(b' ' | b'\n' | b'\r' | b'\t')) {
         at = behind_line_end(text, at).unwrap_or(at + 1);
     }
-    (at, controls)
+    at
 }
 
 /// The place behind a line end at `at` and the first spaces of the next line: behind all of them, if they are as few as mostly.
