@@ -7,7 +7,9 @@ use engram_core::adapter::{Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem::Finder;
 
+use super::transcript_json::MESSAGES;
 use super::{clock, decoded, millis, revisions};
+use crate::kit::document::{the_list, whole_document};
 use crate::kit::value::{Field, Index, Value, find_line, parse, word};
 use crate::kit::view::view;
 
@@ -127,7 +129,7 @@ fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
 
 /// The form of the artifact and the marks that prove it.
 pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
-    if is_json_transcript(head.text()) {
+    if is_json_transcript(head.text()) || whole_document(head).is_some_and(is_rearranged_transcript) {
         return Some((Form::TranscriptJson, vec!["transcript.json"]));
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
@@ -190,6 +192,19 @@ fn is_json_transcript(text: &str) -> bool {
     let opening: String = text.chars().take(256).filter(|c| !c.is_ascii_whitespace()).collect();
     let messages = opening.strip_prefix("{\"mode\":\"").and_then(|rest| rest.split_once("\",\"messages\":["));
     messages.is_some_and(|(mode, rest)| !mode.contains('"') && rest.starts_with("{\"role\":\""))
+}
+
+/// The same document, its members in another order.
+fn is_rearranged_transcript(document: &str) -> bool {
+    let first = document.trim_start_matches('{').trim_ascii_start();
+    if !["\"messages\"", "\"mode\"", "\"turnEnded\""].iter().any(|name| first.starts_with(name)) {
+        return false;
+    }
+    let mut index = Index::default();
+    let transcript =
+        parse(document, &mut index).ok().filter(|transcript| transcript.member("mode").is_some_and(|mode| mode.text().is_some()));
+    let messages = transcript.and_then(|transcript| the_list(transcript, MESSAGES).ok());
+    messages.and_then(|messages| messages.elements().next()).is_some_and(|first| first.member("role").is_some())
 }
 
 /// What the head says of version, schema, session and first time.

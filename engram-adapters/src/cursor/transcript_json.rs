@@ -12,7 +12,7 @@ use crate::kit::value::{Index, Value, filled_text, parse, text, word};
 use crate::kit::view::view;
 
 /// The document's list.
-const MESSAGES: &str = "messages";
+pub(super) const MESSAGES: &str = "messages";
 
 view! {
     /// What is beside the document's list.

@@ -1,12 +1,16 @@
 //! Is it ours, and what does its head say? Named marks of content, never a file name.
 
+use std::borrow::Cow;
+
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
+use super::documents::MESSAGES;
 use super::revisions;
 use super::schema::{Record, Turn, Typed};
+use crate::kit::document::{beside_the_list, the_list, whole_document};
 use crate::kit::time::tape_time;
 use crate::kit::value::{Index, Value, parse, text, word};
 
@@ -34,6 +38,9 @@ const LOOKED_AT: usize = 8;
 /// What a saved conversation begins with.
 const HISTORY: &str = "\"history\"";
 
+/// What every header says.
+const START_TIME: &[u8] = b"\"startTime\"";
+
 /// A header or a list begins within so many bytes.
 const BEGINNING_BYTES: usize = 64 << 10;
 
@@ -57,11 +64,11 @@ struct Found<'h> {
     /// The header's JSON, completed where it is the beginning of a document.
     header: Option<String>,
     /// The text from the first message on, in documents.
-    messages: &'h str,
+    messages: Cow<'h, str>,
 }
 
 fn found(form: Form, mark: &'static str) -> Found<'static> {
-    Found { form, mark, header: None, messages: "" }
+    Found { form, mark, header: None, messages: Cow::Borrowed("") }
 }
 
 fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
@@ -75,7 +82,9 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     }
     // Most heads are of other harnesses: a look for a word spares reading their lines.
     let beginning = &source.as_bytes()[..source.len().min(BEGINNING_BYTES)];
-    memmem::find(beginning, b"\"startTime\"")?;
+    if memmem::find(beginning, START_TIME).is_none() {
+        return whole_document(head).and_then(rearranged);
+    }
     let mut index = Index::default();
     for line in head.lines() {
         // A document may lie on many lines.
@@ -86,7 +95,17 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
             return if record.messages().is_some() { document_form(source) } else { Some(lines) };
         }
     }
-    document_form(source)
+    document_form(source).or_else(|| whole_document(head).and_then(rearranged))
+}
+
+/// A document whose messages some other program has put before what stands in front of them.
+fn rearranged(document: &str) -> Option<Found<'_>> {
+    memmem::find(document.as_bytes(), START_TIME)?;
+    let mut index = Index::default();
+    let value = parse(document, &mut index).ok()?;
+    let messages = the_list(value, MESSAGES).ok().filter(|_| is_header(&Record::of(value), value))?;
+    let messages = Cow::Owned(messages.raw().to_owned());
+    Some(Found { form: Form::Document, mark: DOCUMENT, header: Some(beside_the_list(value, MESSAGES)), messages })
 }
 
 fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
@@ -100,7 +119,7 @@ fn document_form(source: &str) -> Option<Found<'_>> {
     let mut index = Index::default();
     let value = parse(&header, &mut index).ok()?;
     let is_document = is_header(&Record::of(value), value) && messages.starts_with('[');
-    is_document.then(|| Found { form: Form::Document, mark: DOCUMENT, header: Some(header.clone()), messages })
+    is_document.then(|| Found { form: Form::Document, mark: DOCUMENT, header: Some(header.clone()), messages: Cow::Borrowed(messages) })
 }
 
 /// The text before the first such key, and its value's text.
@@ -176,10 +195,10 @@ fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'s
         return (header.role().is_some() && knows_the_messages(head)).then_some(revisions::LINES);
     }
     let mut index = Index::default();
-    if !elements(found.messages).take(LOOKED_AT).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
+    if !elements(&found.messages).take(LOOKED_AT).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
         return None;
     }
-    Some(match (has_key(found.messages, "\"toolCalls\""), has_key(found.messages, "\"originalContent\"")) {
+    Some(match (has_key(&found.messages, "\"toolCalls\""), has_key(&found.messages, "\"originalContent\"")) {
         (false, _) => revisions::DOCUMENT,
         (true, false) => revisions::DOCUMENT_CALLS,
         (true, true) => revisions::DOCUMENT_EDITS,

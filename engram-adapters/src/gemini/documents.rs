@@ -12,7 +12,7 @@ use crate::kit::document::{beside_the_list, the_list};
 use crate::kit::value::{Value, text, word};
 
 /// The list of a whole-file log.
-const MESSAGES: &str = "messages";
+pub(super) const MESSAGES: &str = "messages";
 
 impl Converter {
     /// Converts a whole-file log: its header, then a record a message.

@@ -1,8 +1,17 @@
 //! Documents of many records: the list that holds these, and what is beside it.
 
 use engram_core::emit::Fault;
+use engram_core::head::Head;
 
 use super::value::Value;
+
+/// The text of the head, where that may be one whole document: then its members need not stand in the harness's own order.
+pub(crate) fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
+    let text = head.text().trim_ascii();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let is_of_lines = first.trim_ascii_end().ends_with('}') && !rest.is_empty();
+    (head.is_whole() && text.ends_with('}') && !is_of_lines).then_some(text)
+}
 
 /// The one list of that name in `document`.
 ///

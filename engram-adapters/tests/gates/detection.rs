@@ -7,14 +7,15 @@ use std::io::Read;
 use std::path::Path;
 
 use engram_adapters::{REGISTRY, detect};
+use engram_core::adapter::Framing;
 use engram_core::drive::Input;
-use engram_core::head::HEAD_BYTES;
+use engram_core::head::{HEAD_BYTES, Head};
 use engram_core::limits::Limits;
 use rayon::prelude::*;
 
 use crate::bless;
 use crate::report::{self, Tally};
-use crate::tree::{Corpus, files, fixtures, is_no_session, read_session, recordings, root};
+use crate::tree::{Artifact, Corpus, files, fixtures, is_no_session, read_session, recordings, root};
 
 /// The adapters that recognise some bytes, each with its marks.
 fn recognised(bytes: &[u8]) -> Vec<(&'static str, Vec<&'static str>)> {
@@ -130,6 +131,29 @@ fn the_matrix_is_as_it_was() {
         let _ = writeln!(text, "{row}");
     }
     report::none("detection", &Vec::from_iter(bless::compare(&root().join("snapshots/_contract/detection-matrix.txt"), &text)));
+}
+
+/// A document with the members of each object sorted by name, as other programs write JSON; none for what is no document, or too
+/// large for a head.
+fn rearranged(artifact: &Artifact) -> Option<Vec<u8>> {
+    let evidence = artifact.entry.adapter.probe(&Head::new(&artifact.bytes, true))?;
+    let document: serde_json::Value = serde_json::from_slice(&artifact.bytes).ok().filter(|_| evidence.framing == Framing::Document)?;
+    serde_json::to_vec_pretty(&document).ok().filter(|sorted| sorted.len() < HEAD_BYTES)
+}
+
+#[test]
+fn a_document_that_another_program_has_rearranged_is_recognised() {
+    let documents = fixtures().artifacts().filter_map(|artifact| Some((artifact, rearranged(artifact)?)));
+    let (mut tally, mut findings) = (Tally::default(), Vec::new());
+    for (artifact, sorted) in documents {
+        tally.count("rearranged documents");
+        if recognised(&sorted) != recognised(&artifact.bytes) {
+            findings.push(format!("{}: {:?} rearranged", artifact.full_name(), recognised(&sorted)));
+        }
+    }
+    assert!(tally.of("rearranged documents") > 0);
+    report::say("detection", tally);
+    report::none("detection", &findings);
 }
 
 /// True for sessions that are a record a line.
