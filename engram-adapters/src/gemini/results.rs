@@ -10,9 +10,11 @@ use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
 use super::convert::Converter;
+use super::heard::text_key;
 use super::parts::attachment;
 use super::schema::{Call, FunctionResponse, Part, Response, parts};
 use super::tools::TOOLS;
+use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, text, word};
 
 /// What stands for a call that the user did not allow.
@@ -98,14 +100,37 @@ impl<'a> Said<'a> {
     }
 }
 
+/// How many parts stand before the response. What belongs to a result stands behind it.
+fn words_before(result: Field<'_>) -> usize {
+    parts(result).position(|part| part.response().is_some()).unwrap_or_default()
+}
+
+/// What the model is told of a call, as eight bytes.
+pub(super) fn answer_key(response: &FunctionResponse<'_>) -> u64 {
+    let answer = Response::stated(response.response());
+    match (answer.output(), answer.error()) {
+        (None, None) => key(response.response().map(Value::raw)),
+        (output, error) => key((output.map(Value::raw), error.map(Value::raw))),
+    }
+}
+
 impl Converter {
     /// Converts the outcome of a call.
     #[inline(never)]
     pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let mut said = Said::default();
-        for part in parts(call.result()) {
-            match part.response() {
-                Some(response) => said.take_response(&FunctionResponse::of(response)),
+        let before = words_before(call.result());
+        for (part_n, part) in parts(call.result()).enumerate() {
+            match part.response().map(FunctionResponse::of) {
+                Some(response) => {
+                    said.take_response(&response);
+                    if let Some(call) = call.key() {
+                        self.note_answer(call, answer_key(&response));
+                    }
+                }
+                None if part_n < before && part.said().is_some() => {
+                    self.interjected(&part, &format!("{path}/{n}/result/{part_n}/text"), out)?;
+                }
                 None => said.take_part(&part),
             }
         }
@@ -122,6 +147,15 @@ impl Converter {
             _ => None,
         };
         self.tool_result(tool, text(call.id()), status, said, call.display(), Pointer::Item(path, n), out)
+    }
+
+    /// What a person said while the tool ran: the harness puts it before the result.
+    #[cold]
+    fn interjected(&mut self, part: &Part<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(words) = text(part.said()) else { return Ok(()) };
+        self.user_text(words, false, None, Pointer::At(path), out)?;
+        self.interjection = Some(text_key("user", words));
+        Ok(())
     }
 
     /// Converts a result in the form in which the model gets it, with the files among the parts that belong to it.

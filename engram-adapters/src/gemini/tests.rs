@@ -143,3 +143,53 @@ fn half_a_surrogate_pair_is_text_and_no_file() {
     assert!(tape.contains(r#""text":"\ud83d""#) && tape.contains("tool.result"), "{tape}");
     assert!(!tape.contains("file_after_hash") && !tape.contains("\"after_hash"), "{tape}");
 }
+
+#[test]
+fn a_document_may_tell_the_model_of_a_result_again() {
+    // Where the two stand, they are indented differently.
+    let response =
+        |gap: &str, said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"look","response":{{{gap}"output":"{said}"}}}}}}"#);
+    let result = response("\n        ", "a lamp");
+    let call = format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{result}],"status":"success",{TIME},"resultDisplay":""}}"#);
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let told = |id: &str, parts: &str| format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{parts}]}}"#);
+    let again = told("u", &format!(r#"{{"text":"look twice"}},{}"#, response("", "a lamp")));
+    let (alone, other) = (told("v", &response("", "a lamp")), told("w", &response("", "no lamp")));
+    let source = format!(r#"{},"messages":[{turn},{again},{alone},{other}]}}"#, HEADER.strip_suffix('}').unwrap());
+    let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+    let report = audit(source.as_bytes(), &tape, Gemini.describe()).unwrap();
+    assert_eq!((report.left_over.bytes, report.disagreements.len()), (0, 0), "{report:?}");
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let results: Vec<&Value> = events.iter().filter(|event| event["k"] == "tool.result").map(|event| &event["stdout"]).collect();
+    assert_eq!(results, ["a lamp", "no lamp"]);
+    assert_eq!(events.last().unwrap()["ledger"]["duplicate"], 1);
+}
+
+#[test]
+fn what_a_person_says_while_a_tool_runs_is_no_part_of_its_result() {
+    let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
+    let words = r#"{"text":"and look twice"}"#;
+    let call =
+        format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{words},{response}],"status":"success",{TIME},"resultDisplay":""}}"#);
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{words},{response}]}}"#);
+    let document = format!(r#"{},"messages":[{turn},{told}]}}"#, HEADER.strip_suffix('}').unwrap());
+    for source in [document, format!("{HEADER}\n{turn}\n{told}\n")] {
+        let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+        assert!(audit(source.as_bytes(), &tape, Gemini.describe()).unwrap().holds(), "{tape}");
+        let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let said: Vec<&Value> = events.iter().filter(|event| event["k"] == "msg.in").map(|event| &event["text"]).collect();
+        let results: Vec<&Value> = events.iter().filter(|event| event["k"] == "tool.result").map(|event| &event["stdout"]).collect();
+        assert_eq!((said, results), (vec![&Value::from("and look twice")], vec![&Value::from("a lamp")]));
+    }
+}
+
+#[test]
+fn a_document_with_a_result_alone_claims_results() {
+    let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
+    let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{response}]}}"#);
+    let source = format!(r#"{},"messages":[{told}]}}"#, HEADER.strip_suffix('}').unwrap());
+    let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+    let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
+    assert_eq!((&start["harness"]["schema"], &start["coverage"]["tool.result"]), (&"document-calls".into(), &"full".into()));
+}
