@@ -35,7 +35,7 @@ impl Converter {
                     )?;
                 }
             }
-            "microcompact_boundary" | "informational" | "bridge_status" | "away_summary" => {
+            "microcompact_boundary" | "informational" | "bridge_status" | "away_summary" | "scheduled_task_fire" => {
                 out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
             }
             "stop_hook_summary" => stop_hooks(line, out)?,
