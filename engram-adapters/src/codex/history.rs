@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kit::correlate::{KeyMap, OpenCalls, Said, key};
+use crate::kit::time::millis;
 use crate::kit::value::{Field, Value};
 
 use super::held::Waiting;
@@ -67,6 +68,9 @@ pub(super) struct Call {
     pub changes_listed: bool,
 }
 
+/// The longest time between two records of a copy that is written at once, in milliseconds.
+const MAX_PAUSE: i64 = 1000;
+
 /// Where a record stands: in the artifact's own history or in a copy of another's.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
@@ -80,6 +84,8 @@ pub(super) struct Copied {
     /// The last `session_meta` is the thread's own.
     own_meta: bool,
     copying: bool,
+    /// Milliseconds at which the last record of a copy was written.
+    written: Option<i64>,
 }
 
 impl Copied {
@@ -97,16 +103,22 @@ impl Copied {
         }
     }
 
-    /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread.
-    pub fn covers(&mut self, ordinal: Field<'_>, payload: Value<'_>) -> bool {
+    /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread; where
+    /// the thread's id holds no time (0.36), that the copy, which is written at once, went on no longer.
+    pub fn covers(&mut self, ordinal: Field<'_>, payload: Value<'_>, t: Option<&str>) -> bool {
         if !self.copying {
+            self.written = None;
             return false;
         }
+        let now = t.and_then(millis);
+        let pause = now.zip(self.written).map_or(0, |(now, written)| now.saturating_sub(written));
+        self.written = now.or(self.written);
         let own = match (self.own_from, ordinal.and_then(Value::unsigned)) {
             (Some(own_from), Some(ordinal)) => ordinal >= own_from,
             _ => match (self.begun, payload.first("turn_id").and_then(|id| uuid_millis(id.raw()))) {
                 (Some(begun), Some(turn)) => turn >= begun,
-                _ => false,
+                (None, _) => pause > MAX_PAUSE,
+                (Some(_), None) => false,
             },
         };
         self.copying = !own;

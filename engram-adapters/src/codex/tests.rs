@@ -342,3 +342,20 @@ fn what_stands_around_an_image_is_the_harness_s() {
     let synthetic: Vec<bool> = of_kind(&events, "msg.in").iter().map(|said| said["synthetic"] == true).collect();
     assert_eq!(synthetic, [false, true, true, true]);
 }
+
+#[test]
+fn a_copy_of_a_thread_whose_id_holds_no_time_ends_when_it_is_written() {
+    let id = |last: &str| format!("7803e6bd-9e47-4d44-bca1-44735c92b{last}");
+    let parent = json!({"id": id("705"), "cwd": "/p", "cli_version": VERSION, "source": "cli"});
+    let (kind, said) = message("assistant", "It is the parent's.");
+    let at = |number: usize, millis: usize, kind: &str, payload: &Value| {
+        let mut line = line(number, kind, payload.clone());
+        line["timestamp"] = json!(format!("2026-01-01T00:00:{number:02}.{millis:03}Z"));
+        format!("{line}\n")
+    };
+    let header = session_with(json!({"id": id("701")}), &[]);
+    let copy = at(5, 990, "session_meta", &parent) + &at(5, 999, kind, &said) + &at(6, 2, kind, &said);
+    let events = events_of(&(header + &copy + &at(9, 0, kind, &said) + &at(9, 1, kind, &said)));
+    let replayed: Vec<bool> = of_kind(&events, "msg.out").iter().map(|answer| answer["replay"] == true).collect();
+    assert_eq!(replayed, [true, true, false, false]);
+}
