@@ -209,6 +209,7 @@ const FIELD_RULES: &[OmissionRule] = &[
     field("request.tools", "api-request-shape", "/shape/tools/**", "tool descriptions, kept as hash and size"),
     field("state.repository", "user", "/classifierMetaLines", "the state of the repository, for the harness's own judge of calls"),
     field("state.worktree", "worktree-state", "/worktreeSession/**", "where the session worked before, and what the work tree is called"),
+    field("ui.nudge", "system/bridge_status", "/upgradeNudge", "asks to upgrade another program"),
     field("error.formatted", "system/*error", "/error/formatted", "the error's message, shortened for display"),
     opaque("thinking.signature", "assistant", "/message/content/*/signature", "a signature"),
     opaque("thinking.redacted", "assistant", "/message/content/*/data", "reasoning that only the model's provider can read"),

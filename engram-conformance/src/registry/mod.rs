@@ -61,6 +61,7 @@ pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("state.same_name", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
     ("state.worktree", "engram-adapters/src/claude_code/notices.rs", "names_and_places_are_facts_of_the_session"),
     ("tools.dynamic", "engram-adapters/src/codex/tests.rs", "a_header_and_settings_of_a_desktop_client"),
+    ("ui.nudge", "engram-adapters/src/claude_code/notices.rs", "a_refusal_says_why"),
 ];
 
 /// Runs the kit on the registered adapters whose id `is_asked` takes, and gives one report.
