@@ -104,16 +104,16 @@ impl Converter {
 
     /// Keeps what the model was told of a call, where its turn says so.
     pub fn note_answer(&mut self, call: u64, answer: u64) {
-        if self.form != Form::Lines {
-            self.calls.entry(call).or_default().answer = Some(answer);
-        }
+        self.calls.entry(call).or_default().answer = Some(answer);
     }
 
     /// True when a response for the model says nothing new: lines give it or the turn's own result first, a document after the turn.
     pub fn repeats_answer(&mut self, call: u64, answer: u64) -> bool {
-        if self.form == Form::Lines {
-            return !self.answers_first(call);
-        }
+        if self.form == Form::Lines { !self.answers_first(call) } else { self.is_same_answer(call, answer) }
+    }
+
+    /// True when the turn of a call gives this answer.
+    pub fn is_same_answer(&mut self, call: u64, answer: u64) -> bool {
         let repeats = self.calls.get(&call).is_some_and(|facts| facts.answer == Some(answer));
         self.repeats += u64::from(repeats);
         repeats

@@ -48,7 +48,7 @@ pub(super) struct CallFacts {
     pub asked: bool,
     /// What came of it.
     pub answered: bool,
-    /// Of a document: what the model was told of it, as an [`answer_key`](super::results::answer_key).
+    /// What the model was told of it, as an [`answer_key`](super::results::answer_key).
     pub answer: Option<u64>,
 }
 

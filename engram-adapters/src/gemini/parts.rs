@@ -74,6 +74,9 @@ impl Converter {
                 self.user_text(*text, false, reading.as_deref_mut(), Pointer::At(&shown), out)?;
             }
         }
+        if let Some(shown) = message.display_content().filter(|shown| shown.is_array()) {
+            self.shown_again(shown, base, out)?;
+        }
         let mut counted = None;
         let mut responses = || *counted.get_or_insert_with(|| parts(Some(content)).filter(|part| part.response().is_some()).count());
         for (n, part) in parts(Some(content)).enumerate() {
@@ -95,6 +98,20 @@ impl Converter {
                 }
             } else {
                 unknown_part(content, n, &path, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Results among what the terminal shows in place of a prompt (where the harness itself says to go on): whole, where the turn has been cut since.
+    #[cold]
+    fn shown_again(&mut self, shown: Value<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        for (n, part) in parts(Some(shown)).enumerate() {
+            let Some(response) = part.response().map(FunctionResponse::of) else { continue };
+            let answer = answer_key(&response);
+            if !response.id().is_some_and(|id| self.is_same_answer(key(id.raw()), answer)) {
+                let path = format!("{base}/displayContent/{n}/functionResponse");
+                self.told(&response, &path, out)?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Attachment, Status, ToolResult};
+use engram_core::event::{Artifact, Attachment, Context, Meta, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
@@ -21,6 +21,9 @@ use crate::kit::value::{Field, Value, text, word};
 const DENIED: &str = "User denied execution";
 /// How a cancelled call answers.
 const CANCELLED: &str = "\"[Operation Cancelled]";
+
+/// How an output begins of which the harness has left the ends only, when it was long ago (2026).
+pub(super) const MASKED: &str = "<tool_output_masked>";
 
 /// The line that states how a command ended: always up to 0.30.1, from 0.31.0 on only where it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
@@ -149,6 +152,19 @@ impl Converter {
         self.tool_result(tool, text(call.id()), status, said, call.display(), Pointer::Item(path, n), out)
     }
 
+    /// What the model was told of a call, beside a result that the harness has cut since.
+    #[cold]
+    pub fn told(&mut self, response: &FunctionResponse<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut said = Said::default();
+        said.take_response(response);
+        for whole in said.output.iter().chain(said.error.iter()).filter_map(Value::text) {
+            out.parent_of_next(text(response.id()).and_then(|id| out.call(id)));
+            let context = Context { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text: Some(whole) };
+            self.emit(Meta::Context(context), Pointer::At(path), out)?;
+        }
+        Ok(())
+    }
+
     /// What a person said while the tool ran: the harness puts it before the result.
     #[cold]
     fn interjected(&mut self, part: &Part<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
@@ -227,11 +243,14 @@ fn exit_code(output: Option<Text<'_>>, shown: Field<'_>) -> Option<i64> {
 
 /// Where the harness put the whole output of which the result holds only a part.
 fn saved_to(output: Text<'_>) -> Option<String> {
-    let beginnings = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large"];
+    let beginnings = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large", MASKED];
     if !beginnings.iter().any(|beginning| output.begins(beginning)) {
         return None;
     }
     let output = output.decode_lossy();
-    let after = ["For full output see: ", "The full output has been saved to: "].iter().find_map(|mark| output.split_once(mark))?.1;
+    let after = ["For full output see: ", "The full output has been saved to: ", "Full output available at: "]
+        .iter()
+        .find_map(|mark| output.split_once(mark))?
+        .1;
     after.lines().next().map(|path| path.trim_end().to_owned())
 }

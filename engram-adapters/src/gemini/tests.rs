@@ -193,3 +193,30 @@ fn a_document_with_a_result_alone_claims_results() {
     let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
     assert_eq!((&start["harness"]["schema"], &start["coverage"]["tool.result"]), (&"document-calls".into(), &"full".into()));
 }
+
+#[test]
+fn an_output_that_was_cut_since_is_no_read_and_is_said_whole_where_it_is_shown() {
+    let cut = r#"<tool_output_masked>\n{\n  \"output\": \"one\\ntw\n... [TRUNCATED] ...\nree\"\n}\n\nOutput too large. Full output available at: /h/tool-outputs/s/c.txt\n</tool_output_masked>"#;
+    let response = |said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"read_file","response":{{"output":"{said}"}}}}}}"#);
+    let call = format!(
+        r#"{{"id":"c","name":"read_file","args":{{"file_path":"a"}},"result":[{}],"status":"success",{TIME},"resultDisplay":""}}"#,
+        response(cut)
+    );
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let go_on = |id: &str, shown: &str| {
+        format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{{"text":"System: Please continue."}}],"displayContent":[{shown}]}}"#)
+    };
+    let (whole, same) = (go_on("u", &response(r"one\ntwo\nthree")), go_on("v", &response(cut)));
+    let document = format!(r#"{},"messages":[{turn},{whole},{same}]}}"#, HEADER.strip_suffix('}').unwrap());
+    for source in [document, format!("{HEADER}\n{turn}\n{whole}\n{same}\n")] {
+        let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+        assert!(audit(source.as_bytes(), &tape, Gemini.describe()).unwrap().holds(), "{tape}");
+        let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |kind: &str| events.iter().filter(|event| event["k"] == kind).collect::<Vec<_>>();
+        let [result] = of("tool.result")[..] else { panic!("one result: {tape}") };
+        assert_eq!((&result["truncated"], &result["artifact"]["path"]), (&true.into(), &"/h/tool-outputs/s/c.txt".into()));
+        assert!(of("code.read")[0]["hash"].is_null() && of("code.read")[0]["range"].is_null());
+        let beside: Vec<&Value> = events.iter().filter(|event| event["name"] == "tool_result").map(|event| &event["text"]).collect();
+        assert_eq!(beside, ["one\ntwo\nthree"]);
+    }
+}
