@@ -89,7 +89,7 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emi
         "date_change" => notice(name, member("newDate"), "/attachment/newDate", out)?,
         "command_permissions" => notice(name, member("allowedTools"), "/attachment/allowedTools", out)?,
         "companion_intro" => notice(name, member("name"), "/attachment/name", out)?,
-        "plan_mode" | "plan_mode_exit" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
+        "plan_mode" | "plan_mode_exit" | "plan_mode_reentry" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
         "read_truncation_notice" => notice(name, member("banner"), "/attachment/banner", out)?,
         "compact_file_reference" => notice(name, attachment.filename(), "/attachment/filename", out)?,
         "dynamic_skill" => notice(name, member("skillDir"), "/attachment/skillDir", out)?,
