@@ -409,3 +409,21 @@ fn what_the_harness_says_in_a_person_s_place_is_its_own() {
     let said: Vec<bool> = events(&lines, "msg.in").iter().map(|said| said["synthetic"] == true).collect();
     assert_eq!(said, texts.map(|(_, synthetic)| synthetic));
 }
+
+#[test]
+fn what_was_replaced_otherwise_than_asked_is_said() {
+    let edit = |asked: &str, replaced: &str| {
+        let input = json!({"file_path": "/p/a", "old_string": asked, "new_string": "say \"no\" now"});
+        let call = said("2.0.76", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": input}]));
+        let result = json!({"filePath": "/p/a", "oldString": replaced, "newString": "say \"no\" now", "originalFile": format!("{replaced}\n"),
+            "structuredPatch": [], "userModified": false, "replaceAll": false});
+        [call, returned("2.0.76", 2, "t1", "It is done.", Some(result))]
+    };
+    let beside = |lines: &[Value]| {
+        let notices = events(lines, "meta").into_iter().filter(|event| event["name"] == "tool_result");
+        notices.map(|event| event["text"].clone()).collect::<Vec<_>>()
+    };
+    let (same, other) = (edit("say \"yes\" now", "say \"yes\" now"), edit("say \"yes\" now", "say \u{201c}yes\u{201d} now"));
+    assert_eq!((beside(&same), beside(&other)), (vec![], vec![json!("say \u{201c}yes\u{201d} now")]));
+    assert_eq!((left_over(&same), left_over(&other)), (0, 0));
+}
