@@ -9,6 +9,7 @@ use engram_core::text::Text;
 
 use super::blocks::{images, is_harness_text};
 use super::converter::Converter;
+use super::descriptor::{Omitted, rule};
 use super::schema::{Attachment, Block, Line};
 use crate::kit::media::base64_hash;
 use crate::kit::value::{Field, Value, each, filled_text, is_true, text, word};
@@ -32,11 +33,7 @@ impl Converter {
                 notice("commit_attribution", attachment.commit(), "/attachment/commit", out)?;
                 notice("pull_request_attribution", attachment.pr(), "/attachment/pr", out)?;
             }
-            "edited_text_file" => {
-                let text = text(attachment.snippet());
-                let context = Context { name: Text::Plain(name), file: file(&attachment), hash: None, bytes: None, text };
-                out.emit(Meta::Context(context), Pointer::At("/attachment/snippet"))?;
-            }
+            "edited_text_file" => quoted(name, attachment.filename(), attachment.snippet(), "/attachment/snippet", out)?,
             "file" => attached_file(&attachment, out)?,
             "skill_listing" => boilerplate(name, attachment.content(), "/attachment/content", out)?,
             "agent_listing_delta" | "deferred_tools_delta" => boilerplate(name, attachment.added_lines(), "/attachment/addedLines", out)?,
@@ -68,6 +65,10 @@ impl Converter {
             out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments }, Pointer::At(PROMPT))?;
             any = true;
         }
+        if !attachments.is_empty() {
+            out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta()), attachments }, Pointer::At(PROMPT))?;
+            any = true;
+        }
         if any { Ok(Outcome::Mapped) } else { Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw())) }
     }
 
@@ -88,7 +89,7 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emi
         "date_change" => notice(name, member("newDate"), "/attachment/newDate", out)?,
         "command_permissions" => notice(name, member("allowedTools"), "/attachment/allowedTools", out)?,
         "companion_intro" => notice(name, member("name"), "/attachment/name", out)?,
-        "plan_mode" | "plan_mode_exit" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
+        "plan_mode" | "plan_mode_exit" | "plan_mode_reentry" => notice(name, member("planFilePath"), "/attachment/planFilePath", out)?,
         "read_truncation_notice" => notice(name, member("banner"), "/attachment/banner", out)?,
         "compact_file_reference" => notice(name, attachment.filename(), "/attachment/filename", out)?,
         "dynamic_skill" => notice(name, member("skillDir"), "/attachment/skillDir", out)?,
@@ -97,9 +98,14 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emi
         "mcp_instructions_delta" => boilerplate(name, member("addedBlocks"), "/attachment/addedBlocks", out)?,
         "invoked_skills" => boilerplate(name, member("skills"), "/attachment/skills", out)?,
         "nested_memory" => {
-            let said = text(attachment.content().and_then(|content| content.member("content")));
-            let context = Context { name: Text::Plain(name), file: text(member("path")), hash: None, bytes: None, text: said };
-            out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
+            let said = attachment.content().and_then(|content| content.member("content"));
+            quoted(name, member("path"), said, "/attachment/content", out)?;
+        }
+        "plan_file_reference" => quoted(name, member("planFilePath"), member("planContent"), "/attachment/planContent", out)?,
+        "selected_lines_in_ide" => quoted(name, attachment.filename(), attachment.content(), "/attachment/content", out)?,
+        // The answer in the form that was asked for: the call gives it.
+        "structured_output" if text(member("toolUseID")).and_then(|id| out.call(id)).is_some() => {
+            return Ok(Omitted { record: "attachment/structured_output", rule: rule::STRUCTURED }.duplicate());
         }
         _ if name.starts_with("hook_") => hook(line.attachment(), out)?,
         other => return Err(Fault::unrecognized(&format!("attachment/{other}"))),
@@ -125,6 +131,13 @@ fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
 
 fn file<'a>(attachment: &Attachment<'a>) -> Option<Text<'a>> {
     text(attachment.filename())
+}
+
+/// What a file holds, as text.
+fn quoted(name: &str, file: Field<'_>, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let context = Context { name: Text::Plain(name), file: text(file), hash: None, bytes: None, text: text(said) };
+    out.emit(Meta::Context(context), Pointer::At(pointer))?;
+    Ok(())
 }
 
 /// A short notice, as text. What is no string stands as its JSON.
@@ -179,9 +192,10 @@ fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), F
 
 #[cfg(test)]
 mod tests {
+    use engram_core::policy::Policy;
     use serde_json::{Value, json};
 
-    use super::super::tests::{events, left_over, line};
+    use super::super::tests::{events, left_over, line, said, tape};
 
     fn attached(number: u32, attachment: Value) -> Value {
         line("2.1.220", number, "attachment", json!({"attachment": attachment}))
@@ -213,6 +227,37 @@ mod tests {
         );
         assert_eq!((&context[4]["file"], &context[4]["text"]), (&json!("/p/a dir/CLAUDE.md"), &json!("Be brief.")));
         assert!(context[2]["hash"].is_string() && context[3]["hash"].is_string());
+        assert_eq!(left_over(&lines), 0);
+    }
+
+    #[test]
+    fn plans_selections_and_names_of_tools_and_servers_are_said_or_omitted() {
+        let plan = json!({"type": "plan_file_reference", "planFilePath": "/p/a plan.md", "planContent": "Fold it, then cut it."});
+        let chosen = json!({"type": "selected_lines_in_ide", "ideName": "An Editor", "lineStart": 2, "lineEnd": 3,
+            "filename": "/p/a file", "content": "two lines\nof it", "displayPath": "a file"});
+        let name = "mcp__a_plugin_with_a_long_name__".repeat(3);
+        let tools = json!({"type": "deferred_tools_delta", "addedNames": [name], "addedLines": [name], "removedNames": [name]});
+        let server =
+            json!({"type": "mcp_instructions_delta", "addedNames": ["A Server"], "addedBlocks": ["Ask it."], "removedNames": ["B Server"]});
+        let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v".repeat(40)}});
+        let queued = json!({"type": "queued_command", "prompt": [image]});
+        let lines = [attached(1, plan), attached(2, chosen), attached(3, tools), attached(4, server), attached(5, queued)];
+        let said = events(&lines, "meta");
+        let context: Vec<_> =
+            said.iter().filter(|event| event["label"] == "context").map(|event| (&event["file"], &event["text"])).collect();
+        assert_eq!(context[0], (&json!("/p/a plan.md"), &json!("Fold it, then cut it.")));
+        assert_eq!(context[1], (&json!("/p/a file"), &json!("two lines\nof it")));
+        assert_eq!(events(&lines, "msg.in")[0]["attachments"][0]["bytes"], 120);
+        assert_eq!(left_over(&lines), 0);
+    }
+
+    #[test]
+    fn an_answer_in_the_form_that_was_asked_for_is_said_by_its_call() {
+        let answer = json!({"folds": ["one fold", "another one"]});
+        let call = json!([{"type": "tool_use", "id": "t1", "name": "StructuredOutput", "input": answer}]);
+        let lines = [said("2.1.220", 1, "m1", call), attached(2, json!({"type": "structured_output", "data": answer, "toolUseID": "t1"}))];
+        let tape = tape(&lines, Policy::Strict).unwrap();
+        assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
         assert_eq!(left_over(&lines), 0);
     }
 

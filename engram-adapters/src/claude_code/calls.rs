@@ -27,6 +27,8 @@ pub(super) enum Kept {
     File(String),
     /// A key of the text that is to be written.
     Written(u64),
+    /// Keys of the text that is to be replaced and of what is to stand there.
+    Replaced([u64; 2]),
     /// All of them.
     Arguments(String),
 }
@@ -52,6 +54,10 @@ impl Call {
             (Some(file), _) if kind == ToolKind::Read => Kept::File(file.raw().to_owned()),
             (Some(_), Some(input)) if keep_arguments || arguments.notebook_path().is_some() => Kept::Arguments(input.raw().to_owned()),
             (Some(_), _) if kind == ToolKind::Write => arguments.content().map_or(Kept::Nothing, |asked| Kept::Written(key(asked.raw()))),
+            (Some(_), _) if kind == ToolKind::Edit => match (arguments.old_string(), arguments.new_string()) {
+                (Some(old), Some(new)) => Kept::Replaced([key(old.raw()), key(new.raw())]),
+                _ => Kept::Nothing,
+            },
             _ => Kept::Nothing,
         };
         Call { tool, kind, started, kept }

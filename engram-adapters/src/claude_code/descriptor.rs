@@ -19,6 +19,8 @@ pub(super) mod rule {
     pub const AGENT_PROGRESS: &str = "agent.own_file";
     /// What a command had written at some time.
     pub const SO_FAR: &str = "progress.so_far";
+    /// The answer of a StructuredOutput call again.
+    pub const STRUCTURED: &str = "result.structured";
     /// A name that a person gave, unchanged.
     pub const SAME_NAME: &str = "state.same_name";
     /// A title or mode that has not changed.
@@ -118,6 +120,11 @@ const RECORD_RULES: &[OmissionRule] = &[
     duplicate(rule::SAME_NAME, "custom-title", "the title again, unchanged"),
     duplicate(rule::SAME_NAME, "agent-name", "the name again, unchanged"),
     bookkeeping("state.bridge", "bridge-session", "ids of the session that shows this one elsewhere"),
+    duplicate(
+        rule::STRUCTURED,
+        "attachment/structured_output",
+        "the answer in the form that was asked for, as the StructuredOutput call gives it",
+    ),
     bookkeeping(rule::UNCHANGED, "permission-mode", "the mode again, unchanged"),
     bookkeeping(rule::UNCHANGED, "mode", "the mode again, unchanged"),
     bookkeeping(rule::UNCHANGED, "cost-state", "the cost again, unchanged"),
@@ -175,6 +182,7 @@ const FIELD_RULES: &[OmissionRule] = &[
         "/attachment/addedLines/*",
         "the harness's list of agents, kept as hash and size",
     ),
+    field("attachment.listing", "attachment/deferred_tools_delta", "/attachment/*/*", "names of tools, kept as hash and size"),
     field("attachment.listing", "attachment/deferred_tools_record", "/attachment/entries/**", "tool descriptions, kept as hash and size"),
     field(
         "attachment.instructions",
@@ -182,6 +190,8 @@ const FIELD_RULES: &[OmissionRule] = &[
         "/attachment/addedBlocks/*",
         "instructions of MCP servers, kept as hash and size",
     ),
+    field("attachment.instructions", "attachment/mcp_instructions_delta", "/attachment/addedNames/*", "names of these servers"),
+    field("attachment.instructions", "attachment/mcp_instructions_delta", "/attachment/removedNames/*", "names of servers that left"),
     field("attachment.skills", "attachment/invoked_skills", "/attachment/skills/**", "skills that were used, kept as hash and size"),
     field(
         "attachment.on_disk",
@@ -190,19 +200,23 @@ const FIELD_RULES: &[OmissionRule] = &[
         "an instruction file as it lies on the disk, where the model is given less of it",
     ),
     field("attachment.path", "attachment/*", "/attachment/displayPath", "the file's path, shortened for display"),
+    field("attachment.path", "attachment/selected_lines_in_ide", "/attachment/ideName", "the name of the editor that the file is open in"),
     field("attachment.file", "attachment/file", "/attachment/content/file/content", "a file that the user attached, kept as hash and size"),
     field("request.prompt", "attachment/prompt_snapshot", "/attachment/systemPrompt/*", "the system prompt, kept as hash and size"),
     field("request.prompt", "attachment/prompt_snapshot", "/attachment/cliPrefix", "the first line of the system prompt"),
     field("request.prompt", "api-request-shape", "/shape/system/*/text", "the system prompt, kept as hash and size"),
     field("request.tools", "attachment/prompt_snapshot", "/attachment/tools/**", "tool descriptions, kept as hash and size"),
     field("request.tools", "api-request-shape", "/shape/tools/**", "tool descriptions, kept as hash and size"),
+    field("state.repository", "user", "/classifierMetaLines", "the state of the repository, for the harness's own judge of calls"),
     field("state.worktree", "worktree-state", "/worktreeSession/**", "where the session worked before, and what the work tree is called"),
+    field("ui.nudge", "system/bridge_status", "/upgradeNudge", "asks to upgrade another program"),
     field("error.formatted", "system/*error", "/error/formatted", "the error's message, shortened for display"),
     opaque("thinking.signature", "assistant", "/message/content/*/signature", "a signature"),
     opaque("thinking.redacted", "assistant", "/message/content/*/data", "reasoning that only the model's provider can read"),
     opaque("attachment.base64", "attachment/file", "/attachment/content/file/base64", "a document or image that the user attached, hashed"),
     opaque("image.base64", "user", "/message/content/*/source/data", "an image, hashed as an attachment"),
     opaque("image.base64", "user", "/message/content/*/content/*/source/data", "an image that a tool returned, hashed as an attachment"),
+    opaque("image.base64", "attachment/queued_command", "/attachment/prompt/*/source/data", "an image, hashed as an attachment"),
     opaque("image.base64", "user", "/toolUseResult/file/base64", "the same image again"),
     opaque("image.base64", "user", "/toolUseResult/*/source/data", "the same image again"),
 ];

@@ -233,6 +233,9 @@ impl Converter {
 fn whole_answer(message: &Message<'_>, content: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
     if let Some(said) = content.text() {
         out.emit(answer(message, Some(said), None), Pointer::At(CONTENT))?;
+    } else if let Some(spread) = message.object().member("0") {
+        // 2.1.81: the text of a whole stream, taken for a message and spread over its characters.
+        return Err(Fault::malformed("/message", "a message", spread.raw()));
     } else if content.is_array() {
         let _ = empty_message("assistant", out)?;
     } else {
@@ -288,6 +291,9 @@ fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outc
     if is_error {
         let status = line.api_error_status().map(|status| Text::Plain(status.raw()));
         out.emit(Meta::Error { code: text(line.error()).or(status), text: said }, pointer)?;
+        if let Some(details) = filled_text(line.object().member("errorDetails")) {
+            out.emit(Meta::System { name: Text::Plain("error_details"), text: Some(details) }, Pointer::At("/errorDetails"))?;
+        }
     } else {
         out.emit(Meta::System { name: Text::Plain("synthetic_message"), text: said }, pointer)?;
     }

@@ -35,7 +35,7 @@ impl Converter {
                     )?;
                 }
             }
-            "microcompact_boundary" | "informational" | "bridge_status" | "away_summary" => {
+            "microcompact_boundary" | "informational" | "bridge_status" | "away_summary" | "scheduled_task_fire" => {
                 out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
             }
             "stop_hook_summary" => stop_hooks(line, out)?,
@@ -211,13 +211,19 @@ mod tests {
         let lines = [
             line("2.1.220", 1, "system", json!({"subtype": "informational", "content": "A hook has blocked it.", "level": "warning"})),
             line("2.1.220", 2, "system", refusal),
+            line(
+                "2.1.220",
+                3,
+                "system",
+                json!({"subtype": "bridge_status", "content": "It is shown elsewhere.", "upgradeNudge": "Upgrade it now."}),
+            ),
         ];
         let said = events(&lines, "meta");
         let error = said.iter().find(|event| event["label"] == "error").unwrap();
         assert_eq!((&error["code"], &error["text"]), (&json!("policy"), &json!("It is not allowed.")));
         let notices: Vec<&str> =
             said.iter().filter(|event| event["label"] == "system").filter_map(|event| event["text"].as_str()).collect();
-        assert_eq!(notices, ["A hook has blocked it.", "Another model goes on."]);
+        assert_eq!(notices, ["A hook has blocked it.", "Another model goes on.", "It is shown elsewhere."]);
         assert_eq!(left_over(&lines), 0);
     }
 }

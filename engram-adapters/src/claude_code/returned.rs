@@ -9,7 +9,7 @@ use super::calls::{Call, Kept};
 use super::schema::{Block, Structured};
 use crate::kit::correlate::key;
 use crate::kit::search::holds;
-use crate::kit::value::{Value, filled_text};
+use crate::kit::value::{Field, Value, filled_text};
 
 /// What a result block comes to.
 pub(super) struct Returned<'a> {
@@ -48,12 +48,17 @@ impl<'a> Returned<'a> {
         self.say_written(out)
     }
 
-    /// The text that was written, where it is not what the call asked for: a person or the harness changed it.
+    /// The texts that were written or replaced, where they are not what the call asked for: a person or the harness changed them, or the
+    /// file spells its quotes otherwise.
     fn say_written(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(Call { kept: Kept::Written(asked), .. }) = self.call else { return Ok(()) };
-        match self.structured.content().filter(|written| written.text().is_some() && key(written.raw()) != asked) {
-            Some(written) => say_beside(written.text(), Pointer::At("/toolUseResult/content"), out),
-            None => Ok(()),
+        let structured = self.structured;
+        match self.call.as_ref().map(|call| &call.kept) {
+            Some(Kept::Written(asked)) => say_other(structured.content(), *asked, "/toolUseResult/content", out),
+            Some(Kept::Replaced([old, new])) => {
+                say_other(structured.old_string(), *old, "/toolUseResult/oldString", out)?;
+                say_other(structured.new_string(), *new, "/toolUseResult/newString", out)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -81,6 +86,14 @@ impl<'a> Returned<'a> {
             out.emit(Meta::Error { code: None, text: said }, POINTER)?;
         }
         Ok(())
+    }
+}
+
+/// A text that is not the one that was asked for.
+fn say_other(said: Field<'_>, asked: u64, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
+    match said.filter(|said| said.text().is_some() && key(said.raw()) != asked) {
+        Some(said) => say_beside(said.text(), Pointer::At(pointer), out),
+        None => Ok(()),
     }
 }
 

@@ -26,7 +26,7 @@ impl Converter {
         let Some(call) = &returned.call else { return Ok(false) };
         let pointer = Pointer::Item("/message/content", index);
         match &call.kept {
-            Kept::Nothing | Kept::Written(_) => return Ok(false),
+            Kept::Nothing | Kept::Replaced(_) | Kept::Written(_) => return Ok(false),
             Kept::File(path) => reads::shown(returned, Text::Token(path), pointer, out)?,
             Kept::Arguments(arguments) => return self.edit_as_asked(returned, call.kind, arguments, pointer, out),
         }

@@ -225,6 +225,8 @@ fn nothing_of_a_structured_result_is_left_over() {
     let tasks =
         json!({"message": {"role": "user", "content": "go on"}, "todos": [{"content": "first of all", "activeForm": "Doing this"}]});
     assert_eq!(left_over(&[line("2.1.14", 1, "user", tasks)]), 0);
+    let repository = json!({"message": {"role": "user", "content": "go on"}, "classifierMetaLines": "{\"staged\": 0}\n"});
+    assert_eq!(left_over(&[line("2.1.237", 1, "user", repository)]), 0);
 }
 
 #[test]
@@ -358,4 +360,70 @@ fn what_is_said_late_stands_at_its_own_record_of_several_on_a_line() {
     let usages = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|event| event["label"] == "usage");
     assert_eq!(usages.map(|event| event["origin"]["part"].clone()).collect::<Vec<_>>(), [1, 2]);
     assert!(audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap().holds());
+}
+
+#[test]
+fn an_error_says_its_details_and_a_loop_that_it_goes_on() {
+    let error =
+        json!({"id": "e", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "The prompt is too long."}]});
+    let details = "400 {\"message\":\"2 tokens > 1 maximum\"}";
+    let lines = [
+        line(
+            "2.1.111",
+            1,
+            "assistant",
+            json!({"message": error, "isApiErrorMessage": true, "error": "invalid_request", "errorDetails": details}),
+        ),
+        line("2.1.221", 2, "system", json!({"subtype": "scheduled_task_fire", "content": "The loop goes on."})),
+    ];
+    let said = events(&lines, "meta");
+    let system: Vec<_> = said.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
+    assert_eq!(system, [(&json!("error_details"), &json!(details)), (&json!("scheduled_task_fire"), &json!("The loop goes on."))]);
+    assert_eq!(left_over(&lines), 0);
+}
+
+#[test]
+fn a_stream_that_was_taken_for_a_message_is_malformed() {
+    let mut message: serde_json::Map<String, Value> =
+        "data: so".chars().enumerate().map(|(at, said)| (at.to_string(), json!(said.to_string()))).collect();
+    message.insert("content".to_owned(), json!([]));
+    let lines = [line("2.1.81", 1, "assistant", json!({"message": message}))];
+    let error = tape(&lines, Policy::Strict).unwrap_err();
+    assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/message")));
+    assert_eq!(left_over(&lines), 0);
+}
+
+#[test]
+fn what_the_harness_says_in_a_person_s_place_is_its_own() {
+    let texts = [
+        ("<ide_opened_file>A file is open.</ide_opened_file>", true),
+        ("<ide_selection>Two lines are chosen.</ide_selection>", true),
+        ("<bash-notification>It has ended.</bash-notification>", true),
+        ("Unknown skill: fold", true),
+        ("Operation stopped by hook: not now", true),
+        ("<command-name>/fold</command-name>", false),
+        ("fold it", false),
+    ];
+    let blocks: Vec<Value> = texts.iter().map(|(text, _)| json!({"type": "text", "text": text})).collect();
+    let lines = [line("2.1.92", 1, "user", json!({"message": {"role": "user", "content": blocks}}))];
+    let said: Vec<bool> = events(&lines, "msg.in").iter().map(|said| said["synthetic"] == true).collect();
+    assert_eq!(said, texts.map(|(_, synthetic)| synthetic));
+}
+
+#[test]
+fn what_was_replaced_otherwise_than_asked_is_said() {
+    let edit = |asked: &str, replaced: &str| {
+        let input = json!({"file_path": "/p/a", "old_string": asked, "new_string": "say \"no\" now"});
+        let call = said("2.0.76", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": input}]));
+        let result = json!({"filePath": "/p/a", "oldString": replaced, "newString": "say \"no\" now", "originalFile": format!("{replaced}\n"),
+            "structuredPatch": [], "userModified": false, "replaceAll": false});
+        [call, returned("2.0.76", 2, "t1", "It is done.", Some(result))]
+    };
+    let beside = |lines: &[Value]| {
+        let notices = events(lines, "meta").into_iter().filter(|event| event["name"] == "tool_result");
+        notices.map(|event| event["text"].clone()).collect::<Vec<_>>()
+    };
+    let (same, other) = (edit("say \"yes\" now", "say \"yes\" now"), edit("say \"yes\" now", "say \u{201c}yes\u{201d} now"));
+    assert_eq!((beside(&same), beside(&other)), (vec![], vec![json!("say \u{201c}yes\u{201d} now")]));
+    assert_eq!((left_over(&same), left_over(&other)), (0, 0));
 }

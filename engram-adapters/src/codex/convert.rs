@@ -94,7 +94,7 @@ impl Converter {
         if kind == "session_meta" {
             self.history.copied.meta(payload.first("id"), payload.first("subagent_history_start_ordinal"));
         }
-        let replay = self.history.copied.covers(line.ordinal(), payload);
+        let replay = self.history.copied.covers(line.ordinal(), payload, t.as_deref());
         self.history.replay = replay;
         let own = word(payload.first("type"));
         let item = if own == "item_completed" { payload.first("item") } else { None };

@@ -146,9 +146,13 @@ impl Converter {
         let owned = |said: Field<'_>| said.map(|said| said.raw().to_owned());
         let (mut stdout, mut stderr) = (owned(done.streams().0), owned(done.streams().1));
         let mut status = done.ending();
+        let mut words = None;
         if let Some(answer) = done.stated.result().filter(|_| done.form == Form::Mcp) {
             let answer = McpResult::read(answer, done.at)?;
             (stdout, stderr) = (answer.texts(), owned(answer.err()));
+            if let Some(structured) = answer.structured_text() {
+                words = stdout.replace(structured).filter(|words| Some(words) != stdout.as_ref());
+            }
             status = answer.status().or(status);
         }
         if done.form == Form::Dynamic {
@@ -169,6 +173,7 @@ impl Converter {
             duration_ms,
             stdout,
             stderr,
+            words,
         })
     }
 
@@ -196,6 +201,7 @@ impl Converter {
                 return Ok(false);
             }
             held.notice(id, out)?;
+            held.say_words("", id, out)?;
             return Ok(true);
         }
         let tool = self.history.calls.get_mut(&key).map(|call| {
@@ -203,6 +209,7 @@ impl Converter {
             call.tool.as_ref()
         });
         out.emit(held.result(tool, id), Pointer::At(done.at))?;
+        held.say_words("", id, out)?;
         Ok(true)
     }
 
@@ -276,6 +283,12 @@ impl<'a> McpResult<'a> {
     /// The texts of the answer as one JSON token.
     fn texts(&self) -> Option<String> {
         joined(self.answer().content(), "\\n")
+    }
+
+    /// A structured answer as the text that the model gets in place of the others, a JSON token.
+    fn structured_text(&self) -> Option<String> {
+        let structured = self.answer().structured().filter(|structured| structured.raw() != "null")?;
+        serde_json::to_string(structured.raw()).ok()
     }
 
     fn status(&self) -> Option<Status> {

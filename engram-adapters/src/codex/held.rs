@@ -30,6 +30,8 @@ pub(super) struct Held {
     /// Texts as JSON tokens.
     pub stdout: Option<String>,
     pub stderr: Option<String>,
+    /// What an MCP server says in words beside the structured answer that the model gets.
+    pub words: Option<String>,
 }
 
 impl Held {
@@ -76,6 +78,7 @@ impl Held {
     pub fn emit(&self, tool: Option<&str>, call_id: &str, out: &mut Emitter) -> Result<(), Fault> {
         out.restamp(self.spot, Stamp { t: self.t.as_deref(), id: None, replay: self.replay });
         out.emit(self.result(tool, Text::Plain(call_id)), Pointer::At(self.at))?;
+        self.say_words("", Text::Plain(call_id), out)?;
         if !self.mapped {
             out.duplicate_was_mapped(self.record, self.rule);
         }
@@ -84,9 +87,21 @@ impl Held {
 
     /// States what the item says beside the result of its call.
     pub fn notice(&self, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        self.say(self.said(), call_id, out)
+    }
+
+    /// States the words beside a structured answer, unless the output (a token) says them.
+    pub fn say_words(&self, output: &str, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        match self.words.as_deref() {
+            Some(words) if !holds(unquote(output), unquote(words)) => self.say(Some(words), call_id, out),
+            _ => Ok(()),
+        }
+    }
+
+    fn say(&self, said: Option<&str>, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let name = self.record.rsplit('/').next().unwrap_or_default();
         out.parent_of_next(out.call(call_id));
-        out.emit(Meta::System { name: Text::Plain(name), text: self.said().map(Text::Token) }, Pointer::At(self.at))?;
+        out.emit(Meta::System { name: Text::Plain(name), text: said.map(Text::Token) }, Pointer::At(self.at))?;
         Ok(())
     }
 }

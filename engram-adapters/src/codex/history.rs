@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kit::correlate::{KeyMap, OpenCalls, Said, key};
+use crate::kit::time::millis;
 use crate::kit::value::{Field, Value};
 
 use super::held::Waiting;
@@ -67,49 +68,67 @@ pub(super) struct Call {
     pub changes_listed: bool,
 }
 
+/// The longest time between two records of a copy that is written at once, in milliseconds.
+const MAX_PAUSE: i64 = 1000;
+
 /// Where a record stands: in the artifact's own history or in a copy of another's.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
+    /// The thread's own id.
+    own: Option<u64>,
     /// Milliseconds at which the thread was begun, from its UUIDv7.
     begun: Option<u64>,
     /// Where a child says that its own history starts.
     own_from: Option<u64>,
-    metas: u64,
+    has_begun: bool,
+    /// The last `session_meta` is the thread's own.
+    own_meta: bool,
     copying: bool,
+    /// Milliseconds at which the last record of a copy was written.
+    written: Option<i64>,
 }
 
 impl Copied {
-    /// Takes a `session_meta`. A second one begins a copy: 0.115 to 0.150 write the parent's whole history into a fork, 0.169 into a child.
+    /// Takes a `session_meta`. One of another thread begins a copy: 0.115 to 0.150 write the parent's whole history into a fork, 0.169
+    /// into a child. The thread's own comes again where a client sets something of the thread (0.140 to 0.146: its `memory_mode`, in
+    /// most turns), and begins none.
     pub fn meta(&mut self, id: Field<'_>, own_from: Field<'_>) {
-        self.metas += 1;
-        match self.metas {
-            1 => {
-                self.begun = id.and_then(|id| uuid_millis(id.raw()));
-                self.own_from = own_from.and_then(Value::unsigned);
-            }
-            _ => self.copying = true,
+        let names = id.map(|id| key(id.raw()));
+        self.own_meta = !self.has_begun || (names.is_some() && names == self.own);
+        self.copying = !self.own_meta;
+        if !self.has_begun {
+            self.has_begun = true;
+            self.own = names;
+            self.begun = id.and_then(|id| uuid_millis(id.raw()));
+            self.own_from = own_from.and_then(Value::unsigned);
         }
     }
 
-    /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread.
-    pub fn covers(&mut self, ordinal: Field<'_>, payload: Value<'_>) -> bool {
+    /// True when the record belongs to a copy. What proves its end: the ordinal that a child names, else a turn younger than the thread;
+    /// where the thread's id holds no time (0.36), that the copy, which is written at once, went on no longer.
+    pub fn covers(&mut self, ordinal: Field<'_>, payload: Value<'_>, t: Option<&str>) -> bool {
         if !self.copying {
+            self.written = None;
             return false;
         }
+        let now = t.and_then(millis);
+        let pause = now.zip(self.written).map_or(0, |(now, written)| now.saturating_sub(written));
+        self.written = now.or(self.written);
         let own = match (self.own_from, ordinal.and_then(Value::unsigned)) {
             (Some(own_from), Some(ordinal)) => ordinal >= own_from,
             _ => match (self.begun, payload.first("turn_id").and_then(|id| uuid_millis(id.raw()))) {
                 (Some(begun), Some(turn)) => turn >= begun,
-                _ => false,
+                (None, _) => pause > MAX_PAUSE,
+                (Some(_), None) => false,
             },
         };
         self.copying = !own;
         self.copying
     }
 
-    /// True for the first `session_meta` of an artifact, which is the artifact's own.
+    /// True for a `session_meta` of the artifact's own thread.
     pub fn is_own_meta(&self) -> bool {
-        self.metas == 1
+        self.own_meta
     }
 }
 
@@ -144,6 +163,8 @@ pub(super) struct History {
     pub unmarked_compactions: u64,
     /// Images that `view_image` attached and that no message has brought yet (up to 0.98).
     pub shown: u64,
+    /// What the thread's header stated last.
+    pub header: Option<u64>,
     /// The last state of the settings that a turn states.
     pub settings: Option<u64>,
     /// The last token counts, of a request and of the thread.

@@ -30,6 +30,7 @@ const INJECTED: &[&str] = &[
     "<skill>",
     "<user_action>",
     "<recommended_plugins>",
+    "<image>",
     "<image name=",
     "</image>",
     "Warning: apply_patch was requested via ",

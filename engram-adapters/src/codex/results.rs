@@ -92,12 +92,13 @@ impl Converter {
         if let Some(held) = held {
             held.complete(&mut result);
         }
-        let call_id = result.call_id;
+        let (call_id, output) = (result.call_id, result.stdout);
         out.emit(result, Pointer::At(&self.at("/payload/output")))?;
-        match held.zip(call_id) {
-            Some((held, call_id)) if !is_said => held.notice(call_id, out),
-            _ => Ok(()),
+        let Some((held, call_id)) = held.zip(call_id) else { return Ok(()) };
+        if !is_said {
+            held.notice(call_id, out)?;
         }
+        held.say_words(output.map(|output| output.spelled()).unwrap_or_default(), call_id, out)
     }
 
     /// Ends a call: a patch that was applied and whose changes no record lists gives its edits now.

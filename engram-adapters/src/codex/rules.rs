@@ -40,6 +40,8 @@ rules! {
         "says whether the message between agents that follows begins a turn";
     ASSESSMENT_BEGUN = "assessment.begun", Bookkeeping, "event_msg/guardian_assessment", None,
         "a call is being judged: the verdict has a record of its own";
+    HEADER = "settings.header", Duplicate, "session_meta", None,
+        "the thread's own header again, with a flag that a client has set since (0.140 to 0.146)";
     SETTINGS = "settings.same", Duplicate, "turn_context", None,
         "model, directory and instructions are those of the last turn";
     SETTINGS_EVENT = "settings.applied", Duplicate, "event_msg/thread_settings_applied", None,
@@ -141,6 +143,10 @@ rules! {
         "the command of the call, as it was handed to the shell";
     "command.event_parsed", Field, "event_msg/exec_command_end", Some("/payload/parsed_cmd/**"),
         "the harness's guess at what the command does, for the screen";
+    "mcp.structured", Field, "event_msg/mcp_tool_call_end", Some("/payload/result/Ok/structuredContent/**"),
+        "a server's structured answer: it stands in the result as the JSON that the model gets";
+    "mcp.structured", Field, "event_msg/item_completed/McpToolCall", Some("/payload/item/result/structuredContent/**"),
+        "a server's structured answer: it stands in the result as the JSON that the model gets";
     "agents.states", Field, "event_msg/item_completed/CollabAgentToolCall", Some("/payload/item/agents_states/**"),
         "the state of the agents, which the call's output says";
     "attachment.image", Opaque, "*", Some("/payload/content/*/image_url"),

@@ -250,6 +250,7 @@ view! {
         ok: "Ok" Object,
         err: "Err" Text,
         content: "content" List,
+        structured: "structuredContent" Any,
         is_error: "isError" Flag,
     }
 }

@@ -18,9 +18,17 @@ use super::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Set
 const MAX_STATE_DEPTH: usize = 8;
 
 impl Converter {
-    /// The header of the envelope form. A second one belongs to the history that a fork or child copied.
+    /// The header of the envelope form. That of another thread belongs to the history that a fork or child copied.
     pub(super) fn session_meta(&mut self, meta: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let meta = SessionMeta::read(meta, "/payload")?;
+        if self.history.copied.is_own_meta() {
+            let (prompt, tools) = (meta.base_instructions(), meta.dynamic_tools());
+            let stated = [meta.cwd(), meta.git(), meta.model_provider(), meta.instructions(), prompt, tools, meta.source()];
+            let header = key(stated.map(|field| field.map(Value::raw)));
+            if self.history.header.replace(header) == Some(header) {
+                return Ok(rules::duplicate("session_meta", rules::HEADER));
+            }
+        }
         let spawn = spawned(meta.source());
         let mut facts = SessionFacts { provider: text(meta.model_provider()), cwd: text(meta.cwd()), ..SessionFacts::default() };
         self.repository(meta.git(), &mut facts);

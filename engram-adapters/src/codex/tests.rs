@@ -286,3 +286,76 @@ fn a_web_search_is_one_call_on_one_line_too() {
         assert_eq!(calls, 1, "{log}");
     }
 }
+
+#[test]
+fn the_header_again_begins_no_copy() {
+    let mine = "01a1fda5-4307-7000-bbe5-da9ea7a40358";
+    let again = |id: &str, branch: &str| {
+        let git = json!({"branch": branch});
+        json!({"id": id, "cwd": "/p", "cli_version": VERSION, "source": "cli", "originator": "codex_cli_rs", "git": git, "memory_mode": "enabled"})
+    };
+    let log = session_with(
+        json!({"id": mine, "git": {"branch": "main"}}),
+        &[
+            ("session_meta", again(mine, "main")),
+            message("assistant", "It is mine."),
+            ("session_meta", again(mine, "other")),
+            message("assistant", "It is mine too."),
+            ("session_meta", again("01a1fda5-0000-7000-bbe5-da9ea7a40358", "main")),
+            message("assistant", "It is the parent's."),
+            ("session_meta", again(mine, "other")),
+            message("assistant", "It is mine again."),
+        ],
+    );
+    let events = events_of(&log);
+    let answers: Vec<bool> = of_kind(&events, "msg.out").iter().map(|answer| answer["replay"] == true).collect();
+    assert_eq!(answers, [false, false, true, false]);
+    let branches: Vec<&Value> = events.iter().filter(|event| event["label"] == "session").map(|event| &event["repo_branch"]).collect();
+    assert_eq!(branches, ["main", "other", "main"]);
+}
+
+#[test]
+fn a_structured_answer_is_the_result_and_its_words_stand_beside_it() {
+    let done = |id: &str, text: &str| {
+        let answer =
+            json!({"content": [{"type": "text", "text": text}], "structuredContent": {"title": "fold it twice"}, "isError": false});
+        event(json!({"type": "mcp_tool_call_end", "call_id": id, "invocation": {"server": "m", "tool": "look", "arguments": {}},
+            "duration": {"secs": 0, "nanos": 0}, "result": {"Ok": answer}}))
+    };
+    let structured = r#"{"title":"fold it twice"}"#;
+    let events = events(&[
+        call("c1", "look", "{}"),
+        done("c1", "It is done."),
+        output("c1", &format!("Wall time: 1.0 seconds\nOutput:\n{structured}")),
+        done("nested", "It is done."),
+        done("the same", structured),
+    ]);
+    let said: Vec<&str> = of_kind(&events, "tool.result").iter().map(|result| result["stdout"].as_str().unwrap()).collect();
+    assert_eq!(said, [&format!("Wall time: 1.0 seconds\nOutput:\n{structured}"), structured, structured]);
+    assert_eq!(notices(&events), [("mcp_tool_call_end", "It is done."); 2]);
+}
+
+#[test]
+fn what_stands_around_an_image_is_the_harness_s() {
+    let parts = ["Look at this.", "<image>", "<image name=[Image #1]>", "</image>"].map(|text| json!({"type": "input_text", "text": text}));
+    let events = events(&[("response_item", json!({"type": "message", "role": "user", "content": parts}))]);
+    let synthetic: Vec<bool> = of_kind(&events, "msg.in").iter().map(|said| said["synthetic"] == true).collect();
+    assert_eq!(synthetic, [false, true, true, true]);
+}
+
+#[test]
+fn a_copy_of_a_thread_whose_id_holds_no_time_ends_when_it_is_written() {
+    let id = |last: &str| format!("7803e6bd-9e47-4d44-bca1-44735c92b{last}");
+    let parent = json!({"id": id("705"), "cwd": "/p", "cli_version": VERSION, "source": "cli"});
+    let (kind, said) = message("assistant", "It is the parent's.");
+    let at = |number: usize, millis: usize, kind: &str, payload: &Value| {
+        let mut line = line(number, kind, payload.clone());
+        line["timestamp"] = json!(format!("2026-01-01T00:00:{number:02}.{millis:03}Z"));
+        format!("{line}\n")
+    };
+    let header = session_with(json!({"id": id("701")}), &[]);
+    let copy = at(5, 990, "session_meta", &parent) + &at(5, 999, kind, &said) + &at(6, 2, kind, &said);
+    let events = events_of(&(header + &copy + &at(9, 0, kind, &said) + &at(9, 1, kind, &said)));
+    let replayed: Vec<bool> = of_kind(&events, "msg.out").iter().map(|answer| answer["replay"] == true).collect();
+    assert_eq!(replayed, [true, true, false, false]);
+}

@@ -26,6 +26,8 @@ pub(super) struct Converter {
     pub in_subagent: bool,
     pub heard: Heard,
     pub model: Option<String>,
+    /// What a person said while tools ran: it stands before a result, and again in the message that tells the model of the results.
+    pub interjection: Option<u64>,
     /// What the log has said of each call, by the key of its id.
     calls: KeyMap<CallFacts>,
     turns: Turns,
@@ -58,6 +60,7 @@ impl Converter {
             in_subagent: false,
             heard: Heard::default(),
             model: None,
+            interjection: None,
             calls: KeyMap::default(),
             turns: Turns::default(),
             relogging: None,
@@ -90,6 +93,30 @@ impl Converter {
         let repeats = self.form == Form::Lines && std::mem::replace(fact(self.calls.entry(call).or_default()), true);
         self.repeats += u64::from(repeats);
         !repeats
+    }
+
+    /// True for what a person said while tools ran, when it comes again.
+    pub fn repeats_interjection(&mut self, said: u64) -> bool {
+        let repeats = self.interjection.take_if(|interjection| *interjection == said).is_some();
+        self.repeats += u64::from(repeats);
+        repeats
+    }
+
+    /// Keeps what the model was told of a call, where its turn says so.
+    pub fn note_answer(&mut self, call: u64, answer: u64) {
+        self.calls.entry(call).or_default().answer = Some(answer);
+    }
+
+    /// True when a response for the model says nothing new: lines give it or the turn's own result first, a document after the turn.
+    pub fn repeats_answer(&mut self, call: u64, answer: u64) -> bool {
+        if self.form == Form::Lines { !self.answers_first(call) } else { self.is_same_answer(call, answer) }
+    }
+
+    /// True when the turn of a call gives this answer.
+    pub fn is_same_answer(&mut self, call: u64, answer: u64) -> bool {
+        let repeats = self.calls.get(&call).is_some_and(|facts| facts.answer == Some(answer));
+        self.repeats += u64::from(repeats);
+        repeats
     }
 
     /// True when the log has said what came of the call.

@@ -198,7 +198,9 @@ fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'s
     if !elements(&found.messages).take(LOOKED_AT).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
         return None;
     }
-    Some(match (has_key(&found.messages, "\"toolCalls\""), has_key(&found.messages, "\"originalContent\"")) {
+    // A message may tell the model of a result where no turn has kept the call (2026).
+    let has_calls = ["\"toolCalls\"", "\"functionResponse\""].iter().any(|key| has_key(&found.messages, key));
+    Some(match (has_calls, has_key(&found.messages, "\"originalContent\"")) {
         (false, _) => revisions::DOCUMENT,
         (true, false) => revisions::DOCUMENT_CALLS,
         (true, true) => revisions::DOCUMENT_EDITS,

@@ -48,6 +48,8 @@ pub(super) struct CallFacts {
     pub asked: bool,
     /// What came of it.
     pub answered: bool,
+    /// What the model was told of it, as an [`answer_key`](super::results::answer_key).
+    pub answer: Option<u64>,
 }
 
 /// What a turn has said under its id, at thirty-two bytes a turn.

@@ -7,7 +7,8 @@ use engram_core::text::Text;
 
 use super::convert::Converter;
 use super::heard::{Reading, text_key, thought_key};
-use super::schema::{Blob, FunctionCall, Record, Thought, Tokens, parts, under};
+use super::results::answer_key;
+use super::schema::{Blob, FunctionCall, FunctionResponse, Record, Thought, Tokens, parts, under};
 use crate::kit::correlate::key;
 use crate::kit::media::base64_hash;
 use crate::kit::value::{Field, Value, filled_text, is_true, number, text, word};
@@ -73,13 +74,17 @@ impl Converter {
                 self.user_text(*text, false, reading.as_deref_mut(), Pointer::At(&shown), out)?;
             }
         }
+        if let Some(shown) = message.display_content().filter(|shown| shown.is_array()) {
+            self.shown_again(shown, base, out)?;
+        }
         let mut counted = None;
         let mut responses = || *counted.get_or_insert_with(|| parts(Some(content)).filter(|part| part.response().is_some()).count());
         for (n, part) in parts(Some(content)).enumerate() {
             let reading = reading.as_deref_mut();
             if let Some(response) = part.response() {
                 // The model's turn mostly holds it already. A file beside a result belongs to the result.
-                if response.first("id").is_none_or(|id| self.answers_first(key(id.raw()))) {
+                let answer = answer_key(&FunctionResponse::of(response));
+                if response.first("id").is_none_or(|id| !self.repeats_answer(key(id.raw()), answer)) {
                     let beside = (responses() == 1).then_some(content);
                     self.response(response, beside, Pointer::Field(&path, n, "/functionResponse"), out)?;
                 }
@@ -98,8 +103,23 @@ impl Converter {
         Ok(())
     }
 
+    /// Results among what the terminal shows in place of a prompt (where the harness itself says to go on): whole, where the turn has
+    /// been cut since.
+    #[cold]
+    fn shown_again(&mut self, shown: Value<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
+        for (n, part) in parts(Some(shown)).enumerate() {
+            let Some(response) = part.response().map(FunctionResponse::of) else { continue };
+            let answer = answer_key(&response);
+            if !response.id().is_some_and(|id| self.is_same_answer(key(id.raw()), answer)) {
+                let path = format!("{base}/displayContent/{n}/functionResponse");
+                self.told(&response, &path, out)?;
+            }
+        }
+        Ok(())
+    }
+
     #[inline(never)]
-    fn user_text(
+    pub fn user_text(
         &mut self,
         text: Text<'_>,
         put_in: bool,
@@ -108,7 +128,8 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let restated = reading.is_some();
-        if text.is_empty() || !self.is_news(text_key("user", text), reading) {
+        let heard = text_key("user", text);
+        if text.is_empty() || (!restated && self.repeats_interjection(heard)) || !self.is_news(heard, reading) {
             return Ok(());
         }
         if text.begins("<session_context>") {

@@ -9,6 +9,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use super::convert::Converter;
+use super::results::MASKED;
 use super::schema::{Call, FileArgs, parts};
 use crate::kit::spans::{line_count, pinned, whole_range};
 use crate::kit::value::{Field, text};
@@ -62,7 +63,7 @@ impl Converter {
         let holds_context = CONTEXT.find(output.as_bytes()).is_some();
         let lines = if !shown.is_empty() {
             partial(&output)
-        } else if holds_context {
+        } else if holds_context || output.starts_with(MASKED) {
             None
         } else {
             whole_file(&output, &args)

@@ -3,22 +3,27 @@
 use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Attachment, Status, ToolResult};
+use engram_core::event::{Artifact, Attachment, Context, Meta, Status, ToolResult};
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
 use super::convert::Converter;
+use super::heard::text_key;
 use super::parts::attachment;
 use super::schema::{Call, FunctionResponse, Part, Response, parts};
 use super::tools::TOOLS;
+use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, text, word};
 
 /// What stands for a call that the user did not allow.
 const DENIED: &str = "User denied execution";
 /// How a cancelled call answers.
 const CANCELLED: &str = "\"[Operation Cancelled]";
+
+/// How an output begins of which the harness has left the ends only, when it was long ago (2026).
+pub(super) const MASKED: &str = "<tool_output_masked>";
 
 /// The line that states how a command ended: always up to 0.30.1, from 0.31.0 on only where it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
@@ -98,14 +103,37 @@ impl<'a> Said<'a> {
     }
 }
 
+/// How many parts stand before the response. What belongs to a result stands behind it.
+fn words_before(result: Field<'_>) -> usize {
+    parts(result).position(|part| part.response().is_some()).unwrap_or_default()
+}
+
+/// What the model is told of a call, as eight bytes.
+pub(super) fn answer_key(response: &FunctionResponse<'_>) -> u64 {
+    let answer = Response::stated(response.response());
+    match (answer.output(), answer.error()) {
+        (None, None) => key(response.response().map(Value::raw)),
+        (output, error) => key((output.map(Value::raw), error.map(Value::raw))),
+    }
+}
+
 impl Converter {
     /// Converts the outcome of a call.
     #[inline(never)]
     pub fn result(&mut self, call: &Call<'_>, tool: Text<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
         let mut said = Said::default();
-        for part in parts(call.result()) {
-            match part.response() {
-                Some(response) => said.take_response(&FunctionResponse::of(response)),
+        let before = words_before(call.result());
+        for (part_n, part) in parts(call.result()).enumerate() {
+            match part.response().map(FunctionResponse::of) {
+                Some(response) => {
+                    said.take_response(&response);
+                    if let Some(call) = call.key() {
+                        self.note_answer(call, answer_key(&response));
+                    }
+                }
+                None if part_n < before && part.said().is_some() => {
+                    self.interjected(&part, &format!("{path}/{n}/result/{part_n}/text"), out)?;
+                }
                 None => said.take_part(&part),
             }
         }
@@ -122,6 +150,28 @@ impl Converter {
             _ => None,
         };
         self.tool_result(tool, text(call.id()), status, said, call.display(), Pointer::Item(path, n), out)
+    }
+
+    /// What the model was told of a call, beside a result that the harness has cut since.
+    #[cold]
+    pub fn told(&mut self, response: &FunctionResponse<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let mut said = Said::default();
+        said.take_response(response);
+        for whole in said.output.iter().chain(said.error.iter()).filter_map(Value::text) {
+            out.parent_of_next(text(response.id()).and_then(|id| out.call(id)));
+            let context = Context { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text: Some(whole) };
+            self.emit(Meta::Context(context), Pointer::At(path), out)?;
+        }
+        Ok(())
+    }
+
+    /// What a person said while the tool ran: the harness puts it before the result.
+    #[cold]
+    fn interjected(&mut self, part: &Part<'_>, path: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(words) = text(part.said()) else { return Ok(()) };
+        self.user_text(words, false, None, Pointer::At(path), out)?;
+        self.interjection = Some(text_key("user", words));
+        Ok(())
     }
 
     /// Converts a result in the form in which the model gets it, with the files among the parts that belong to it.
@@ -193,11 +243,14 @@ fn exit_code(output: Option<Text<'_>>, shown: Field<'_>) -> Option<i64> {
 
 /// Where the harness put the whole output of which the result holds only a part.
 fn saved_to(output: Text<'_>) -> Option<String> {
-    let beginnings = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large"];
+    let beginnings = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large", MASKED];
     if !beginnings.iter().any(|beginning| output.begins(beginning)) {
         return None;
     }
     let output = output.decode_lossy();
-    let after = ["For full output see: ", "The full output has been saved to: "].iter().find_map(|mark| output.split_once(mark))?.1;
+    let after = ["For full output see: ", "The full output has been saved to: ", "Full output available at: "]
+        .iter()
+        .find_map(|mark| output.split_once(mark))?
+        .1;
     after.lines().next().map(|path| path.trim_end().to_owned())
 }

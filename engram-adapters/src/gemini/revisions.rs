@@ -7,7 +7,7 @@ use engram_core::version::{Revision, VersionMatrix};
 pub(super) const TYPED_LOG: &str = "typed-log";
 /// `checkpoint-<tag>.json`: the conversation as the model's interface has it.
 pub(super) const SAVED_CONVERSATION: &str = "saved-conversation";
-/// A whole-file log in which no message has a tool call.
+/// A whole-file log in which no message has a tool call or a result.
 pub(super) const DOCUMENT: &str = "document";
 /// A whole-file log with tool calls and their results.
 pub(super) const DOCUMENT_CALLS: &str = "document-calls";

@@ -149,3 +149,80 @@ fn a_last_change_at_no_time_is_malformed() {
     let error = convert(&[r#"{"$set":{"lastUpdated":7}}"#], Policy::Strict).unwrap_err();
     assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/$set/lastUpdated")));
 }
+
+#[test]
+fn a_document_may_tell_the_model_of_a_result_again() {
+    // Where the two stand, they are indented differently.
+    let response =
+        |gap: &str, said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"look","response":{{{gap}"output":"{said}"}}}}}}"#);
+    let result = response("\n        ", "a lamp");
+    let call = format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{result}],"status":"success",{TIME},"resultDisplay":""}}"#);
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let told = |id: &str, parts: &str| format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{parts}]}}"#);
+    let again = told("u", &format!(r#"{{"text":"look twice"}},{}"#, response("", "a lamp")));
+    let (alone, other) = (told("v", &response("", "a lamp")), told("w", &response("", "no lamp")));
+    let source = format!(r#"{},"messages":[{turn},{again},{alone},{other}]}}"#, HEADER.strip_suffix('}').unwrap());
+    let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+    let report = audit(source.as_bytes(), &tape, Gemini.describe()).unwrap();
+    assert_eq!((report.left_over.bytes, report.disagreements.len()), (0, 0), "{report:?}");
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let results: Vec<&Value> = events.iter().filter(|event| event["k"] == "tool.result").map(|event| &event["stdout"]).collect();
+    assert_eq!(results, ["a lamp", "no lamp"]);
+    assert_eq!(events.last().unwrap()["ledger"]["duplicate"], 1);
+}
+
+#[test]
+fn what_a_person_says_while_a_tool_runs_is_no_part_of_its_result() {
+    let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
+    let words = r#"{"text":"and look twice"}"#;
+    let call =
+        format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{words},{response}],"status":"success",{TIME},"resultDisplay":""}}"#);
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{words},{response}]}}"#);
+    let document = format!(r#"{},"messages":[{turn},{told}]}}"#, HEADER.strip_suffix('}').unwrap());
+    for source in [document, format!("{HEADER}\n{turn}\n{told}\n")] {
+        let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+        assert!(audit(source.as_bytes(), &tape, Gemini.describe()).unwrap().holds(), "{tape}");
+        let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let said: Vec<&Value> = events.iter().filter(|event| event["k"] == "msg.in").map(|event| &event["text"]).collect();
+        let results: Vec<&Value> = events.iter().filter(|event| event["k"] == "tool.result").map(|event| &event["stdout"]).collect();
+        assert_eq!((said, results), (vec![&Value::from("and look twice")], vec![&Value::from("a lamp")]));
+    }
+}
+
+#[test]
+fn a_document_with_a_result_alone_claims_results() {
+    let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
+    let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{response}]}}"#);
+    let source = format!(r#"{},"messages":[{told}]}}"#, HEADER.strip_suffix('}').unwrap());
+    let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+    let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
+    assert_eq!((&start["harness"]["schema"], &start["coverage"]["tool.result"]), (&"document-calls".into(), &"full".into()));
+}
+
+#[test]
+fn an_output_that_was_cut_since_is_no_read_and_is_said_whole_where_it_is_shown() {
+    let cut = r#"<tool_output_masked>\n{\n  \"output\": \"one\\ntw\n... [TRUNCATED] ...\nree\"\n}\n\nOutput too large. Full output available at: /h/tool-outputs/s/c.txt\n</tool_output_masked>"#;
+    let response = |said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"read_file","response":{{"output":"{said}"}}}}}}"#);
+    let call = format!(
+        r#"{{"id":"c","name":"read_file","args":{{"file_path":"a"}},"result":[{}],"status":"success",{TIME},"resultDisplay":""}}"#,
+        response(cut)
+    );
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let go_on = |id: &str, shown: &str| {
+        format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{{"text":"System: Please continue."}}],"displayContent":[{shown}]}}"#)
+    };
+    let (whole, same) = (go_on("u", &response(r"one\ntwo\nthree")), go_on("v", &response(cut)));
+    let document = format!(r#"{},"messages":[{turn},{whole},{same}]}}"#, HEADER.strip_suffix('}').unwrap());
+    for source in [document, format!("{HEADER}\n{turn}\n{whole}\n{same}\n")] {
+        let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
+        assert!(audit(source.as_bytes(), &tape, Gemini.describe()).unwrap().holds(), "{tape}");
+        let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |kind: &str| events.iter().filter(|event| event["k"] == kind).collect::<Vec<_>>();
+        let [result] = of("tool.result")[..] else { panic!("one result: {tape}") };
+        assert_eq!((&result["truncated"], &result["artifact"]["path"]), (&true.into(), &"/h/tool-outputs/s/c.txt".into()));
+        assert!(of("code.read")[0]["hash"].is_null() && of("code.read")[0]["range"].is_null());
+        let beside: Vec<&Value> = events.iter().filter(|event| event["name"] == "tool_result").map(|event| &event["text"]).collect();
+        assert_eq!(beside, ["one\ntwo\nthree"]);
+    }
+}

@@ -95,7 +95,9 @@ impl<'r> Record<'r> {
     /// True when the text is part of a text that this record gave, or JSON whose parts all are.
     fn stands(&self, text: Text<'_>, depth: usize) -> bool {
         let text = normalised(text);
-        self.tape_strings().iter().any(|string| string.contains(text.as_str())) || (depth < MAX_EMBEDDED && self.parts_stand(&text, depth))
+        // A text that ends inside of a line end: the other half stands behind it in the tape.
+        let text = text.strip_suffix('\r').unwrap_or(&text);
+        self.tape_strings().iter().any(|string| string.contains(text)) || (depth < MAX_EMBEDDED && self.parts_stand(text, depth))
     }
 
     fn parts_stand(&self, json: &str, depth: usize) -> bool {

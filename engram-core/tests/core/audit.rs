@@ -237,3 +237,11 @@ fn a_document_is_audited_by_its_items() {
     assert_eq!(left(&report(source, &tape(&[events[0], events[2]], ledger), RULES))[0], (0, "msg", "/items/0/text"));
     assert_eq!(left(&report(source, &tape(&events, ledger), WITHOUT[0])), [(0, "state/ui", "/items/1/data/note")]);
 }
+
+#[test]
+fn a_text_that_ends_inside_of_a_line_end_stands_where_the_line_does() {
+    let source = "{\"type\":\"call\",\"out\":\"one line\\r\\nanother\\r\\n\\n(cut)\",\"cut\":\"one line\\r\\nanother\\r\",\"lost\":\"no line\\r\"}\n";
+    let events = [r#""stdout":"one line\r\nanother\r\n\n(cut)","origin":{"line":1}"#];
+    let report = report(source, &tape(&events, r#"{"records":1,"omitted":[]}"#), RULES);
+    assert_eq!(left(&report), [(1, "call", "/lost")]);
+}
