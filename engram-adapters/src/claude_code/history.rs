@@ -240,12 +240,15 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
     matches!(answer, Some((Some(before), Some(time))) if (0..=COPY_STEP).contains(&(time - before)))
 }
 
+/// Copied answers that say who asked for them begin within so many bytes, for a copy begins with the first prompt.
+const COPIES_BEGIN_WITHIN: usize = 256 << 10;
+
 /// The last record of the head whose answer another session asked for. Copies stand before all else: the search ends with the first
 /// answer that its own session asked for. Answers of old versions do not say who asked.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
     static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\":"));
-    // Nearly every head says so nowhere, and is searched in one go.
-    REQUEST_SESSION.find(head.bytes())?;
+    // Nearly every head says so nowhere, and its beginning is searched in one go.
+    REQUEST_SESSION.find(&head.bytes()[..head.bytes().len().min(COPIES_BEGIN_WITHIN)])?;
     let mut last = None;
     find_line(head.lines().filter(|line| REQUEST_SESSION.find(line.as_bytes()).is_some()), |line| {
         let line = Line::of(line);

@@ -72,6 +72,9 @@ pub(super) const MARKS: &[&str] = &[
 /// Lines that are looked at. A capture states what it is within its first few.
 const LINES: usize = 64;
 
+/// As many of them are parsed where none shows a mark: an artifact of Cursor's shows one before.
+const SILENT: usize = 16;
+
 /// The longest line that is looked at: none of those that tell the formats apart is nearly as long.
 const LINE_BYTES: usize = 1 << 20;
 
@@ -134,7 +137,10 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
     let mut index = Index::default();
-    for line in lines(head).filter(|line| may_show_a_mark(line.as_bytes())) {
+    for (parsed, line) in lines(head).filter(|line| may_show_a_mark(line.as_bytes())).enumerate() {
+        if parsed == SILENT && found.is_empty() {
+            return None;
+        }
         if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::of(line)))
             && !found.contains(&mark)
         {
