@@ -145,7 +145,7 @@ pub(super) struct Pass<'t> {
     at: usize,
     /// A backslash at the end of the block before escapes the first byte of this one.
     begins_escaped: bool,
-    /// That part begins in a string.
+    /// The part at hand begins in a string.
     begins_in_string: bool,
     /// A backslash stands before what is no escape, or a string holds a control character.
     is_unsound: bool,
