@@ -129,10 +129,6 @@ fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
     Ok(())
 }
 
-fn file<'a>(attachment: &Attachment<'a>) -> Option<Text<'a>> {
-    text(attachment.filename())
-}
-
 /// What a file holds, as text.
 fn quoted(name: &str, file: Field<'_>, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
     let context = Context { name: Text::Plain(name), file: text(file), hash: None, bytes: None, text: text(said) };
@@ -185,7 +181,7 @@ fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), F
         }
         (None, None) => (None, None),
     };
-    let context = Context { name: Text::Plain("file"), file: file(attachment), hash, bytes, text: None };
+    let context = Context { name: Text::Plain("file"), file: text(attachment.filename()), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
     Ok(())
 }

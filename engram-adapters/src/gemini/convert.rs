@@ -10,7 +10,8 @@ use engram_core::text::Text;
 use super::descriptor::rule;
 use super::detect::{self, Form};
 use super::heard::{CallFacts, Heard, Reading, Rewritten, Turns};
-use super::schema::{Record, SESSION_CONTEXT, under};
+use super::results::answer_key;
+use super::schema::{FunctionResponse, Record, SESSION_CONTEXT, under};
 use crate::kit::correlate::{KeyMap, key};
 use crate::kit::time::{is_tape_time, tape_time};
 use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
@@ -103,17 +104,18 @@ impl Converter {
     }
 
     /// Keeps what the model was told of a call, where its turn says so.
-    pub fn note_answer(&mut self, call: u64, answer: u64) {
-        self.calls.entry(call).or_default().answer = Some(answer);
+    pub fn note_answer(&mut self, call: u64, response: &FunctionResponse<'_>) {
+        self.calls.entry(call).or_default().answer = Some(answer_key(response));
     }
 
     /// True when a response for the model says nothing new: lines give it or the turn's own result first, a document after the turn.
-    pub fn repeats_answer(&mut self, call: u64, answer: u64) -> bool {
-        if self.form == Form::Lines { !self.answers_first(call) } else { self.is_same_answer(call, answer) }
+    pub fn repeats_answer(&mut self, call: u64, response: Value<'_>) -> bool {
+        if self.form == Form::Lines { !self.answers_first(call) } else { self.is_same_answer(call, &FunctionResponse::of(response)) }
     }
 
     /// True when the turn of a call gives this answer.
-    pub fn is_same_answer(&mut self, call: u64, answer: u64) -> bool {
+    pub fn is_same_answer(&mut self, call: u64, response: &FunctionResponse<'_>) -> bool {
+        let answer = answer_key(response);
         let repeats = self.calls.get(&call).is_some_and(|facts| facts.answer == Some(answer));
         self.repeats += u64::from(repeats);
         repeats

@@ -7,7 +7,6 @@ use engram_core::text::Text;
 
 use super::convert::Converter;
 use super::heard::{Reading, text_key, thought_key};
-use super::results::answer_key;
 use super::schema::{Blob, FunctionCall, FunctionResponse, Record, Thought, Tokens, parts, under};
 use crate::kit::correlate::key;
 use crate::kit::media::base64_hash;
@@ -83,8 +82,7 @@ impl Converter {
             let reading = reading.as_deref_mut();
             if let Some(response) = part.response() {
                 // The model's turn mostly holds it already. A file beside a result belongs to the result.
-                let answer = answer_key(&FunctionResponse::of(response));
-                if response.first("id").is_none_or(|id| !self.repeats_answer(key(id.raw()), answer)) {
+                if response.first("id").is_none_or(|id| !self.repeats_answer(key(id.raw()), response)) {
                     let beside = (responses() == 1).then_some(content);
                     self.response(response, beside, Pointer::Field(&path, n, "/functionResponse"), out)?;
                 }
@@ -109,8 +107,7 @@ impl Converter {
     fn shown_again(&mut self, shown: Value<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
         for (n, part) in parts(Some(shown)).enumerate() {
             let Some(response) = part.response().map(FunctionResponse::of) else { continue };
-            let answer = answer_key(&response);
-            if !response.id().is_some_and(|id| self.is_same_answer(key(id.raw()), answer)) {
+            if !response.id().is_some_and(|id| self.is_same_answer(key(id.raw()), &response)) {
                 let path = format!("{base}/displayContent/{n}/functionResponse");
                 self.told(&response, &path, out)?;
             }

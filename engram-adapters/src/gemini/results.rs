@@ -128,7 +128,7 @@ impl Converter {
                 Some(response) => {
                     said.take_response(&response);
                     if let Some(call) = call.key() {
-                        self.note_answer(call, answer_key(&response));
+                        self.note_answer(call, &response);
                     }
                 }
                 None if part_n < before && part.said().is_some() => {

@@ -199,9 +199,10 @@ impl<'a> Audit<'a> {
         source.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
         let text = self.sound_part(&text);
-        let end = first_value(text).unwrap_or(text.len());
+        let value = first_value(text);
+        let end = value.unwrap_or(text.len());
         self.report.records = self.index.records;
-        let mut walk = if end < text.len() || first_value(text).is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(text) };
+        let mut walk = if value.is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(text) };
         let mut current: Option<(String, Record<'_>)> = None;
         while let Some(token) = walk.next_string() {
             let levels = walk.levels();
