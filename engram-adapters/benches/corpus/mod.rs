@@ -99,5 +99,12 @@ fn push_fresh(out: &mut String, text: &str, round: (usize, usize)) {
 
 fn is_id(piece: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (20..=64).contains(&piece.len()) && piece.bytes().all(word) && piece.bytes().any(|byte| byte.is_ascii_digit())
+    let has_form = (20..=64).contains(&piece.len()) && piece.bytes().all(word) && piece.bytes().any(|byte| byte.is_ascii_digit());
+    has_form && !is_name(piece)
+}
+
+/// Names of models end with a date, and those of counts say what is counted: they stay as they are.
+fn is_name(piece: &str) -> bool {
+    let end = piece.rsplit(['-', '_']).next().unwrap_or_default();
+    end == "tokens" || end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit())
 }
