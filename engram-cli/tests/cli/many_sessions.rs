@@ -93,6 +93,7 @@ fn failures_that_are_all_alike_give_their_own_exit_code() {
     let output = ingest(&[folder.path()], out.path(), &["--policy", "strict"]);
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert_eq!(names(out.path()), [""; 0]);
+    assert!(stderr(&output).ends_with("0 sessions converted (0 unchanged), 2 failed\n"), "nothing to total: {}", stderr(&output));
 }
 
 #[test]
