@@ -21,8 +21,11 @@ pub enum Shape {
     List = 0b10000,
 }
 
-/// The shapes that a value which begins with a byte has. `null` is absence, and fits every one.
-const SHAPES: [u8; 256] = {
+/// The shapes of `null`, a bit each: it is absence, and fits every one.
+pub(super) const ABSENT: u8 = Shape::Any as u8;
+
+/// The shapes that a value which begins with a byte has.
+pub(super) static SHAPES: [u8; 256] = {
     let mut shapes = [0; 256];
     shapes[b'"' as usize] = Shape::Text as u8;
     shapes[b't' as usize] = Shape::Flag as u8;
@@ -35,21 +38,20 @@ const SHAPES: [u8; 256] = {
     }
     shapes[b'{' as usize] = Shape::Object as u8;
     shapes[b'[' as usize] = Shape::List as u8;
-    shapes[b'n' as usize] = Shape::Any as u8;
+    shapes[b'n' as usize] = ABSENT;
     shapes
 };
 
 impl Shape {
     /// True when the value is of this shape.
-    #[inline(always)]
     pub fn fits(self, value: Value<'_>) -> bool {
-        self.begins(value.first_byte())
+        self.is_among(value.shapes())
     }
 
-    /// True when a value of this shape may begin so.
+    /// True when this is one of these shapes.
     #[inline(always)]
-    pub fn begins(self, first: u8) -> bool {
-        SHAPES[usize::from(first)] & self as u8 != 0
+    pub fn is_among(self, shapes: u8) -> bool {
+        shapes & self as u8 != 0
     }
 
     /// Why a field does not take this value: it is of another shape, or the second of its name.

@@ -6,6 +6,7 @@ use engram_core::text::Text;
 
 pub use super::json::{Index, Pieces};
 use super::json::{Node, ODD};
+use super::shape::{ABSENT, Shape};
 
 /// A JSON value as a slice of its source, without white space around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +56,15 @@ impl<'a> Value<'a> {
         raw_of(self.record, self.nodes.first())
     }
 
-    /// The first byte: it tells what kind of value this is.
+    /// Its shapes, a bit each: all of them for `null`, and none of no value.
     #[inline(always)]
-    pub fn first_byte(self) -> u8 {
-        let [node, ..] = self.nodes else { return 0 };
-        self.record.as_bytes().get(node.start as usize).copied().unwrap_or_default()
+    pub fn shapes(self) -> u8 {
+        self.nodes.first().map_or(0, |node| node.shapes())
+    }
+
+    #[inline(always)]
+    fn is(self, shape: Shape) -> bool {
+        self.shapes() == shape as u8
     }
 
     /// The text, if this is a string.
@@ -71,24 +76,24 @@ impl<'a> Value<'a> {
     /// True for an object.
     #[inline(always)]
     pub fn is_object(self) -> bool {
-        self.first_byte() == b'{'
+        self.is(Shape::Object)
     }
 
     /// True for an array.
     #[inline(always)]
     pub fn is_array(self) -> bool {
-        self.first_byte() == b'['
+        self.is(Shape::List)
     }
 
     /// True for `true`.
     pub fn is_true(self) -> bool {
-        self.first_byte() == b't'
+        self.is(Shape::Flag) && self.raw() == "true"
     }
 
     /// True for `null`.
     #[inline(always)]
     pub fn is_null(self) -> bool {
-        self.first_byte() == b'n'
+        self.shapes() == ABSENT
     }
 
     /// The number, if this is a whole number that is not negative.
@@ -99,7 +104,7 @@ impl<'a> Value<'a> {
 
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        self.each_inside(b'[')
+        self.each_inside(Shape::List)
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
@@ -110,19 +115,19 @@ impl<'a> Value<'a> {
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
     fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
-        self.each_inside(b'{').filter_map(|value| Some((value.nodes.first()?, value)))
+        self.each_inside(Shape::Object).filter_map(|value| Some((value.nodes.first()?, value)))
     }
 
-    /// The values in this one, if it begins with `kind`.
+    /// The values in this one, if it is of this shape.
     #[inline(always)]
-    fn each_inside(self, kind: u8) -> impl Iterator<Item = Value<'a>> {
-        self.each_node(kind).map(move |(behind, _)| self.behind(behind))
+    fn each_inside(self, shape: Shape) -> impl Iterator<Item = Value<'a>> {
+        self.each_node(shape).map(move |(behind, _)| self.behind(behind))
     }
 
-    /// The nodes of the values in this one, if it begins with `kind`, and how many nodes behind this one's each is.
+    /// The nodes of the values in this one, if it is of this shape, and how many nodes behind this one's each is.
     #[inline(always)]
-    pub(in crate::kit) fn each_node(self, kind: u8) -> impl Iterator<Item = (u32, &'a Node)> {
-        let (inner, mut at) = (self.inner(kind), 0);
+    pub(in crate::kit) fn each_node(self, shape: Shape) -> impl Iterator<Item = (u32, &'a Node)> {
+        let (inner, mut at) = (self.inner(shape), 0);
         std::iter::from_fn(move || {
             let node = inner.get(at)?;
             at += node.size();
@@ -130,11 +135,11 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// The nodes of what is in this value, if it begins with `kind`.
+    /// The nodes of what is in this value, if it is of this shape.
     #[inline(always)]
-    fn inner(self, kind: u8) -> &'a [Node] {
+    fn inner(self, shape: Shape) -> &'a [Node] {
         let [node, ..] = self.nodes else { return &[] };
-        if self.first_byte() == kind { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
+        if self.is(shape) { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
     }
 
     /// The value in this one whose node is that many behind this one's.
@@ -188,10 +193,7 @@ fn raw_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
 
 #[inline(never)]
 fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
-    if !is_string(record, node?) {
-        return None;
-    }
-    let token = slice(record, node)?;
+    let token = slice(record, node.filter(is_string))?;
     Some(match node?.escapes() {
         0 => Text::Unescaped(token),
         odd if odd & ODD != 0 => Text::Token(token),
@@ -207,7 +209,7 @@ fn filled_text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> 
 #[inline(never)]
 fn word_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
     let inside = |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
-    node.filter(|node| is_string(record, node)).and_then(inside).unwrap_or_default()
+    node.filter(is_string).and_then(inside).unwrap_or_default()
 }
 
 #[inline(never)]
@@ -244,8 +246,8 @@ fn slice<'a>(record: &'a str, node: Option<&Node>) -> Option<&'a str> {
 }
 
 #[inline(always)]
-fn is_string(record: &str, node: &Node) -> bool {
-    record.as_bytes().get(node.start as usize) == Some(&b'"')
+fn is_string(node: &&Node) -> bool {
+    node.shapes() == Shape::Text as u8
 }
 
 /// The elements of a list, or the one value that stands in place of one.

@@ -3,7 +3,7 @@
 use engram_core::emit::Fault;
 
 use super::names::Names;
-use super::shape::Shape;
+use super::shape::{ABSENT, Shape};
 use super::value::{Field, Value};
 
 /// The members of an object that a view names. Of each only the place is noted, so that a view is small, however many fields it has.
@@ -65,12 +65,12 @@ fn place(object: Value<'_>, names: &Names, pointer: &str, places: &mut [u32]) ->
     if !object.is_object() {
         return Err(Fault::malformed(pointer, "an object", object.raw()));
     }
-    let wrong = each_named(object, names, |Member { number, shape, first, behind }| {
+    let wrong = each_named(object, names, |Member { number, shape, shapes, behind }| {
         let place = places.get_mut(number)?;
-        if !shape.begins(first) || *place != 0 {
+        if !shape.is_among(shapes) || *place != 0 {
             return None;
         }
-        if first != b'n' {
+        if shapes != ABSENT {
             *place = behind;
         }
         Some(())
@@ -83,8 +83,8 @@ fn place(object: Value<'_>, names: &Names, pointer: &str, places: &mut [u32]) ->
 
 #[inline(never)]
 fn place_fitting(object: Value<'_>, names: &Names, places: &mut [u32]) {
-    each_named(object, names, |Member { number, shape, first, behind }| {
-        *places.get_mut(number)? = if shape.begins(first) && first != b'n' { behind } else { 0 };
+    each_named(object, names, |Member { number, shape, shapes, behind }| {
+        *places.get_mut(number)? = if shape.is_among(shapes) && shapes != ABSENT { behind } else { 0 };
         Some(())
     });
 }
@@ -96,8 +96,8 @@ struct Member {
     number: usize,
     /// That it should have.
     shape: Shape,
-    /// The first byte of its value.
-    first: u8,
+    /// That it has.
+    shapes: u8,
     /// How many nodes behind the object's own its node is.
     behind: u32,
 }
@@ -106,10 +106,9 @@ struct Member {
 #[inline(always)]
 fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
     let text = object.record().as_bytes();
-    for (behind, node) in object.each_node(b'{') {
+    for (behind, node) in object.each_node(Shape::Object) {
         if let Some((number, shape)) = names.find(text, node.name_in(text)) {
-            let first = text.get(node.start as usize).copied().unwrap_or_default();
-            let member = Member { number, shape, first, behind };
+            let member = Member { number, shape, shapes: node.shapes(), behind };
             if take(member).is_none() {
                 return Some(member);
             }

@@ -6,8 +6,9 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::quotes::{Declined, ESCAPES_AT, Escapes, Pass, Quotes};
+use super::quotes::{Declined, ESCAPES_AT, Pass, Quotes};
 use super::scan::Scanner;
+use crate::kit::shape::{SHAPES, Shape};
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;
@@ -21,9 +22,17 @@ pub(in crate::kit) struct Node {
     pub name: u32,
     pub start: u32,
     pub end: u32,
-    /// How many nodes it and all that is in it take, and above that the escapes that a string may hold: those of all 64 bytes that it
-    /// has a part of.
+    /// How many nodes it and all that is in it take, above that the escapes that a string may hold (those of all 64 bytes that it has
+    /// a part of), and above these its shapes.
     packed: u32,
+}
+
+/// Where the shapes of a node begin: behind the three kinds of escapes that sound strings have.
+const SHAPES_AT: u32 = ESCAPES_AT + 3;
+
+/// The shape of a node, where it stands in it.
+const fn placed(shape: Shape) -> u32 {
+    (shape as u32) << SHAPES_AT
 }
 
 impl Node {
@@ -34,8 +43,15 @@ impl Node {
     }
 
     /// The kinds of escapes that a string may hold.
+    #[inline(always)]
     pub fn escapes(self) -> u8 {
-        (self.packed >> ESCAPES_AT) as u8
+        (self.packed >> ESCAPES_AT) as u8 & ((1 << (SHAPES_AT - ESCAPES_AT)) - 1)
+    }
+
+    /// The shapes that it has, a bit each: all of them where it is `null`.
+    #[inline(always)]
+    pub fn shapes(self) -> u8 {
+        (self.packed >> SHAPES_AT) as u8
     }
 
     /// Where its name lies in `text`, without its quotes. Between the name and the value are a colon, and white space at most.
@@ -230,7 +246,7 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
     #[inline(always)]
     fn open(&mut self, name: u32, start: u32, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(name, start, outer.node, 0)?;
+        self.push(Node { name, start, end: outer.node, packed: placed(if close == b'}' { Shape::Object } else { Shape::List }) })?;
         Ok(Open { node, close })
     }
 
@@ -239,10 +255,9 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
     fn close(&mut self, open: Open, end: u32) -> Result<Option<Open>, Stop> {
         let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::Declined)?;
         let outer = std::mem::replace(&mut container.end, end);
-        container.packed = self.count as u32 - open.node;
+        container.packed |= self.count as u32 - open.node;
         let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        let byte = self.scanner.byte(around.start)?;
-        Ok(closing(byte).map(|close| Open { node: outer, close }))
+        Ok(Some(Open { node: outer, close: if Shape::Object.is_among(around.shapes()) { b'}' } else { b']' } }))
     }
 
     /// What is next in a container.
@@ -275,7 +290,7 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
             return self.string(name, start);
         }
         let end = self.scanner.behind_bare(byte, start)?;
-        self.push(name, start, end, 0)?;
+        self.push(Node { name, start, end, packed: u32::from(SHAPES[usize::from(byte)]) << SHAPES_AT | 1 })?;
         Ok(end)
     }
 
@@ -283,14 +298,14 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
     #[inline(always)]
     fn string(&mut self, name: u32, start: u32) -> Result<u32, Stop> {
         let (end, escapes) = self.scanner.behind_string()?;
-        self.push(name, start, end, escapes)?;
+        self.push(Node { name, start, end, packed: placed(Shape::Text) | escapes | 1 })?;
         Ok(end)
     }
 
     /// Notes a value. The text's places fit 32 bits.
     #[inline(always)]
-    fn push(&mut self, name: u32, start: u32, end: u32, escapes: Escapes) -> Result<(), Stop> {
-        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = Node { name, start, end, packed: escapes | 1 };
+    fn push(&mut self, node: Node) -> Result<(), Stop> {
+        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = node;
         self.count += 1;
         Ok(())
     }
