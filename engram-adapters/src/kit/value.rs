@@ -64,7 +64,7 @@ impl<'a> Value<'a> {
 
     #[inline(always)]
     fn is(self, shape: Shape) -> bool {
-        self.shapes() == shape as u8
+        self.nodes.first().is_some_and(|node| node.is(shape))
     }
 
     /// The text, if this is a string.
@@ -193,7 +193,7 @@ fn raw_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
 
 #[inline(never)]
 fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
-    let token = slice(record, node.filter(is_string))?;
+    let token = slice(record, node.filter(|node| node.is(Shape::Text)))?;
     Some(match node?.escapes() {
         0 => Text::Unescaped(token),
         odd if odd & ODD != 0 => Text::Token(token),
@@ -209,7 +209,7 @@ fn filled_text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> 
 #[inline(never)]
 fn word_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
     let inside = |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
-    node.filter(is_string).and_then(inside).unwrap_or_default()
+    node.filter(|node| node.is(Shape::Text)).and_then(inside).unwrap_or_default()
 }
 
 #[inline(never)]
@@ -243,11 +243,6 @@ fn short_whole(number: &str) -> Option<u64> {
 #[inline(always)]
 fn slice<'a>(record: &'a str, node: Option<&Node>) -> Option<&'a str> {
     node.and_then(|node| record.get(node.start as usize..node.end as usize))
-}
-
-#[inline(always)]
-fn is_string(node: &&Node) -> bool {
-    node.shapes() == Shape::Text as u8
 }
 
 /// The elements of a list, or the one value that stands in place of one.

@@ -54,6 +54,12 @@ impl Node {
         (self.packed >> SHAPES_AT) as u8
     }
 
+    /// True when its value is of this shape, and not `null`.
+    #[inline(always)]
+    pub fn is(self, shape: Shape) -> bool {
+        self.shapes() == shape as u8
+    }
+
     /// Where its name lies in `text`, without its quotes. Between the name and the value are a colon, and white space at most.
     #[inline(always)]
     pub fn name_in(self, text: &[u8]) -> Range<usize> {
@@ -257,7 +263,7 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
         let outer = std::mem::replace(&mut container.end, end);
         container.packed |= self.count as u32 - open.node;
         let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        Ok(Some(Open { node: outer, close: if Shape::Object.is_among(around.shapes()) { b'}' } else { b']' } }))
+        Ok(Some(Open { node: outer, close: if around.is(Shape::Object) { b'}' } else { b']' } }))
     }
 
     /// What is next in a container.
