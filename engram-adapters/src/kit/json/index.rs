@@ -27,8 +27,8 @@ pub(in crate::kit) struct Node {
     packed: u32,
 }
 
-/// Where the shapes of a node begin: behind the three kinds of escapes that sound strings have.
-const SHAPES_AT: u32 = ESCAPES_AT + 3;
+/// Where the shapes of a node begin: behind the two kinds of escapes that sound strings have.
+const SHAPES_AT: u32 = ESCAPES_AT + 2;
 
 /// The shape of a node, where it stands in it.
 const fn placed(shape: Shape) -> u32 {

@@ -26,6 +26,10 @@ struct Block {
     escapes: Escapes,
 }
 
+impl Block {
+    const NONE: Block = Block { quotes: 0, escapes: 0 };
+}
+
 impl Quotes {
     /// Forgets all.
     pub(super) fn clear(&mut self) {
@@ -60,25 +64,29 @@ impl Quotes {
 
     #[inline(always)]
     fn note_part<S: Simd>(&mut self, simd: S, pass: &mut Pass<'_>, part: &[u8]) {
-        let (blocks, last) = part.as_chunks::<BLOCK>();
-        let mut lowest = u8x64::splat(simd, b' ');
-        let (first, mut parity) = (self.blocks.len(), 0);
-        self.blocks.reserve(blocks.len() + 1);
-        for (number, block) in blocks.iter().enumerate() {
-            let block = pass.block(simd, block, number, &mut lowest);
+        let (whole, last) = part.as_chunks::<BLOCK>();
+        let first = self.blocks.len();
+        self.blocks.resize(first + part.len().div_ceil(BLOCK), Block::NONE);
+        let noted = &mut self.blocks[first..];
+        let mut look = Look { text: pass.text, at: pass.at, begins_escaped: pass.begins_escaped, is_unsound: false };
+        let (mut lowest, mut parity) = (u8x64::splat(simd, b' '), 0);
+        for (block, bytes) in noted.iter_mut().zip(whole) {
+            let bytes = u8x64::load_array_ref(simd, bytes);
+            lowest = lowest.min(bytes);
+            *block = look.block(Window { bytes, before: 0 });
             parity ^= block.quotes;
-            self.blocks.push(block);
         }
-        let mut padded = [b' '; BLOCK];
-        if !last.is_empty() {
-            padded[..last.len()].copy_from_slice(last);
-            let block = pass.block(simd, &padded, blocks.len(), &mut lowest);
-            self.blocks.push(block);
+        if let Some(block) = noted.get_mut(whole.len()) {
+            let window = Window::ending(simd, pass.text.get(..look.at + last.len()).unwrap_or_default(), last.len());
+            lowest = lowest.min(window.bytes);
+            *block = look.block(window);
+            parity ^= block.quotes;
         }
-        pass.at += part.len().next_multiple_of(BLOCK);
+        pass.at = look.at;
+        pass.begins_escaped = look.begins_escaped;
+        pass.is_unsound |= look.is_unsound;
         if controls(lowest) != 0 {
-            let all = blocks.iter().chain([&padded]).map(|block| controls(u8x64::load_array_ref(simd, block)));
-            pass.is_unsound |= any_in_strings(&self.blocks[first..], all, pass.begins_in_string);
+            pass.is_unsound |= any_in_strings(simd, noted, part, pass.begins_in_string);
         }
         pass.begins_in_string ^= parity.count_ones() % 2 == 1;
     }
@@ -88,7 +96,7 @@ impl Quotes {
     pub(super) fn strings(&self, from: u32, at: u32) -> Strings<'_> {
         let number = (at - from) as usize / BLOCK;
         let mut rest = self.blocks.get(number..).unwrap_or_default().iter();
-        let mut block = rest.next().copied().unwrap_or(Block { quotes: 0, escapes: 0 });
+        let mut block = rest.next().copied().unwrap_or(Block::NONE);
         block.quotes &= u64::MAX << (at as usize % BLOCK);
         Strings { block, start: at - at % BLOCK as u32, rest }
     }
@@ -163,20 +171,62 @@ impl<'t> Pass<'t> {
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.text.len()
     }
+}
 
-    /// What a block holds, which is the next, and has that number in the part at hand. `lowest` has the lowest byte so
-    /// far at each place of a block.
+/// 64 bytes, the first of which may lie before what is looked for.
+#[derive(Clone, Copy)]
+struct Window<S: Simd> {
+    bytes: u8x64<S>,
+    before: usize,
+}
+
+impl<S: Simd> Window<S> {
+    /// The last `len` bytes of `text`, of which there are less than 64, and what is before them.
     #[inline(always)]
-    fn block<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK], number: usize, lowest: &mut u8x64<S>) -> Block {
-        let bytes = u8x64::load_array_ref(simd, block);
-        *lowest = lowest.min(bytes);
-        let (quotes, backslashes) = (hits(bytes, b'"'), hits(bytes, b'\\'));
-        if backslashes == 0 && !self.begins_escaped {
-            return Block { quotes, escapes: 0 };
+    fn ending(simd: S, text: &[u8], len: usize) -> Self {
+        match text.last_chunk() {
+            Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), before: BLOCK - len },
+            None => Window { bytes: u8x64::load_array_ref(simd, &padded(text)), before: text.len() - len },
         }
-        let escaped = self.escaped(backslashes);
-        let escapes = self.escapes(bytes, number, escaped, escaped & !(quotes | backslashes));
-        Block { quotes: quotes & !escaped, escapes }
+    }
+
+    /// A bit for each byte that is `byte`.
+    #[inline(always)]
+    fn hits(self, byte: u8) -> u64 {
+        self.bytes.simd_eq(byte).to_bitmask() >> self.before
+    }
+}
+
+/// A block of fewer bytes, with spaces behind them.
+#[cold]
+fn padded(text: &[u8]) -> [u8; BLOCK] {
+    let mut padded = [b' '; BLOCK];
+    padded[..text.len()].copy_from_slice(text);
+    padded
+}
+
+/// The pass over a part of a text, while it is in registers.
+struct Look<'t> {
+    text: &'t [u8],
+    /// Where the block at hand begins.
+    at: usize,
+    begins_escaped: bool,
+    is_unsound: bool,
+}
+
+impl Look<'_> {
+    /// What the next block holds.
+    #[inline(always)]
+    fn block<S: Simd>(&mut self, bytes: Window<S>) -> Block {
+        let (quotes, backslashes) = (bytes.hits(b'"'), bytes.hits(b'\\'));
+        let mut block = Block { quotes, escapes: 0 };
+        if backslashes != 0 || self.begins_escaped {
+            let escaped = self.escaped(backslashes);
+            let usual = quotes | backslashes | bytes.hits(b'n') | bytes.hits(b't');
+            block = Block { quotes: quotes & !escaped, escapes: self.escapes(escaped, escaped & !usual) };
+        }
+        self.at += BLOCK;
+        block
     }
 
     /// The bytes of the block at hand that are escaped: those behind an odd number of backslashes in a row. Where such a row begins at
@@ -193,36 +243,30 @@ impl<'t> Pass<'t> {
         (EVEN ^ carried << 1) & behind
     }
 
-    /// What the escaped bytes of the block make. `others` are those that are neither quotes nor backslashes.
+    /// What the escaped bytes of the block make. `others` are those that are no usual ones.
     #[inline(always)]
-    fn escapes<S: Simd>(&mut self, bytes: u8x64<S>, number: usize, escaped: u64, mut others: u64) -> Escapes {
+    fn escapes(&mut self, escaped: u64, others: u64) -> Escapes {
         let mut escapes = if escaped == 0 { 0 } else { CANONICAL };
-        for byte in [b'n', b't'] {
-            if others != 0 {
-                others &= !hits(bytes, byte);
-            }
+        if others != 0 {
+            escapes |= rarer(self.text.get(self.at..).unwrap_or_default(), others);
+            self.is_unsound |= escapes & UNSOUND != 0;
         }
-        while others != 0 {
-            escapes |= ESCAPES[usize::from(bytes.as_slice()[others.trailing_zeros() as usize])];
-            others &= others - 1;
-        }
-        self.is_unsound |= escapes & UNSOUND != 0 || (escapes & UNICODE != 0 && !self.have_digits(number, escaped));
-        u32::from(escapes) << ESCAPES_AT
+        u32::from(escapes & !UNSOUND) << ESCAPES_AT
     }
+}
 
-    /// True when each `\u` of these escapes has its digits.
-    #[cold]
-    fn have_digits(&self, number: usize, mut escaped: u64) -> bool {
-        let start = self.at + number * BLOCK;
-        while escaped != 0 {
-            let rest = self.text.get(start + escaped.trailing_zeros() as usize..).unwrap_or_default();
-            escaped &= escaped - 1;
-            if rest.first() == Some(&b'u') && !rest.get(1..5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-                return false;
-            }
-        }
-        true
+/// What these bytes of a block, which are escaped, make. The block begins `text`.
+#[inline(never)]
+fn rarer(text: &[u8], mut escaped: u64) -> u8 {
+    let mut escapes = 0;
+    while escaped != 0 {
+        // One that the text's end cuts off is left to the scanner.
+        let [byte, behind @ ..] = text.get(escaped.trailing_zeros() as usize..).unwrap_or_default() else { break };
+        let has_digits = || behind.get(..4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        escapes |= if *byte == b'u' && !has_digits() { UNSOUND } else { ESCAPES[usize::from(*byte)] };
+        escaped &= escaped - 1;
     }
+    escapes
 }
 
 /// Kinds of escapes, a bit each in the highest byte: the others are a node's.
@@ -230,13 +274,11 @@ pub(super) type Escapes = u32;
 /// Where they begin.
 pub(super) const ESCAPES_AT: u32 = 24;
 /// The tape spells it so.
-const CANONICAL: u8 = 0b0001;
+const CANONICAL: u8 = 0b001;
 /// The tape may spell it otherwise.
-pub(in crate::kit) const ODD: u8 = 0b0010;
-/// A `\u`, which is one of those.
-const UNICODE: u8 = 0b0100;
+pub(in crate::kit) const ODD: u8 = 0b010;
 /// None at all.
-const UNSOUND: u8 = 0b1000;
+const UNSOUND: u8 = 0b100;
 
 /// What a byte behind a backslash makes.
 const ESCAPES: [u8; 256] = {
@@ -247,23 +289,19 @@ const ESCAPES: [u8; 256] = {
         canonical = others;
     }
     escapes[b'/' as usize] = ODD;
-    escapes[b'u' as usize] = ODD | UNICODE;
+    escapes[b'u' as usize] = ODD;
     escapes
 };
 
-/// A bit for each byte that is `byte`.
+/// True when a control character of this part of a text lies in a string.
 #[inline(always)]
-fn hits<S: Simd>(bytes: u8x64<S>, byte: u8) -> u64 {
-    bytes.simd_eq(byte).to_bitmask()
-}
-
-/// True when one of these control characters, a bit a byte, lies in a string.
-#[inline(always)]
-fn any_in_strings(blocks: &[Block], controls: impl Iterator<Item = u64>, begins_in_string: bool) -> bool {
+fn any_in_strings<S: Simd>(simd: S, blocks: &[Block], part: &[u8], begins_in_string: bool) -> bool {
     let (mut before, mut any) = (if begins_in_string { u64::MAX } else { 0 }, 0);
-    for (block, controls) in blocks.iter().zip(controls) {
+    let (whole, last) = part.as_chunks::<BLOCK>();
+    let last = (!last.is_empty()).then(|| padded(last));
+    for (block, bytes) in blocks.iter().zip(whole.iter().chain(&last)) {
         let in_strings = before ^ behind_odd(block.quotes);
-        any |= in_strings & controls;
+        any |= in_strings & controls(u8x64::load_array_ref(simd, bytes));
         before = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
     }
     any != 0
