@@ -272,16 +272,20 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
         if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, is_noted: false }) }
     }
 
-    /// The next member of an object. Most are strings, spaced as usual: those are noted in one go.
+    /// The next member of an object that is a container, those before it noted. Most are strings, spaced as usual, and words and
+    /// numbers are next: those are noted in one go.
     #[inline(always)]
     fn member(&mut self, at: u32) -> Result<Next, Stop> {
         let mut name = self.scanner.find(b'"', at)?;
         loop {
             let (end, _) = self.scanner.behind_string()?;
-            let Some(start) = self.scanner.string_of_name(end) else {
+            let Some((start, first)) = self.scanner.value_of_name(end) else {
                 return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, is_noted: false });
             };
-            let at = self.string(name, start)?;
+            let at = match first {
+                b'{' | b'[' | ..=b' ' => return Ok(Next { name, at: start, is_noted: false }),
+                _ => self.scalar(first, name, start)?,
+            };
             match self.scanner.name_behind(at) {
                 Some(next) => name = next,
                 None => return Ok(Next { name, at, is_noted: true }),

@@ -86,11 +86,13 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
         if self.byte(at)? == expected { Ok(at) } else { Err(Declined) }
     }
 
-    /// Where the string begins that the name before `at` has for its value, if it has one and all is spaced as usual.
+    /// Where the value begins that the name before `at` names, and its first byte, if all is spaced as usual.
     #[inline(always)]
-    pub(super) fn string_of_name(&self, at: u32) -> Option<u32> {
-        let between: &[u8] = if SPREAD { b": \"" } else { b":\"" };
-        self.has(at, between).then_some(at + between.len() as u32 - 1)
+    pub(super) fn value_of_name(&self, at: u32) -> Option<(u32, u8)> {
+        let between: &[u8] = if SPREAD { b": " } else { b":" };
+        let start = at as usize + between.len();
+        let first = *self.text.get(start)?;
+        (self.text[at as usize..start] == *between).then_some((start as u32, first))
     }
 
     /// Where the name of the next member begins, if one comes behind `at` and all is spaced as usual.
@@ -136,8 +138,8 @@ fn behind_line_end(text: &[u8], at: u32) -> Option<u32> {
     Some(at + 1 + spaces.trailing_ones())
 }
 
-/// Takes the text alone, so that the scanner stays in registers.
-#[inline(never)]
+/// Only what is rare is called, so that the scanner stays in registers.
+#[inline(always)]
 fn behind_bare(text: &[u8], byte: u8, at: usize) -> Result<usize, Declined> {
     match byte {
         b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
