@@ -98,9 +98,12 @@ impl<'a> Text<'a> {
         match *self {
             Text::Plain(plain) => Ok(plain),
             Text::Unescaped(token) => Ok(inside(token)),
-            Text::Token(token) | Text::Canonical(token) => match room.decoded(inside(token)) {
-                (text, false) => Ok(text),
-                _ => Err(LoneSurrogate),
+            Text::Token(token) | Text::Canonical(token) => match inside(token) {
+                plain if backslash(plain.as_bytes(), 0).is_none() => Ok(plain),
+                inner => match room.decoded(inner) {
+                    (text, false) => Ok(text),
+                    _ => Err(LoneSurrogate),
+                },
             },
         }
     }

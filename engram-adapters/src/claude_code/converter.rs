@@ -1,6 +1,7 @@
 //! What is remembered from line to line.
 
 use engram_core::adapter::{Context, Opening};
+use engram_core::text::Room;
 
 use super::calls::Call;
 use super::edited::LastEdited;
@@ -31,6 +32,8 @@ pub(super) struct Converter {
     /// The last notebook cell that was set, as its call asked for it.
     pub last_cell: Option<u64>,
     pub last_edited: LastEdited,
+    /// Where the text of a file is decoded.
+    pub room: Room,
     pub standing: Standing,
 }
 
@@ -51,6 +54,7 @@ impl Converter {
             arguments: Index::default(),
             last_cell: None,
             last_edited: LastEdited::default(),
+            room: Room::default(),
             standing: Standing::default(),
         }
     }

@@ -1,5 +1,7 @@
 //! The edit that all events of a result share, and the text that the last edit left.
 
+use std::mem;
+
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
@@ -19,19 +21,31 @@ impl<'a> Edit<'a> {
 
 /// The text of a file as the last edit left it: the next edit mostly begins with it, and need not hash it again.
 #[derive(Default)]
-pub(super) struct LastEdited(Option<(String, Option<Hash>)>);
+pub(super) struct LastEdited {
+    text: String,
+    /// The hash of the text, which has none where its real bytes are gone.
+    hash: Option<Option<Hash>>,
+    /// What the text took the place of: room for the next one.
+    room: String,
+}
 
 impl LastEdited {
     /// An edit has left a file with this text.
     pub fn keep(&mut self, after: String, hash: Option<Hash>) {
-        self.0 = Some((after, hash));
+        self.room = mem::replace(&mut self.text, after);
+        self.hash = Some(hash);
     }
 
     /// The hash of the text of a file.
     pub fn hash_of(&self, before: &str) -> Option<Hash> {
-        match &self.0 {
-            Some((text, hash)) if text == before => *hash,
+        match self.hash {
+            Some(hash) if self.text == before => hash,
             _ => Hash::of_pinned_text(before),
         }
+    }
+
+    /// Room for the text of a file.
+    pub fn room(&mut self) -> String {
+        mem::take(&mut self.room)
     }
 }

@@ -9,7 +9,7 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
-use engram_core::text::Text;
+use engram_core::text::{Room, Text};
 use memchr::{memchr, memmem};
 
 use super::edited::{Edit, LastEdited};
@@ -34,10 +34,16 @@ impl<'a> Structured<'a> {
 }
 
 /// Edit, MultiEdit and Write.
-pub(super) fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn file_edit(
+    edit: &Edit<'_>,
+    result: &Structured<'_>,
+    last: &mut LastEdited,
+    room: &mut Room,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     match (word(result.kind()), result.old_string(), result.edits()) {
-        ("create" | "update", _, _) => written(edit, result, last, out),
-        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, last, out),
+        ("create" | "update", _, _) => written(edit, result, last, room, out),
+        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, last, room, out),
         _ => Ok(false),
     }
 }
@@ -46,12 +52,23 @@ pub(super) fn file_edit(edit: &Edit<'_>, result: &Structured<'_>, last: &mut Las
 /// a file with its `\r\n`, later versions without.
 fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
     let text = field?.decode().ok()?;
-    Some(if memchr(b'\r', text.as_bytes()).is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
+    Some(if memchr(b'\r', text.as_bytes()).is_some() { with_line_ends(&text).into() } else { text })
+}
+
+/// As [`decoded`], in a room that is there already.
+fn decoded_in<'r, 'a: 'r>(field: Option<Text<'a>>, room: &'r mut Room) -> Option<Cow<'r, str>> {
+    let text = field?.decode_in(room).ok()?;
+    Some(if memchr(b'\r', text.as_bytes()).is_some() { with_line_ends(text).into() } else { text.into() })
+}
+
+#[cold]
+fn with_line_ends(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
 #[inline(never)]
-fn written(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
+fn written(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, room: &mut Room, out: &mut Emitter) -> Result<bool, Fault> {
     let Some(after) = decoded(text(result.content())) else { return Ok(false) };
     if word(result.kind()) == "create" {
         let mut event = edit.event(EditOp::Create);
@@ -61,7 +78,7 @@ fn written(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out:
         return Ok(true);
     }
     let mut event = edit.event(EditOp::Overwrite);
-    match decoded(result.before()) {
+    match decoded_in(result.before(), room) {
         Some(before) if before == after => return Ok(false),
         None if patches::is_empty(result.structured_patch()) => return Ok(false),
         Some(before) => {
@@ -85,12 +102,13 @@ pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
-fn replaced(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out: &mut Emitter) -> Result<bool, Fault> {
-    let Some(before) = decoded(result.before()) else { return patches::ranges(edit, result.structured_patch(), out) };
+fn replaced(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, room: &mut Room, out: &mut Emitter) -> Result<bool, Fault> {
+    let Some(before) = decoded_in(result.before(), room) else { return patches::ranges(edit, result.structured_patch(), out) };
     let alone = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::all(result.edits(), alone);
     // A person who changed the proposal wrote what no field says.
-    let applied = if is_true(result.user_modified()) { None } else { apply(&before, &replacements, result.structured_patch()) };
+    let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::in_room(&before, last.room()));
+    let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, result.structured_patch()));
     let Some(rewrite) = applied else {
         let mut event = edit.event(EditOp::Update);
         event.file_before_hash = last.hash_of(&before);
@@ -116,16 +134,20 @@ fn replaced(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, out
 /// The text after all replacements. None where one does not fit, or where the lines do not come to what the patch counts.
 ///
 /// A deletion takes the line end after it along, unless the old text has it: the patch tells whether it did.
-fn apply<'b>(before: &'b str, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
+fn apply<'b>(mut rewrite: Rewrite<'b>, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
     let grown = patches::growth(patch);
-    [true, false].into_iter().find_map(|with_line_ends| {
-        let rewrite = replace_all(before, replacements, with_line_ends)?;
-        grown.is_none_or(|grown| rewrite.growth() == grown).then_some(rewrite)
-    })
+    for with_line_ends in [true, false] {
+        let fits = replace_all(&mut rewrite, replacements, with_line_ends).is_some();
+        if fits && grown.is_none_or(|grown| rewrite.growth() == grown) {
+            return Some(rewrite);
+        }
+        rewrite.restart();
+    }
+    None
 }
 
-fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_ends: bool) -> Option<Rewrite<'b>> {
-    let mut rewrite = Rewrite::new(before);
+/// Nothing where a replacement does not fit.
+fn replace_all(rewrite: &mut Rewrite<'_>, replacements: &[Replacement<'_>], with_line_ends: bool) -> Option<()> {
     for replacement in replacements {
         let (mut old, new) = (decoded(text(replacement.old))?, decoded(text(replacement.new))?);
         if old.is_empty() {
@@ -142,7 +164,7 @@ fn replace_all<'b>(before: &'b str, replacements: &[Replacement<'_>], with_line_
             return None;
         }
     }
-    Some(rewrite)
+    Some(())
 }
 
 /// NotebookEdit (2.1.0 and later): the whole file before and after.

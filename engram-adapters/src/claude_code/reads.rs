@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
 use engram_core::render::Pointer;
-use engram_core::text::Text;
+use engram_core::text::{Room, Text};
 
 use super::calls::Kept;
 use super::returned::Returned;
@@ -17,7 +17,7 @@ const SHOWN_LINE: usize = 2000;
 
 /// A read whose result says what was read, in its own fields.
 #[inline(never)]
-pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut Room, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::of(file);
     let argument = match returned.call.as_ref().map(|call| &call.kept) {
         Some(Kept::File(path)) => Some(Text::Token(path)),
@@ -26,11 +26,12 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, out: &mut Emi
     let Some(path) = text(file.path()).or(argument) else { return Ok(false) };
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let content = text(file.content()).and_then(|content| content.decode().ok());
+    let content = text(file.content());
+    let content = content.as_ref().and_then(|content| content.decode_in(room).ok());
     let numbers = (file.start_line(), file.line_count(), file.total_lines());
     if let (Some(content), (Some(start), Some(count), Some(total))) = (content, numbers)
         && let (Some(start), Some(count), Some(total)) = (start.unsigned(), count.unsigned(), total.unsigned())
-        && let Some(span) = span(&content, start, count, total)
+        && let Some(span) = span(content, start, count, total)
     {
         event.range = Some(span.range);
         event.total_lines = span.total_lines;

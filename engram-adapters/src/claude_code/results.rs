@@ -118,7 +118,7 @@ impl Converter {
             return self.read_arguments(returned, index, out);
         }
         if let Some(file) = result.file().filter(|file| file.is_object()) {
-            return reads::structured(returned, file, out);
+            return reads::structured(returned, file, &mut self.room, out);
         }
         if let Some(diff) = result.bash_edit_diff() {
             return patches::shell(returned, diff, out);
@@ -129,7 +129,7 @@ impl Converter {
         }
         if let Some(file) = text(result.file_path()) {
             let edit = Edit { call_id: returned.call_id, file };
-            return file_edit(&edit, result, &mut self.last_edited, out);
+            return file_edit(&edit, result, &mut self.last_edited, &mut self.room, out);
         }
         if result.is_notebook_edit() {
             return self.read_arguments(returned, index, out);

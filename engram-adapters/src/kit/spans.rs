@@ -1,6 +1,7 @@
 //! From replaced bytes to changed lines: which spans of a file an edit touched, before and after.
 
 use std::borrow::Cow;
+use std::mem;
 use std::ops::Range as Bytes;
 
 use engram_core::anchor::anchors;
@@ -15,6 +16,8 @@ use super::search::find;
 pub struct Rewrite<'b> {
     before: &'b str,
     after: Cow<'b, str>,
+    /// Where the next text is made.
+    room: String,
     /// Changed regions, in order and apart from each other.
     regions: Vec<Region>,
 }
@@ -29,7 +32,25 @@ struct Region {
 impl<'b> Rewrite<'b> {
     /// A text to which nothing has been done yet.
     pub fn new(before: &'b str) -> Self {
-        Rewrite { before, after: Cow::Borrowed(before), regions: Vec::new() }
+        Self::in_room(before, String::new())
+    }
+
+    /// As [`Rewrite::new`], with room for the text that replacements make.
+    pub fn in_room(before: &'b str, room: String) -> Self {
+        Rewrite { before, after: Cow::Borrowed(before), room, regions: Vec::new() }
+    }
+
+    /// Takes all replacements back.
+    pub fn restart(&mut self) {
+        self.put(Cow::Borrowed(self.before));
+        self.regions.clear();
+    }
+
+    /// Puts a text in place of the present one, which is room for the next.
+    fn put(&mut self, after: Cow<'b, str>) {
+        if let Cow::Owned(text) = mem::replace(&mut self.after, after) {
+            self.room = text;
+        }
     }
 
     /// The text as it is now.
@@ -67,7 +88,9 @@ impl<'b> Rewrite<'b> {
         for at in found.iter().rev() {
             self.record(*at..*at + old.len(), new.len());
         }
-        let mut after = String::with_capacity(self.after.len() - found.len() * old.len() + found.len() * new.len());
+        let mut after = mem::take(&mut self.room);
+        after.clear();
+        after.reserve(self.after.len() - found.len() * old.len() + found.len() * new.len());
         let mut kept = 0;
         for at in found {
             after.push_str(&self.after[kept..at]);
@@ -75,7 +98,7 @@ impl<'b> Rewrite<'b> {
             kept = at + old.len();
         }
         after.push_str(&self.after[kept..]);
-        self.after = Cow::Owned(after);
+        self.put(Cow::Owned(after));
         true
     }
 
