@@ -16,12 +16,16 @@ pub const HEAD_LINES: usize = 32;
 pub const HEAD_MAX_BYTES: usize = 32 << 20;
 
 /// The beginning of an artifact.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Head<'h> {
     bytes: &'h [u8],
     /// The bytes up to the first that is not UTF-8.
     text: &'h str,
     whole: bool,
+    /// The first lines, each value apart where one holds several: every adapter looks at them.
+    first: Vec<&'h str>,
+    /// The lines behind them.
+    others: Lines<'h>,
 }
 
 impl<'h> Head<'h> {
@@ -33,7 +37,10 @@ impl<'h> Head<'h> {
     /// A head of these bytes, of which `text` says whether they are UTF-8.
     pub(crate) fn of(bytes: &'h [u8], text: Result<&'h str, Utf8Error>, whole: bool) -> Self {
         let text = text.or_else(|error| from_utf8(&bytes[..error.valid_up_to()])).unwrap_or_default();
-        Head { bytes: bytes.strip_prefix(BOM).unwrap_or(bytes), text: text.strip_prefix(BOM_CHAR).unwrap_or(text), whole }
+        let (bytes, text) = (bytes.strip_prefix(BOM).unwrap_or(bytes), text.strip_prefix(BOM_CHAR).unwrap_or(text));
+        let mut others = Lines::complete(bytes, text, whole);
+        let first = others.by_ref().take(HEAD_LINES).flat_map(values).collect();
+        Head { bytes, text, whole, first, others }
     }
 
     /// True when the head is the whole artifact.
@@ -53,26 +60,8 @@ impl<'h> Head<'h> {
 
     /// The complete lines of the head that are UTF-8 and not blank. Of a line that holds several values, each: where that is one of the
     /// first lines, for those tell what the artifact is.
-    pub fn lines(&self) -> impl Iterator<Item = &'h str> + use<'h> {
-        let Head { bytes, text, whole } = *self;
-        let complete = match memchr::memrchr(b'\n', bytes) {
-            _ if whole => bytes.len(),
-            Some(last) => last,
-            None => 0,
-        };
-        let mut start = 0;
-        let ranges = std::iter::from_fn(move || {
-            let rest = bytes[..complete].get(start..).filter(|rest| !rest.is_empty())?;
-            let from = start;
-            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            start += len + 1;
-            Some(from..from + len)
-        });
-        ranges
-            .filter_map(move |range| text.get(range.clone()).or_else(|| from_utf8(&bytes[range]).ok()))
-            .filter(|line| !is_blank(line.as_bytes()))
-            .enumerate()
-            .flat_map(|(number, line)| values(line, number < HEAD_LINES))
+    pub fn lines(&self) -> impl Iterator<Item = &'h str> {
+        self.first.iter().copied().chain(self.others.clone())
     }
 
     /// True when the artifact has no content at all.
@@ -81,23 +70,53 @@ impl<'h> Head<'h> {
     }
 }
 
-/// The values of a line that holds several, as far as they are whole, and what is behind them. Any other line as it is, and all
-/// where `may_hold_several` is false.
-fn values(line: &str, may_hold_several: bool) -> impl Iterator<Item = &str> {
-    let mut behind = Vec::new();
-    let mut first = line;
-    if may_hold_several && memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
-        let mut rest = line;
-        while let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len()) {
-            behind.push(&rest[..end]);
-            rest = &rest[end..];
-        }
-        if !behind.is_empty() {
-            first = behind.remove(0);
-            behind.extend((!is_blank(rest.as_bytes())).then_some(rest));
+/// The lines of some bytes that are UTF-8 and not blank.
+#[derive(Debug, Clone)]
+struct Lines<'h> {
+    bytes: &'h [u8],
+    text: &'h str,
+    /// Where the next line begins.
+    start: usize,
+}
+
+impl<'h> Lines<'h> {
+    /// The lines that have ended; the last one too, where the bytes are the whole artifact.
+    fn complete(bytes: &'h [u8], text: &'h str, whole: bool) -> Self {
+        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).unwrap_or_default() };
+        Lines { bytes: &bytes[..end], text, start: 0 }
+    }
+}
+
+impl<'h> Iterator for Lines<'h> {
+    type Item = &'h str;
+
+    fn next(&mut self) -> Option<&'h str> {
+        loop {
+            let from = self.start;
+            let rest = self.bytes.get(from..).filter(|rest| !rest.is_empty())?;
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.start += len + 1;
+            let line = self.text.get(from..from + len).or_else(|| from_utf8(&rest[..len]).ok());
+            if let Some(line) = line.filter(|line| !is_blank(line.as_bytes())) {
+                return Some(line);
+            }
         }
     }
-    std::iter::once(first).chain(behind)
+}
+
+/// The values of a line that holds several, as far as they are whole, and what is behind them. Any other line as it is.
+fn values(line: &str) -> Vec<&str> {
+    let (mut values, mut rest) = (Vec::new(), line);
+    if memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
+        while let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len()) {
+            values.push(&rest[..end]);
+            rest = &rest[end..];
+        }
+    }
+    if values.is_empty() || !is_blank(rest.as_bytes()) {
+        values.push(rest);
+    }
+    values
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

@@ -63,7 +63,7 @@ fn after<'t>(source: &'t str, token: &str) -> Option<&'t str> {
 }
 
 /// The lines of the head that may be of a stream: each says its session before its part. Lines of others are not parsed.
-fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> + use<'h> {
+fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     static SESSION_ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"sessionID\""));
     let lines = head.lines().filter(|line| line.trim_ascii_start().starts_with('{')).take(LOOKED_AT);
     lines.filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some())
