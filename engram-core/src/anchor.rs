@@ -11,7 +11,6 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, i16x32};
 
 use self::rolling::Rolling;
-use crate::keys::KeyMap;
 
 /// Bytes of one k-gram.
 const K: usize = 24;
@@ -19,6 +18,8 @@ const K: usize = 24;
 const W: usize = 32;
 /// The most fingerprints of one span: the smallest are kept.
 const MAX: usize = 128;
+/// Of more than so many fingerprints, those that are too large are left out before they are compared.
+const FEW: usize = 4 * MAX;
 /// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
 const PIECE: usize = 1024;
 
@@ -148,11 +149,10 @@ fn rightmost_smallest<S: Simd>(simd: S, window: &[i16; W], grams: &[u64]) -> usi
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
 #[inline(never)]
 fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
-    let mut known = KeyMap::default();
-    // Text that repeats itself gives few hashes many times: of very many picks the map does not wait for all.
-    known.reserve(picked.len().min(8 * MAX));
-    // The smallest hashes begin with zeros, and the map tells its keys apart by their beginnings.
-    picked.retain(|hash| known.insert(hash.rotate_left(32), ()).is_none());
+    if picked.len() > FEW {
+        picked = lowest(picked);
+    }
+    keep_first(&mut picked);
     if picked.len() > MAX {
         let largest = *picked.clone().select_nth_unstable(MAX - 1).1;
         picked.retain(|hash| *hash <= largest);
@@ -160,8 +160,42 @@ fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
     picked
 }
 
+/// Some of many hashes, the `MAX` smallest among them.
+fn lowest(mut picked: Vec<u64>) -> Vec<u64> {
+    let bound = *picked.clone().select_nth_unstable(FEW - 1).1;
+    let mut lowest: Vec<u64> = picked.iter().copied().filter(|hash| *hash <= bound).collect();
+    keep_first(&mut lowest);
+    if lowest.len() >= MAX {
+        return lowest;
+    }
+    // Text that repeats itself gives few hashes many times.
+    let mut sorted = picked.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if let Some(largest) = sorted.get(MAX - 1) {
+        picked.retain(|hash| hash <= largest);
+    }
+    picked
+}
+
+/// Keeps each hash once. Most are told from all others by twelve of their bits; to look for the rest takes time where very many differ.
+fn keep_first(hashes: &mut Vec<u64>) {
+    let (mut marks, mut kept) = ([0u64; 64], 0);
+    for at in 0..hashes.len() {
+        let hash = hashes[at];
+        let (marks, mark) = (&mut marks[hash as usize % 64], 1 << (hash >> 6 & 63));
+        let is_known = *marks & mark != 0 && hashes[..kept].contains(&hash);
+        *marks |= mark;
+        hashes[kept] = hash;
+        kept += usize::from(!is_known);
+    }
+    hashes.truncate(kept);
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::rolling::ADDS;
     use super::*;
 
@@ -184,6 +218,33 @@ mod tests {
         let moved = format!("// something quite different in front of it\n{TEXT}// and behind it\n");
         let found = anchors(&moved);
         assert!(anchors(TEXT).iter().any(|anchor| found.contains(anchor)));
+    }
+
+    /// As `bounded`, without looking for speed.
+    fn slowly_bounded(picked: &[u64]) -> Vec<u64> {
+        let mut kept: Vec<u64> = Vec::new();
+        for hash in picked {
+            if !kept.contains(hash) {
+                kept.push(*hash);
+            }
+        }
+        let mut sorted = kept.clone();
+        sorted.sort_unstable();
+        let largest = sorted.get(MAX - 1).copied().unwrap_or(u64::MAX);
+        kept.retain(|hash| *hash <= largest);
+        kept
+    }
+
+    proptest! {
+        #[test]
+        fn each_hash_is_kept_once_and_the_smallest_of_many(len in 0..4 * FEW, different in 1..4 * FEW as u64, seed in any::<u64>()) {
+            // Many of the same, and such as share the bits by which most are told apart.
+            for mask in [u64::MAX, !0xfff] {
+                let hash = |at: usize| (at as u64).wrapping_mul(seed) % different;
+                let picked: Vec<u64> = (0..len).map(|at| hash(at).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
+                prop_assert_eq!(bounded(picked.clone()), slowly_bounded(&picked));
+            }
+        }
     }
 
     #[test]

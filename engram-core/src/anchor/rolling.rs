@@ -1,6 +1,6 @@
 //! Grams and their hashes: text without its white space, and a hash that rolls over it.
 
-use std::{array, mem};
+use std::array;
 
 use fearless_simd::prelude::*;
 use fearless_simd::u8x64;
@@ -9,8 +9,6 @@ use super::{K, PIECE};
 
 /// Bytes whose white space is looked for together.
 const BLOCK: usize = 64;
-/// Bytes of a word that are copied together.
-const WORD: usize = 16;
 
 /// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
 pub(super) static ADDS: [u64; 256] = {
@@ -47,7 +45,7 @@ pub(super) struct Rolling {
 
 impl Rolling {
     pub fn with_room() -> Rolling {
-        Rolling { bytes: Vec::with_capacity(K + PIECE + WORD), hash: 0 }
+        Rolling { bytes: Vec::with_capacity(K + PIECE), hash: 0 }
     }
 
     /// Begins another text.
@@ -98,51 +96,28 @@ impl Rolling {
     }
 }
 
-/// Appends what is no white space, word by word: as many bytes as are copied at once, of which what stands behind the word is cut
-/// off again.
+/// Appends what is no white space.
 #[inline(always)]
 fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, piece: &[u8]) {
-    // A vector of its own stays in registers.
-    let mut dense = mem::take(bytes);
-    let mut rest = piece;
-    while !rest.is_empty() {
-        let padded;
-        let block: &[u8; BLOCK + WORD] = match rest.first_chunk() {
-            Some(block) => block,
-            None => {
-                padded = padded_block(rest);
-                &padded
-            }
-        };
-        let (mut words, mut at) = (!spaces(simd, block), 0);
-        while words != 0 {
-            let spaces = words.trailing_zeros();
-            words >>= spaces;
-            at += spaces as usize;
-            let len = words.trailing_ones().min(WORD as u32);
-            words >>= len;
-            dense.extend_from_slice(&block[at..at + WORD]);
-            dense.truncate(dense.len() - WORD + len as usize);
-            at += len as usize;
-        }
-        rest = rest.get(BLOCK..).unwrap_or_default();
+    let (blocks, last) = piece.as_chunks::<BLOCK>();
+    let padded = padded_block(last);
+    let mut len = bytes.len();
+    bytes.resize(len + piece.len().next_multiple_of(BLOCK), 0);
+    for block in blocks.iter().chain((!last.is_empty()).then_some(&padded)) {
+        let Some(dense) = bytes[len..].first_chunk_mut::<BLOCK>() else { break };
+        let block = u8x64::load_array_ref(simd, block);
+        let words = !b"\n\t\r\x0c".iter().fold(block.simd_eq(b' '), |spaces, space| spaces | block.simd_eq(*space));
+        *dense = block.compress(words).into();
+        len += words.to_bitmask().count_ones() as usize;
     }
-    *bytes = dense;
+    bytes.truncate(len);
 }
 
 /// The last bytes of a piece, with white space behind them.
-fn padded_block(rest: &[u8]) -> [u8; BLOCK + WORD] {
-    let mut block = [b' '; BLOCK + WORD];
-    let len = rest.len().min(BLOCK);
-    block[..len].copy_from_slice(&rest[..len]);
+fn padded_block(rest: &[u8]) -> [u8; BLOCK] {
+    let mut block = [b' '; BLOCK];
+    block[..rest.len()].copy_from_slice(rest);
     block
-}
-
-/// A bit for each of the first bytes that is ASCII white space.
-#[inline(always)]
-fn spaces<S: Simd>(simd: S, block: &[u8; BLOCK + WORD]) -> u64 {
-    let bytes = u8x64::from_slice(simd, &block[..BLOCK]);
-    b"\n\t\r\x0c".iter().fold(bytes.simd_eq(b' '), |spaces, space| spaces | bytes.simd_eq(*space)).to_bitmask()
 }
 
 #[cfg(test)]
