@@ -26,8 +26,7 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut Ro
     let Some(path) = text(file.path()).or(argument) else { return Ok(false) };
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let content = text(file.content());
-    let content = content.as_ref().and_then(|content| content.decode_in(room).ok());
+    let content = text(file.content()).and_then(|content| content.decode_in(room).ok());
     let numbers = (file.start_line(), file.line_count(), file.total_lines());
     if let (Some(content), (Some(start), Some(count), Some(total))) = (content, numbers)
         && let (Some(start), Some(count), Some(total)) = (start.unsigned(), count.unsigned(), total.unsigned())
@@ -42,11 +41,17 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut Ro
 }
 
 /// A read of which only the text for the model is logged, each line with its number.
-pub(super) fn shown(returned: &Returned<'_>, path: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn shown(
+    returned: &Returned<'_>,
+    path: Text<'_>,
+    pointer: Pointer<'_>,
+    room: &mut Room,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let content = returned.content.and_then(|content| content.decode().ok());
-    if let Some(lines) = content.as_deref().and_then(linenum::strip) {
+    let content = returned.content.and_then(|content| content.decode_in(room).ok());
+    if let Some(lines) = content.and_then(linenum::strip) {
         event.range = Some(lines.range);
         if lines.longest < SHOWN_LINE {
             (event.hash, event.anchor_hashes) = pinned(&lines.text);

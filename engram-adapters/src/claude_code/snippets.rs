@@ -5,7 +5,7 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::render::Pointer;
-use engram_core::text::Text;
+use engram_core::text::{Room, Text};
 use engram_core::tool_kind::ToolKind;
 
 use super::calls::Kept;
@@ -27,7 +27,7 @@ impl Converter {
         let pointer = Pointer::Item("/message/content", index);
         match &call.kept {
             Kept::Nothing | Kept::Replaced(_) | Kept::Written(_) => return Ok(false),
-            Kept::File(path) => reads::shown(returned, Text::Token(path), pointer, out)?,
+            Kept::File(path) => reads::shown(returned, Text::Token(path), pointer, &mut self.room, out)?,
             Kept::Arguments(arguments) => return self.edit_as_asked(returned, call.kind, arguments, pointer, out),
         }
         Ok(true)
@@ -45,11 +45,11 @@ impl Converter {
         let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
         let edit = Edit { call_id: returned.call_id, file };
         match kind {
-            ToolKind::Write => write(&edit, &arguments, returned.content, pointer, out)?,
+            ToolKind::Write => write(&edit, &arguments, returned.content, pointer, &mut self.room, out)?,
             ToolKind::Edit if arguments.notebook_path().is_some() => {
                 return notebook_cell(&edit, &arguments, source, &mut self.last_cell, pointer, out);
             }
-            ToolKind::Edit => replace(&edit, &arguments, pointer, out)?,
+            ToolKind::Edit => replace(&edit, &arguments, pointer, &mut self.room, out)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -80,25 +80,26 @@ fn write(
     arguments: &FileArguments<'_>,
     answer: Option<Text<'_>>,
     pointer: Pointer<'_>,
+    room: &mut Room,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
     let created = answer.is_some_and(|answer| answer.begins("File created successfully"));
     let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
-    if let Some(after) = text(arguments.content()).and_then(|content| content.decode().ok()) {
-        after_side(&mut event, &after);
+    if let Some(after) = text(arguments.content()).and_then(|content| content.decode_in(room).ok()) {
+        after_side(&mut event, after);
     }
     out.emit(event, pointer)?;
     Ok(())
 }
 
 /// One snippet for each replacement.
-fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, room: &mut Room, out: &mut Emitter) -> Result<(), Fault> {
     let alone = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
     let replacements = Replacement::all(arguments.edits(), alone);
     for replacement in replacements {
         let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
-        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old));
-        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new));
+        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old), room);
+        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new), room);
         if word(replacement.old).is_empty() {
             event.op = EditOp::Create;
             (event.before_hash, event.before_anchor_hashes) = (None, Vec::new());
@@ -108,6 +109,6 @@ fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>,
     Ok(())
 }
 
-fn snippet(said: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
-    said.and_then(|said| said.decode().ok()).map(|text| pinned(&text)).unwrap_or_default()
+fn snippet(said: Option<Text<'_>>, room: &mut Room) -> (Option<Hash>, Vec<u64>) {
+    said.and_then(|said| said.decode_in(room).ok()).map(pinned).unwrap_or_default()
 }
