@@ -1,12 +1,12 @@
 //! What the escapes of a JSON string stand for, one by one and for a whole text.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{Level, dispatch, u8x32};
+use fearless_simd::{Level, dispatch, u8x64};
 
 use crate::escapes::backslash;
 
 /// Bytes that are copied together.
-const BLOCK: usize = 32;
+const BLOCK: usize = 64;
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {
@@ -121,7 +121,7 @@ fn copy_plain<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize {
     let mut at = 0;
     while let Some(block) = bytes[at..].first_chunk() {
         text.extend_from_slice(block);
-        let backslashes = u8x32::load_array_ref(simd, block).simd_eq(b'\\').to_bitmask();
+        let backslashes = u8x64::load_array_ref(simd, block).simd_eq(b'\\').to_bitmask();
         if backslashes != 0 {
             let plain = backslashes.trailing_zeros() as usize;
             text.truncate(text.len() - (BLOCK - plain));
