@@ -178,7 +178,8 @@ fn lowest(mut picked: Vec<u64>) -> Vec<u64> {
     picked
 }
 
-/// Keeps each hash once. Most are told from all others by twelve of their bits; to look for the rest takes time where very many differ.
+/// Keeps each hash once, at its first place. Most are told from all others by twelve of their bits, and the rest is looked for: few
+/// hashes may differ, or that takes long.
 fn keep_first(hashes: &mut Vec<u64>) {
     let (mut marks, mut kept) = ([0u64; 64], 0);
     for at in 0..hashes.len() {

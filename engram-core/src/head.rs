@@ -15,6 +15,9 @@ pub const HEAD_LINES: usize = 32;
 /// The head stops growing here, unless not even one line has ended.
 pub const HEAD_MAX_BYTES: usize = 32 << 20;
 
+/// So many values of one line are taken apart: a head can hold millions.
+const VALUES_APART: usize = 1 << 10;
+
 /// The beginning of an artifact.
 #[derive(Debug, Clone)]
 pub struct Head<'h> {
@@ -104,11 +107,13 @@ impl<'h> Iterator for Lines<'h> {
     }
 }
 
-/// The values of a line that holds several, as far as they are whole, and what is behind them. Any other line as it is.
+/// The values of a line that holds several, as far as they are whole and not too many, and what is behind them. Any other line as it is.
 fn values(line: &str) -> Vec<&str> {
     let (mut values, mut rest) = (Vec::new(), line);
     if memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
-        while let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len()) {
+        while values.len() < VALUES_APART
+            && let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len())
+        {
             values.push(&rest[..end]);
             rest = &rest[end..];
         }
@@ -158,6 +163,8 @@ mod tests {
         let lines = |text: &'static str| Head::new(text.as_bytes(), true).lines().collect::<Vec<_>>();
         assert_eq!(lines("{\"a\":\"}{\"}{\"b\":{}} {\"c\":1}\n\n{}\n"), ["{\"a\":\"}{\"}", "{\"b\":{}}", " {\"c\":1}", "{}"]);
         assert_eq!(lines("{\"a\":\"}{\"}\n"), ["{\"a\":\"}{\"}"]);
+        let many: &'static str = "{}".repeat(VALUES_APART + 7).leak();
+        assert_eq!(lines(many).len(), VALUES_APART + 1);
         assert_eq!(lines("{\"a\":1}{\"b\":\n{\"cut{\"a\":1}{}\n"), ["{\"a\":1}", "{\"b\":", "{\"cut{\"a\":1}{}"]);
     }
 }

@@ -98,13 +98,16 @@ impl<'a> Text<'a> {
         match *self {
             Text::Plain(plain) => Ok(plain),
             Text::Unescaped(token) => Ok(inside(token)),
-            Text::Token(token) | Text::Canonical(token) => match inside(token) {
-                plain if backslash(plain.as_bytes(), 0).is_none() => Ok(plain),
-                inner => match room.decoded(inner) {
+            Text::Token(token) | Text::Canonical(token) => {
+                let inner = inside(token);
+                if backslash(inner.as_bytes(), 0).is_none() {
+                    return Ok(inner);
+                }
+                match room.decoded(inner) {
                     (text, false) => Ok(text),
                     _ => Err(LoneSurrogate),
-                },
-            },
+                }
+            }
         }
     }
 

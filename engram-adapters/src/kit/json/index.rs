@@ -272,8 +272,7 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
         if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, is_noted: false }) }
     }
 
-    /// The next member of an object that is a container, those before it noted. Most are strings, spaced as usual, and words and
-    /// numbers are next: those are noted in one go.
+    /// The next member of an object that is not noted in one go, as strings, words and numbers are that are spaced as usual; or the last.
     #[inline(always)]
     fn member(&mut self, at: u32) -> Result<Next, Stop> {
         let mut name = self.scanner.find(b'"', at)?;

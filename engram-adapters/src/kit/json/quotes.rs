@@ -68,27 +68,25 @@ impl Quotes {
         let first = self.blocks.len();
         self.blocks.resize(first + part.len().div_ceil(BLOCK), Block::NONE);
         let noted = &mut self.blocks[first..];
-        let mut look = Look { text: pass.text, at: pass.at, begins_escaped: pass.begins_escaped, is_unsound: false };
-        let (mut lowest, mut parity) = (u8x64::splat(simd, b' '), 0);
+        // A pass of its own stays in registers.
+        let (mut passing, mut lowest, mut parity) = (*pass, u8x64::splat(simd, b' '), 0);
         for (block, bytes) in noted.iter_mut().zip(whole) {
             let bytes = u8x64::load_array_ref(simd, bytes);
             lowest = lowest.min(bytes);
-            *block = look.block(Window { bytes, before: 0 });
+            *block = passing.block(Window { bytes, before: 0 });
             parity ^= block.quotes;
         }
         if let Some(block) = noted.get_mut(whole.len()) {
-            let window = Window::ending(simd, pass.text.get(..look.at + last.len()).unwrap_or_default(), last.len());
+            let window = Window::ending(simd, pass.text.get(..passing.at + last.len()).unwrap_or_default(), last.len());
             lowest = lowest.min(window.bytes);
-            *block = look.block(window);
+            *block = passing.block(window);
             parity ^= block.quotes;
         }
-        pass.at = look.at;
-        pass.begins_escaped = look.begins_escaped;
-        pass.is_unsound |= look.is_unsound;
         if controls(lowest) != 0 {
-            pass.is_unsound |= any_in_strings(simd, noted, part, pass.begins_in_string);
+            passing.is_unsound |= any_in_strings(simd, noted, part, passing.begins_in_string);
         }
-        pass.begins_in_string ^= parity.count_ones() % 2 == 1;
+        passing.begins_in_string ^= parity.count_ones() % 2 == 1;
+        *pass = passing;
     }
 
     /// The strings from `at` on, which lies in none. What is noted begins at `from`.
@@ -146,10 +144,10 @@ impl Strings<'_> {
 }
 
 /// The pass over a text, block by block.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Pass<'t> {
     text: &'t [u8],
-    /// Where the part at hand begins.
+    /// Where the block at hand begins.
     at: usize,
     /// A backslash at the end of the block before escapes the first byte of this one.
     begins_escaped: bool,
@@ -171,50 +169,7 @@ impl<'t> Pass<'t> {
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.text.len()
     }
-}
 
-/// 64 bytes, the first of which may lie before what is looked for.
-#[derive(Clone, Copy)]
-struct Window<S: Simd> {
-    bytes: u8x64<S>,
-    before: usize,
-}
-
-impl<S: Simd> Window<S> {
-    /// The last `len` bytes of `text`, of which there are less than 64, and what is before them.
-    #[inline(always)]
-    fn ending(simd: S, text: &[u8], len: usize) -> Self {
-        match text.last_chunk() {
-            Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), before: BLOCK - len },
-            None => Window { bytes: u8x64::load_array_ref(simd, &padded(text)), before: text.len() - len },
-        }
-    }
-
-    /// A bit for each byte that is `byte`.
-    #[inline(always)]
-    fn hits(self, byte: u8) -> u64 {
-        self.bytes.simd_eq(byte).to_bitmask() >> self.before
-    }
-}
-
-/// A block of fewer bytes, with spaces behind them.
-#[cold]
-fn padded(text: &[u8]) -> [u8; BLOCK] {
-    let mut padded = [b' '; BLOCK];
-    padded[..text.len()].copy_from_slice(text);
-    padded
-}
-
-/// The pass over a part of a text, while it is in registers.
-struct Look<'t> {
-    text: &'t [u8],
-    /// Where the block at hand begins.
-    at: usize,
-    begins_escaped: bool,
-    is_unsound: bool,
-}
-
-impl Look<'_> {
     /// What the next block holds.
     #[inline(always)]
     fn block<S: Simd>(&mut self, bytes: Window<S>) -> Block {
@@ -255,6 +210,38 @@ impl Look<'_> {
     }
 }
 
+/// 64 bytes, the first of which may lie before what is looked for.
+#[derive(Clone, Copy)]
+struct Window<S: Simd> {
+    bytes: u8x64<S>,
+    before: usize,
+}
+
+impl<S: Simd> Window<S> {
+    /// The last `len` bytes of `text`, of which there are less than 64, and what is before them.
+    #[inline(always)]
+    fn ending(simd: S, text: &[u8], len: usize) -> Self {
+        match text.last_chunk() {
+            Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), before: BLOCK - len },
+            None => Window { bytes: u8x64::load_array_ref(simd, &padded(text)), before: text.len() - len },
+        }
+    }
+
+    /// A bit for each byte that is `byte`.
+    #[inline(always)]
+    fn hits(self, byte: u8) -> u64 {
+        self.bytes.simd_eq(byte).to_bitmask() >> self.before
+    }
+}
+
+/// A block of fewer bytes, with spaces behind them.
+#[cold]
+fn padded(text: &[u8]) -> [u8; BLOCK] {
+    let mut padded = [b' '; BLOCK];
+    padded[..text.len()].copy_from_slice(text);
+    padded
+}
+
 /// What these bytes of a block, which are escaped, make. The block begins `text`.
 #[inline(never)]
 fn rarer(text: &[u8], mut escaped: u64) -> u8 {
@@ -288,8 +275,7 @@ const ESCAPES: [u8; 256] = {
         escapes[*byte as usize] = CANONICAL;
         canonical = others;
     }
-    escapes[b'/' as usize] = ODD;
-    escapes[b'u' as usize] = ODD;
+    (escapes[b'/' as usize], escapes[b'u' as usize]) = (ODD, ODD);
     escapes
 };
 
