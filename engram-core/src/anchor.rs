@@ -151,8 +151,9 @@ fn rightmost_smallest<S: Simd>(simd: S, window: &[i16; W], grams: &[u64]) -> usi
 fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
     if picked.len() > FEW {
         picked = lowest(picked);
+    } else {
+        keep_first(&mut picked);
     }
-    keep_first(&mut picked);
     if picked.len() > MAX {
         let largest = *picked.clone().select_nth_unstable(MAX - 1).1;
         picked.retain(|hash| *hash <= largest);
@@ -160,7 +161,7 @@ fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
     picked
 }
 
-/// Some of many hashes, the `MAX` smallest among them.
+/// Some of many hashes, each once, the `MAX` smallest among them.
 fn lowest(mut picked: Vec<u64>) -> Vec<u64> {
     let bound = *picked.clone().select_nth_unstable(FEW - 1).1;
     let mut lowest: Vec<u64> = picked.iter().copied().filter(|hash| *hash <= bound).collect();
@@ -175,6 +176,7 @@ fn lowest(mut picked: Vec<u64>) -> Vec<u64> {
     if let Some(largest) = sorted.get(MAX - 1) {
         picked.retain(|hash| hash <= largest);
     }
+    keep_first(&mut picked);
     picked
 }
 

@@ -22,24 +22,22 @@ impl<'a> Edit<'a> {
 /// The text of a file as the last edit left it: the next edit mostly begins with it, and need not hash it again.
 #[derive(Default)]
 pub(super) struct LastEdited {
-    text: String,
-    /// The hash of the text, which has none where its real bytes are gone.
-    hash: Option<Option<Hash>>,
-    /// What the text took the place of: room for the next one.
+    /// The text and its hash, which it has not where its real bytes are gone.
+    left: Option<(String, Option<Hash>)>,
+    /// The text before that one: room for the next.
     room: String,
 }
 
 impl LastEdited {
     /// An edit has left a file with this text.
     pub fn keep(&mut self, after: String, hash: Option<Hash>) {
-        self.room = mem::replace(&mut self.text, after);
-        self.hash = Some(hash);
+        self.room = self.left.replace((after, hash)).unwrap_or_default().0;
     }
 
     /// The hash of the text of a file.
     pub fn hash_of(&self, before: &str) -> Option<Hash> {
-        match self.hash {
-            Some(hash) if self.text == before => hash,
+        match &self.left {
+            Some((text, hash)) if text == before => *hash,
             _ => Hash::of_pinned_text(before),
         }
     }

@@ -51,19 +51,16 @@ pub(super) fn file_edit(
 /// The whole text of a file, if the source holds it exactly. Line ends are those that lines are counted and hashed by: 0.2.96 logs
 /// a file with its `\r\n`, later versions without.
 fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
-    let text = field?.decode().ok()?;
-    Some(if memchr(b'\r', text.as_bytes()).is_some() { with_line_ends(&text).into() } else { text })
+    field?.decode().ok().map(with_counted_ends)
 }
 
 /// As [`decoded`], in a room that is there already.
 fn decoded_in<'r, 'a: 'r>(field: Option<Text<'a>>, room: &'r mut Room) -> Option<Cow<'r, str>> {
-    let text = field?.decode_in(room).ok()?;
-    Some(if memchr(b'\r', text.as_bytes()).is_some() { with_line_ends(text).into() } else { text.into() })
+    field?.decode_in(room).ok().map(|text| with_counted_ends(text.into()))
 }
 
-#[cold]
-fn with_line_ends(text: &str) -> String {
-    text.replace("\r\n", "\n")
+fn with_counted_ends(text: Cow<'_, str>) -> Cow<'_, str> {
+    if memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text }
 }
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
