@@ -71,12 +71,19 @@ impl<'a> Text<'a> {
     /// # Errors
     /// [`LoneSurrogate`] when the token escapes half a surrogate pair.
     pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
-        match self.plain() {
-            Ok(plain) => Ok(Cow::Borrowed(plain)),
-            Err(inner) => match Room::default().unescaped(inner) {
-                (text, false) => Ok(Cow::Owned(text)),
-                _ => Err(LoneSurrogate),
-            },
+        match *self {
+            Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
+            Text::Unescaped(token) => Ok(Cow::Borrowed(inside(token))),
+            Text::Token(token) | Text::Canonical(token) => {
+                let inner = inside(token);
+                if backslash(inner.as_bytes(), 0).is_none() {
+                    return Ok(Cow::Borrowed(inner));
+                }
+                match Room::default().unescaped(inner) {
+                    (text, false) => Ok(Cow::Owned(text)),
+                    _ => Err(LoneSurrogate),
+                }
+            }
         }
     }
 
@@ -88,24 +95,18 @@ impl<'a> Text<'a> {
     where
         'a: 'r,
     {
-        match self.plain() {
-            Ok(plain) => Ok(plain),
-            Err(inner) => match room.decoded(inner) {
-                (text, false) => Ok(text),
-                _ => Err(LoneSurrogate),
-            },
-        }
-    }
-
-    /// The text, where the source spells it without escapes; else what stands between its quotes.
-    #[inline(always)]
-    fn plain(&self) -> Result<&'a str, &'a str> {
         match *self {
             Text::Plain(plain) => Ok(plain),
             Text::Unescaped(token) => Ok(inside(token)),
             Text::Token(token) | Text::Canonical(token) => {
                 let inner = inside(token);
-                if backslash(inner.as_bytes(), 0).is_none() { Ok(inner) } else { Err(inner) }
+                if backslash(inner.as_bytes(), 0).is_none() {
+                    return Ok(inner);
+                }
+                match room.decoded(inner) {
+                    (text, false) => Ok(text),
+                    _ => Err(LoneSurrogate),
+                }
             }
         }
     }
