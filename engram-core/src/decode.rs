@@ -1,12 +1,9 @@
 //! What the escapes of a JSON string stand for, one by one and for a whole text.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{Level, dispatch, u8x64};
+use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
-use crate::escapes::backslash;
-
-/// Bytes that are copied together.
-const BLOCK: usize = 64;
+use crate::block::{BLOCK, escaped, padded};
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {
@@ -96,14 +93,11 @@ impl Room {
         text.reserve(bytes.len() + BLOCK);
         let (mut rest, mut has_lone) = (bytes, false);
         loop {
-            rest = &rest[copy_plain(simd, rest, text)..];
-            let &[b'\\', escape, ref behind @ ..] = rest else { return has_lone };
-            if let Some(byte) = simple(escape) {
-                text.push(byte);
-                rest = behind;
-                continue;
+            rest = &rest[unescape_letters(simd, rest, text)..];
+            if rest.is_empty() {
+                return has_lone;
             }
-            let (unit, len) = read_escape(rest, 0);
+            let (unit, len) = read_unicode_escape(rest, 0);
             has_lone |= matches!(unit, Unit::Lone(_));
             let c = if let Unit::Char(c) = unit { c } else { char::REPLACEMENT_CHARACTER };
             text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -112,27 +106,62 @@ impl Room {
     }
 }
 
-/// Copies what stands before the first backslash, and says how much that is.
-///
-/// Text in JSON in a string has an escape every few words. So it is copied a block at a time, beyond the next escape even, and
-/// what was too much is cut off again.
+/// Decodes what stands before the first `\u`, and says how much that is.
 #[inline(always)]
-fn copy_plain<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize {
+fn unescape_letters<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize {
     let mut at = 0;
-    while let Some(block) = bytes[at..].first_chunk() {
-        text.extend_from_slice(block);
-        let backslashes = u8x64::load_array_ref(simd, block).simd_eq(b'\\').to_bitmask();
-        if backslashes != 0 {
-            let plain = backslashes.trailing_zeros() as usize;
-            text.truncate(text.len() - (BLOCK - plain));
-            return at + plain;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let (decoded, stop) = match rest.first_chunk() {
+            Some(block) => unescape_block(simd, block, BLOCK, text),
+            None => unescape_block(simd, &padded(rest), rest.len(), text),
+        };
+        at += decoded;
+        if stop {
+            break;
         }
-        at += BLOCK;
     }
-    let plain = backslash(bytes, at).unwrap_or(bytes.len());
-    text.extend_from_slice(&bytes[at..plain]);
-    plain
+    at
 }
+
+/// Decodes the first `len` bytes of a block up to the first `\u`, and without a backslash at the block's end, which is the next block's.
+/// Says how much that is, and whether a `\u` comes next.
+///
+/// Text has an escape every few words. So the letters behind all backslashes are decoded at once, and then the backslashes are left out.
+#[inline(always)]
+fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut Vec<u8>) -> (usize, bool) {
+    let bytes = u8x64::load_array_ref(simd, block);
+    let backslashes = bytes.simd_eq(b'\\').to_bitmask();
+    if backslashes == 0 {
+        text.extend_from_slice(block);
+        text.truncate(text.len() - (BLOCK - len));
+        return (len, false);
+    }
+    let (escaped, is_cut) = escaped(backslashes, false);
+    let newlines = bytes.simd_eq(b'n') & mask8x64::from_bitmask(simd, escaped);
+    let mut decoded = newlines.select(u8x64::splat(simd, b'\n'), bytes);
+    let mut len = len - usize::from(is_cut);
+    let mut stop = false;
+    let rarer = escaped & !(newlines.to_bitmask() | backslashes | bytes.simd_eq(b'"').to_bitmask());
+    if rarer != 0 {
+        let rarer = mask8x64::from_bitmask(simd, rarer);
+        for (letter, byte) in LETTERS {
+            decoded = (bytes.simd_eq(letter) & rarer).select(u8x64::splat(simd, byte), decoded);
+        }
+        let numbered = (bytes.simd_eq(b'u') & rarer).to_bitmask();
+        if numbered != 0 {
+            (len, stop) = (numbered.trailing_zeros() as usize - 1, true);
+        }
+    }
+    // No bytes are left where the block begins with what stops.
+    let kept = !(escaped >> 1) & u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
+    text.extend_from_slice(&decoded.compress(mask8x64::from_bitmask(simd, kept)).to_array());
+    text.truncate(text.len() - (BLOCK - kept.count_ones() as usize));
+    (len, stop)
+}
+
+/// What the rarer letters behind a backslash stand for.
+const LETTERS: [(u8, u8); 4] = [(b't', b'\t'), (b'r', b'\r'), (b'b', 0x08), (b'f', 0x0c)];
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@
 pub mod adapter;
 pub mod anchor;
 pub mod audit;
+pub mod block;
 mod buffer;
 pub mod check;
 pub mod coverage;

@@ -6,9 +6,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::u8x64;
 
 use super::{K, PIECE};
-
-/// Bytes whose white space is looked for together.
-const BLOCK: usize = 64;
+use crate::block::{BLOCK, padded};
 
 /// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
 pub(super) static ADDS: [u64; 256] = {
@@ -100,7 +98,8 @@ impl Rolling {
 #[inline(always)]
 fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, piece: &[u8]) {
     let (blocks, last) = piece.as_chunks::<BLOCK>();
-    let padded = padded_block(last);
+    // What pads it is white space.
+    let padded = padded(last);
     let mut len = bytes.len();
     bytes.resize(len + piece.len().next_multiple_of(BLOCK), 0);
     for block in blocks.iter().chain((!last.is_empty()).then_some(&padded)) {
@@ -111,13 +110,6 @@ fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, piece: &[u8]) {
         len += words.to_bitmask().count_ones() as usize;
     }
     bytes.truncate(len);
-}
-
-/// The last bytes of a piece, with white space behind them.
-fn padded_block(rest: &[u8]) -> [u8; BLOCK] {
-    let mut block = [b' '; BLOCK];
-    block[..rest.len()].copy_from_slice(rest);
-    block
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
+use engram_core::block::{BLOCK, escaped, padded};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
@@ -7,8 +8,6 @@ use fearless_simd::{Level, dispatch, u8x64};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Declined;
 
-/// Bytes looked at together: as many as a word has bits.
-const BLOCK: usize = 64;
 /// Bytes that are near each other: where one is a control character, they are looked at again while all of them are in the cache.
 const PART: usize = 64 * BLOCK;
 
@@ -176,26 +175,13 @@ impl<'t> Pass<'t> {
         let (quotes, backslashes) = (bytes.hits(b'"'), bytes.hits(b'\\'));
         let mut block = Block { quotes, escapes: 0 };
         if backslashes != 0 || self.begins_escaped {
-            let escaped = self.escaped(backslashes);
+            let (escaped, begins_escaped) = escaped(backslashes, self.begins_escaped);
+            self.begins_escaped = begins_escaped;
             let usual = quotes | backslashes | bytes.hits(b'n') | bytes.hits(b't');
             block = Block { quotes: quotes & !escaped, escapes: self.escapes(escaped, escaped & !usual) };
         }
         self.at += BLOCK;
         block
-    }
-
-    /// The bytes of the block at hand that are escaped: those behind an odd number of backslashes in a row. Where such a row begins at
-    /// an odd place, adding it to its own bits carries to the place behind it.
-    #[inline(always)]
-    fn escaped(&mut self, backslashes: u64) -> u64 {
-        const EVEN: u64 = 0x5555_5555_5555_5555;
-        let before = u64::from(self.begins_escaped);
-        let escaping = backslashes & !before;
-        let behind = escaping << 1 | before;
-        let odd_starts = escaping & !EVEN & !behind;
-        let (carried, begins_escaped) = odd_starts.overflowing_add(escaping);
-        self.begins_escaped = begins_escaped;
-        (EVEN ^ carried << 1) & behind
     }
 
     /// What the escaped bytes of the block make. `others` are those that are no usual ones.
@@ -232,14 +218,6 @@ impl<S: Simd> Window<S> {
     fn hits(self, byte: u8) -> u64 {
         self.bytes.simd_eq(byte).to_bitmask() >> self.before
     }
-}
-
-/// A block of fewer bytes, with spaces behind them.
-#[cold]
-fn padded(text: &[u8]) -> [u8; BLOCK] {
-    let mut padded = [b' '; BLOCK];
-    padded[..text.len()].copy_from_slice(text);
-    padded
 }
 
 /// What these bytes of a block, which are escaped, make. The block begins `text`.
