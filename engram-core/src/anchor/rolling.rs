@@ -33,6 +33,12 @@ static LEAVES: [u64; 256] = {
     leaves
 };
 
+/// The hash of text that is at most one gram; none where it is all white space.
+pub(super) fn only_gram(text: &[u8]) -> Option<u64> {
+    let bytes = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    bytes.fold(None, |hash, byte| Some(hash.unwrap_or(0u64).rotate_left(1) ^ ADDS[usize::from(*byte)]))
+}
+
 /// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
 #[derive(Default)]
 pub(super) struct Rolling {

@@ -1,0 +1,74 @@
+//! Grams that are low enough to be kept of a long text, and which of them windows pick.
+//!
+//! Of a long text only the `MAX` smallest of the grams that windows pick are kept. Whether one is picked depends on smaller ones alone. So
+//! all grams above a bound can be passed over, if enough of the others are picked.
+
+use fearless_simd::prelude::*;
+use fearless_simd::u64x8;
+
+use super::{MAX, W, places};
+
+/// Grams that are compared together: a bit each of a word.
+const BLOCK: usize = 64;
+/// Random text has so many low grams, more than enough for `MAX` that are picked.
+const EXPECTED: usize = 3 * MAX;
+/// With so many low grams, text repeats itself.
+const TOO_MANY: usize = 4 * EXPECTED;
+
+/// A gram that is not above the bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gram {
+    /// Its number among all grams.
+    place: usize,
+    hash: u64,
+}
+
+/// The grams of a text that are not above a bound.
+#[derive(Default)]
+pub(super) struct Low {
+    bound: u64,
+    low: Vec<Gram>,
+    /// How many grams there were, low ones and others.
+    grams: usize,
+}
+
+impl Low {
+    /// Begins a text of so many bytes, which is long.
+    pub fn restart(&mut self, bytes: usize) {
+        self.bound = u64::MAX / bytes.max(EXPECTED) as u64 * EXPECTED as u64;
+        self.low.clear();
+        self.grams = 0;
+    }
+
+    /// Takes the next grams. None where too many of them are low.
+    #[inline(always)]
+    pub fn take<S: Simd>(&mut self, simd: S, grams: &[u64]) -> Option<()> {
+        for block in grams.chunks(BLOCK) {
+            let (eights, rest) = block.as_chunks();
+            let low_of = |eight: &[u64; 8]| u64x8::load_array_ref(simd, eight).simd_le(self.bound).to_bitmask();
+            let mut low = eights.iter().rev().fold(0, |low, eight| low << 8 | low_of(eight));
+            for (at, gram) in rest.iter().enumerate() {
+                low |= u64::from(*gram <= self.bound) << (8 * eights.len() + at);
+            }
+            self.low.extend(places(low).map(|at| Gram { place: self.grams + at, hash: block[at] }));
+            self.grams += block.len();
+        }
+        (self.low.len() <= TOO_MANY).then_some(())
+    }
+
+    /// The low grams that windows pick, in text order.
+    pub fn picked(&self) -> Vec<u64> {
+        (0..self.low.len()).filter(|at| self.is_picked(*at)).map(|at| self.low[at].hash).collect()
+    }
+
+    /// True when a window picks the gram: the first of the windows that hold it and no smaller one before it holds none behind it that is
+    /// as small.
+    fn is_picked(&self, at: usize) -> bool {
+        let Gram { place, hash } = self.low[at];
+        let mut before = self.low[..at].iter().rev().take_while(|before| before.place + W > place);
+        let smaller = before.find(|before| before.hash < hash);
+        let start = smaller.map_or(place.saturating_sub(W - 1), |before| before.place + 1);
+        let mut behind = self.low[at + 1..].iter().take_while(|behind| behind.place < start + W);
+        start + W <= self.grams && !behind.any(|behind| behind.hash <= hash)
+    }
+}
