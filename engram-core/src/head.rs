@@ -1,5 +1,8 @@
 //! The beginning of an artifact, for detection and identification: content only, never a name.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
@@ -109,8 +112,9 @@ impl<'h> Iterator for Lines<'h> {
 
 /// The values of a line that holds several, as far as they are whole and not too many, and what is behind them. Any other line as it is.
 fn values(line: &str) -> Vec<&str> {
+    static BETWEEN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("}{"));
     let (mut values, mut rest) = (Vec::new(), line);
-    if memchr::memmem::find(line.as_bytes(), b"}{").is_some() {
+    if BETWEEN.find(line.as_bytes()).is_some() {
         while values.len() < VALUES_APART
             && let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len())
         {

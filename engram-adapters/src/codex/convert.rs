@@ -190,7 +190,7 @@ impl Session for Artifact {
 }
 
 /// How every line of the envelope form begins.
-const BEGINNING: &str = "{\"timestamp\":\"";
+pub(super) const BEGINNING: &str = "{\"timestamp\":\"";
 
 /// Where the next record begins behind a cut one: up to 0.142 a resume appends to the line that a kill cut.
 pub(super) fn next_record(text: &str) -> Option<usize> {

@@ -1,15 +1,16 @@
 //! Telling a Codex session by its content, and what its head says of it.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::kit::time::tape_time;
 use crate::kit::value::{Field, Index, Value, filled_text, find_line, parse, text, word};
 
-use super::convert::next_record;
+use super::convert::{BEGINNING, next_record};
 use super::legacy;
 use super::revisions::{BARE_JSONL, TS_JSON};
 use super::rules::is_line_type;
@@ -102,10 +103,14 @@ pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
     Some((owned(meta.id())?, parent))
 }
 
+/// What an envelope holds stands behind this.
+static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
+/// Every header of the bare form has this.
+static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"instructions\""));
+
 /// True when the field stands at the beginning of the line, where the harness writes it. Long lines of others are not parsed.
-fn begins_with_field(line: &str, field: &str) -> bool {
-    let beginning = &line.as_bytes()[..line.len().min(BEGINNING_BYTES)];
-    memmem::find(beginning, field.as_bytes()).is_some()
+fn begins_with_field(line: &str, field: &Finder<'_>) -> bool {
+    field.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some()
 }
 
 /// What `visit` finds in the envelopes among the first lines: its first answer.
@@ -115,11 +120,12 @@ fn find_envelope<T>(head: &Head<'_>, mut visit: impl FnMut(&Line<'_>) -> Option<
 }
 
 fn envelope<'a>(line: &'a str, index: &'a mut Index) -> Option<Line<'a>> {
-    let next = next_record(line);
-    if next.is_none() && !begins_with_field(line, "\"payload\"") {
+    // A cut line may stand in front of a whole one. It begins as all do, or in the middle of one.
+    let may_be_cut = line.starts_with(BEGINNING) || !line.starts_with("{\"");
+    let next = if may_be_cut { next_record(line) } else { None };
+    if next.is_none() && !begins_with_field(line, &PAYLOAD) {
         return None;
     }
-    // A cut line may stand in front of a whole one.
     let cut = next.filter(|_| parse(line, index).is_err());
     let found = Line::of(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
     (found.timestamp().is_some() && found.payload().is_some() && is_line_type(word(found.kind()))).then_some(found)
@@ -132,7 +138,7 @@ fn meta<'a>(line: &Line<'a>) -> Option<SessionMeta<'a>> {
 
 /// The header of the bare form, in the first line. `instructions` must be there, if only as `null`.
 fn header<'a>(head: &Head<'a>, index: &'a mut Index) -> Option<Bare<'a>> {
-    let first = head.lines().next().filter(|line| begins_with_field(line, "\"instructions\""))?;
+    let first = head.lines().next().filter(|line| begins_with_field(line, &INSTRUCTIONS))?;
     let line = parse(first, index).ok()?;
     let has_only_known = line.members().all(|(name, _)| ["id", "timestamp", "instructions", "git"].contains(&name));
     let header = Bare::of(line);

@@ -119,6 +119,12 @@ static LEADING: LazyLock<[Finder<'_>; 4]> =
 /// A line of a stream ends with this, or begins with it.
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
 
+/// What Codex' lines hold stands behind this.
+static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\",\"payload\":"));
+
+/// That comes within so many bytes.
+const ENVELOPE_BYTES: usize = 100;
+
 /// The leading names stand within so many bytes.
 const BEGINNING_BYTES: usize = 1024;
 
@@ -154,7 +160,16 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
 /// False for most lines of other harnesses, which are not parsed.
 fn may_show_a_mark(line: &[u8]) -> bool {
     let (beginning, end) = (&line[..line.len().min(BEGINNING_BYTES)], &line[line.len().saturating_sub(END_BYTES)..]);
+    if is_of_another(beginning) {
+        return false;
+    }
     LEADING.iter().any(|name| name.find(beginning).is_some()) || [beginning, end].iter().any(|part| SESSION.find(part).is_some())
+}
+
+/// True for a line that begins as those of Claude Code's or Codex' conversations do, which have roles too.
+fn is_of_another(beginning: &[u8]) -> bool {
+    let behind_time = || beginning.strip_prefix(b"{\"timestamp\":\"").and_then(|time| time.get(..ENVELOPE_BYTES));
+    beginning.starts_with(b"{\"parentUuid\":") || behind_time().is_some_and(|envelope| PAYLOAD.find(envelope).is_some())
 }
 
 /// The mark that a line shows. A `system/init` line alone shows none: another harness prints the same.

@@ -25,18 +25,17 @@ pub struct Places<const N: usize> {
     spread: u64,
 }
 
-/// What lies at a place: the end of a name, as [`end_of`] gives it, and its length, which is all of a name of up to 16 bytes; its number,
-/// and the shape of what it names.
+/// What lies at a place: the end of a name, as [`end_of`] gives it, which is all of a name of less than 16 bytes; its number, and the shape
+/// of what it names.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     end: u128,
-    len: u32,
     number: u8,
     shape: Shape,
 }
 
-/// No name is so long.
-const NOBODY: Entry = Entry { end: 0, len: u32::MAX, number: 0, shape: Shape::Any };
+/// No name ends so: text has no such bytes.
+const NOBODY: Entry = Entry { end: u128::MAX, number: 0, shape: Shape::Any };
 
 /// How many places so many names need: twice as many, and where there are many names enough that some way to spread them is found.
 pub const fn places_for(names: usize) -> usize {
@@ -78,16 +77,11 @@ impl Names {
         let Range { start, end } = place;
         let before = bytes.get(..end)?;
         let len = end - start;
-        let window = match (before.last_chunk(), bytes.first_chunk()) {
-            (Some(window), _) => u128::from_le_bytes(*window),
-            // The first name of a record has too little before it.
-            (None, Some(window)) => u128::from_le_bytes(*window) << (8 * (END - end) % 128),
-            (None, None) => end_of(before),
-        };
+        let window = before.last_chunk().map_or_else(|| first_window(bytes, end), |window| u128::from_le_bytes(*window));
         let name = window & MASKS[len.min(END)];
         let entry = self.places.get(own_place(name, len, self.spread, self.bits))?;
         let number = usize::from(entry.number);
-        let is_it = entry.end == name && entry.len as usize == len && (len <= END || self.is_name(number, before, start));
+        let is_it = entry.end == name && (len < END || self.is_name(number, before, start));
         is_it.then_some((number, entry.shape))
     }
 
@@ -95,6 +89,15 @@ impl Names {
     #[inline(never)]
     fn is_name(&self, number: usize, before: &[u8], start: usize) -> bool {
         before.get(start..) == Some(self.name(number).as_bytes())
+    }
+}
+
+/// The bytes before the end of a name that begins a record, which has too little before it.
+#[inline(never)]
+fn first_window(bytes: &[u8], end: usize) -> u128 {
+    match bytes.first_chunk() {
+        Some(window) => u128::from_le_bytes(*window) << (8 * (END - end) % 128),
+        None => end_of(bytes.get(..end).unwrap_or_default()),
     }
 }
 
@@ -123,10 +126,10 @@ const fn spread_out<const N: usize>(names: &[&str], shapes: &[Shape], spread: u6
         let name = names[number].as_bytes();
         let (end, len) = (end_of(name), name.len());
         let entry = &mut entries[own_place(end, len, spread, N.ilog2())];
-        if entry.len != NOBODY.len {
+        if entry.end != NOBODY.end {
             return None;
         }
-        *entry = Entry { end, len: len as u32, number: number as u8, shape: shapes[number] };
+        *entry = Entry { end, number: number as u8, shape: shapes[number] };
         number += 1;
     }
     Some(entries)
