@@ -25,6 +25,15 @@ pub fn escaped(backslashes: u64, begins_escaped: bool) -> (u64, bool) {
     ((EVEN ^ carried << 1) & behind, ends_escaping)
 }
 
+/// A bit for each place up to which there is an odd number of bits: of unescaped quotes, those are the places in strings.
+#[inline(always)]
+pub fn behind_odd(mut bits: u64) -> u64 {
+    for places in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << places;
+    }
+    bits
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -25,6 +25,7 @@ mod fault;
 pub mod hash;
 pub mod head;
 mod input;
+mod json;
 pub mod keys;
 pub mod ledger;
 pub mod limits;

@@ -7,8 +7,9 @@ use crate::buffer::{Buffer, Piece, Push as _};
 use crate::digits::{hex_digits, push_number};
 use crate::event::{Attachment, Number, Range};
 use crate::hash::Hash;
+use crate::json::push_json;
 use crate::limits::LimitExceeded;
-use crate::text::{Text, push_json, push_text};
+use crate::text::{Text, push_text};
 
 /// A [`Piece`] of these literals.
 macro_rules! piece {

@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::buffer::Buffer;
 use crate::event::Kind;
+use crate::json::push_json;
 use crate::members::key;
-use crate::text::{Text, push_json};
+use crate::text::Text;
 
 /// A line that is no event of a tape. [`crate::check`] says in full what is wrong with a tape.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use crate::buffer::Push;
 pub use crate::decode::Room;
 use crate::decode::{Unit, read_escape};
-use crate::escapes::{backslash, escaped, quote_or_backslash};
-use crate::limits::LimitExceeded;
+use crate::escapes::{backslash, escaped};
 
 /// Text on its way to a tape.
 ///
@@ -176,7 +175,7 @@ fn push_unicode(out: &mut impl Push, code: u16) {
 }
 
 /// Appends a source token in canonical form: whole runs are copied, only escapes that are not canonical are rewritten.
-fn push_token(out: &mut impl Push, token: &str) {
+pub(crate) fn push_token(out: &mut impl Push, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
     while let Some(escape) = backslash(bytes, at) {
@@ -200,62 +199,8 @@ fn push_unit(out: &mut impl Push, unit: Unit) {
     }
 }
 
-/// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
-///
-/// `raw` must have passed a JSON parser.
-///
-/// # Errors
-/// [`LimitExceeded`] when the value nests deeper than `max_depth`; `out` then holds a part of it.
-pub fn push_json(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
-    let bytes = raw.as_bytes();
-    let (mut at, mut start, mut depth) = (0, 0, 0usize);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                let (end, is_canonical) = string_end(bytes, at).unwrap_or((bytes.len(), false));
-                if !is_canonical {
-                    out.push_str(&raw[start..at]);
-                    push_token(out, &raw[at..end]);
-                    start = end;
-                }
-                at = end;
-                continue;
-            }
-            b' ' | b'\n' | b'\r' | b'\t' => {
-                out.push_str(&raw[start..at]);
-                start = at + 1;
-            }
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > max_depth {
-                    return Err(LimitExceeded { limit: "nesting", allowed: max_depth as u64 });
-                }
-            }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-    out.push_str(&raw[start..]);
-    Ok(())
-}
-
-/// The index after the closing quote of the string token that begins at `at`, and whether all its escapes are canonical; none
-/// where the bytes end before it.
-pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
-    let (mut from, mut is_canonical) = (at + 1, true);
-    loop {
-        let found = quote_or_backslash(bytes, from)?;
-        if bytes[found] == b'"' {
-            return Some((found + 1, is_canonical));
-        }
-        is_canonical &= bytes.get(found + 1..).is_some_and(is_canonical_escape);
-        from = found + 2;
-    }
-}
-
 /// True where `behind` the backslash stands an escape that no other spelling is preferred to.
-fn is_canonical_escape(behind: &[u8]) -> bool {
+pub(crate) fn is_canonical_escape(behind: &[u8]) -> bool {
     match behind {
         [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
         // Control characters that have no letter: colours of a terminal begin with one.
@@ -293,21 +238,6 @@ mod tests {
         assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
-    }
-
-    #[test]
-    fn json_loses_white_space_and_nothing_else() {
-        let mut out = String::new();
-        push_json(&mut out, "{ \"b\" : [1.0, 1e3,\n12345678901234567890 ] , \"a\":\"x  y\\/\" }", 8).unwrap();
-        assert_eq!(out, r#"{"b":[1.0,1e3,12345678901234567890],"a":"x  y/"}"#);
-    }
-
-    #[test]
-    fn deep_json_is_a_limit() {
-        let mut out = String::new();
-        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(push_json(&mut out, &deep, 100).is_err());
-        assert!(push_json(&mut out, &deep, 200_000).is_ok());
     }
 
     proptest! {

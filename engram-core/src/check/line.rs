@@ -4,9 +4,9 @@ use serde_json::value::RawValue;
 
 use super::{Finding, Rule};
 use crate::event::Kind;
+use crate::json::push_json;
 use crate::shape::{self, Empty, EventShape, Field, Need, Shape};
 use crate::tape::{Members, count, word};
-use crate::text::push_json;
 
 /// A line that is an event, whatever else is wrong with it.
 pub(super) struct Checked<'l> {

@@ -8,11 +8,12 @@ use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::Kind;
 use crate::fault::Fault;
 use crate::hash::Hash;
+use crate::json::push_json;
 use crate::members::{key, word};
 use crate::origin::Pointer;
 use crate::policy::Policy;
 use crate::standing::{push_harness, push_standing, refusal, stand};
-use crate::text::{Text, push_json, push_plain};
+use crate::text::{Text, push_plain};
 use crate::version::Revision;
 
 impl Emitter<'_> {

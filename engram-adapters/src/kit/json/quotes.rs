@@ -1,6 +1,6 @@
 //! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
-use engram_core::block::{BLOCK, escaped, padded};
+use engram_core::block::{BLOCK, behind_odd, escaped, padded};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
@@ -269,15 +269,6 @@ fn any_in_strings<S: Simd>(simd: S, blocks: &[Block], part: &[u8], begins_in_str
         before = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
     }
     any != 0
-}
-
-/// A bit for each place up to which there is an odd number of bits.
-#[inline(always)]
-fn behind_odd(mut bits: u64) -> u64 {
-    for places in [1, 2, 4, 8, 16, 32] {
-        bits ^= bits << places;
-    }
-    bits
 }
 
 /// A bit for each byte below U+0020, which no string may hold.

@@ -1,0 +1,166 @@
+//! JSON values in canonical form (spec section 1).
+
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
+
+use crate::block::{BLOCK, behind_odd, escaped, padded};
+use crate::buffer::Push;
+use crate::escapes::quote_or_backslash;
+use crate::limits::LimitExceeded;
+use crate::text::{is_canonical_escape, push_token};
+
+/// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
+///
+/// `raw` must have passed a JSON parser.
+///
+/// # Errors
+/// [`LimitExceeded`] when the value nests deeper than `max_depth`; `out` then holds a part of it.
+pub fn push_json(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
+    if is_canonical(raw, max_depth) {
+        out.push_str(raw);
+        return Ok(());
+    }
+    push_piecewise(out, raw, max_depth)
+}
+
+/// As [`push_json`], value by value.
+fn push_piecewise(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
+    let bytes = raw.as_bytes();
+    let (mut at, mut start, mut depth) = (0, 0, 0usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let (end, is_canonical) = string_end(bytes, at).unwrap_or((bytes.len(), false));
+                if !is_canonical {
+                    out.push_str(&raw[start..at]);
+                    push_token(out, &raw[at..end]);
+                    start = end;
+                }
+                at = end;
+                continue;
+            }
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                out.push_str(&raw[start..at]);
+                start = at + 1;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > max_depth {
+                    return Err(LimitExceeded { limit: "nesting", allowed: max_depth as u64 });
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(&raw[start..]);
+    Ok(())
+}
+
+/// True where the value certainly stands in canonical form and nests no deeper than `max_depth`: most values do.
+fn is_canonical(raw: &str, max_depth: usize) -> bool {
+    let (blocks, last) = raw.as_bytes().as_chunks::<BLOCK>();
+    dispatch!(Level::new(), simd => {
+        let mut pass = Pass { max_opened: max_depth, ..Pass::default() };
+        blocks.iter().all(|block| pass.block(u8x64::load_array_ref(simd, block), BLOCK))
+            && pass.block(u8x64::load_array_ref(simd, &padded(last)), last.len())
+    })
+}
+
+/// The pass over a value, block by block.
+#[derive(Default)]
+struct Pass {
+    begins_escaped: bool,
+    begins_in_string: bool,
+    /// Objects and arrays so far: it nests no deeper than they are many.
+    opened: usize,
+    max_opened: usize,
+}
+
+impl Pass {
+    /// False where the first `len` bytes of the block hold an escape that may be spelled otherwise, or white space between strings; or where
+    /// the value may nest too deep.
+    #[inline(always)]
+    fn block<S: Simd>(&mut self, bytes: u8x64<S>, len: usize) -> bool {
+        let are = |byte: u8| bytes.simd_eq(byte).to_bitmask();
+        let (quotes, backslashes) = (are(b'"'), are(b'\\'));
+        let (escaped, begins_escaped) = escaped(backslashes, self.begins_escaped);
+        let usual = quotes | backslashes | are(b'n');
+        if escaped & !usual != 0 && escaped & !(usual | are(b't') | are(b'r') | are(b'b') | are(b'f')) != 0 {
+            return false;
+        }
+        let in_strings = behind_odd(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
+        let present = u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
+        self.opened += ((are(b'{') | are(b'[')) & !in_strings & present).count_ones() as usize;
+        (self.begins_escaped, self.begins_in_string) = (begins_escaped, in_strings >> (BLOCK - 1) == 1);
+        bytes.simd_le(b' ').to_bitmask() & !in_strings & present == 0 && self.opened <= self.max_opened
+    }
+}
+
+/// The index after the closing quote of the string token that begins at `at`, and whether all its escapes are canonical; none
+/// where the bytes end before it.
+pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
+    let (mut from, mut is_canonical) = (at + 1, true);
+    loop {
+        let found = quote_or_backslash(bytes, from)?;
+        if bytes[found] == b'"' {
+            return Some((found + 1, is_canonical));
+        }
+        is_canonical &= bytes.get(found + 1..).is_some_and(is_canonical_escape);
+        from = found + 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn json_loses_white_space_and_nothing_else() {
+        let mut out = String::new();
+        push_json(&mut out, "{ \"b\" : [1.0, 1e3,\n12345678901234567890 ] , \"a\":\"x  y\\/\" }", 8).unwrap();
+        assert_eq!(out, r#"{"b":[1.0,1e3,12345678901234567890],"a":"x  y/"}"#);
+    }
+
+    #[test]
+    fn deep_json_is_a_limit() {
+        let mut out = String::new();
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(push_json(&mut out, &deep, 100).is_err());
+        assert!(push_json(&mut out, &deep, 200_000).is_ok());
+    }
+
+    fn spelled(raw: &str, max_depth: usize) -> Result<String, u64> {
+        let mut out = String::new();
+        push_piecewise(&mut out, raw, max_depth).map(|()| out).map_err(|limit| limit.allowed)
+    }
+
+    /// What strings are made of.
+    const PIECES: [&str; 10] = [r"\n", r"\/", r"\u001b", r"\u0041", r"\\", r#"\""#, "a", " ", "{[", "nineteen plain bytes"];
+
+    proptest! {
+        #[test]
+        fn what_is_canonical_is_spelled_as_it_stands(
+            strings in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..12), 0..6),
+            canonical in any::<bool>(),
+            max_depth in 0usize..5,
+        ) {
+            let is_kept = |piece: &&str| !canonical || !["\\/", "\\u0041"].contains(piece);
+            let strings = strings.into_iter().map(|pieces| format!("\"{}\"", pieces.into_iter().filter(is_kept).collect::<String>()));
+            let list = strings.collect::<Vec<_>>().join(",");
+            for raw in [format!("[{list}]"), format!("[[{list}], []]"), format!("{{\"a\":[{list}]}}"), format!("{{\"a\":[{list}]\n}}")] {
+                prop_assert!(!is_canonical(&raw, max_depth) || spelled(&raw, max_depth).as_ref() == Ok(&raw), "{raw}");
+            }
+        }
+
+        #[test]
+        fn what_serde_json_writes_is_canonical(texts in proptest::collection::vec("[ -~é\n]{0,90}", 0..5)) {
+            let raw = serde_json::json!({"a": texts, "b": [1, {"c": texts}]}).to_string();
+            prop_assert!(is_canonical(&raw, 5), "{raw}");
+            prop_assert!(!is_canonical(&raw, 4), "{raw}");
+        }
+    }
+}
