@@ -74,8 +74,8 @@ impl Scratch {
         bounded(mem::take(&mut winnow.picked))
     }
 
-    /// Picks among the grams that are so low that they are hardly more than are kept. None where too few of them are picked: text that
-    /// repeats itself.
+    /// Picks among the grams that are so low that they are hardly more than are kept. None where too few of them are picked, as of text
+    /// that repeats itself.
     #[inline(always)]
     fn lowest<S: Simd>(&mut self, simd: S, text: &[u8]) -> Option<Vec<u64>> {
         let Scratch { rolling, winnow, low } = self;

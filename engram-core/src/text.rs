@@ -94,18 +94,32 @@ impl<'a> Text<'a> {
     where
         'a: 'r,
     {
+        match self.decoded_in(room) {
+            (text, false) => Ok(text),
+            _ => Err(LoneSurrogate),
+        }
+    }
+
+    /// As [`Text::decode_lossy`], in a room that is there already.
+    pub fn decode_lossy_in<'r>(&self, room: &'r mut Room) -> &'r str
+    where
+        'a: 'r,
+    {
+        self.decoded_in(room).0
+    }
+
+    /// The text, U+FFFD for a lone surrogate, and whether it has any of those.
+    #[inline]
+    fn decoded_in<'r>(&self, room: &'r mut Room) -> (&'r str, bool)
+    where
+        'a: 'r,
+    {
         match *self {
-            Text::Plain(plain) => Ok(plain),
-            Text::Unescaped(token) => Ok(inside(token)),
+            Text::Plain(plain) => (plain, false),
+            Text::Unescaped(token) => (inside(token), false),
             Text::Token(token) | Text::Canonical(token) => {
                 let inner = inside(token);
-                if backslash(inner.as_bytes(), 0).is_none() {
-                    return Ok(inner);
-                }
-                match room.decoded(inner) {
-                    (text, false) => Ok(text),
-                    _ => Err(LoneSurrogate),
-                }
+                if backslash(inner.as_bytes(), 0).is_none() { (inner, false) } else { room.decoded(inner) }
             }
         }
     }

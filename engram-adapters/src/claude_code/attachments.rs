@@ -5,7 +5,7 @@ use engram_core::event::{Context, Meta, MsgIn, Role};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
-use engram_core::text::Text;
+use engram_core::text::{Room, Text};
 
 use super::blocks::{images, is_harness_text};
 use super::converter::Converter;
@@ -35,18 +35,20 @@ impl Converter {
             }
             "edited_text_file" => quoted(name, attachment.filename(), attachment.snippet(), "/attachment/snippet", out)?,
             "file" => attached_file(&attachment, out)?,
-            "skill_listing" => boilerplate(name, attachment.content(), "/attachment/content", out)?,
-            "agent_listing_delta" | "deferred_tools_delta" => boilerplate(name, attachment.added_lines(), "/attachment/addedLines", out)?,
-            "deferred_tools_record" => boilerplate(name, attachment.entries(), "/attachment/entries", out)?,
-            "auto_mode" => boilerplate(name, line.rendered().or(line.attachment()), "/rendered", out)?,
+            "skill_listing" => boilerplate(name, attachment.content(), "/attachment/content", &mut self.room, out)?,
+            "agent_listing_delta" | "deferred_tools_delta" => {
+                boilerplate(name, attachment.added_lines(), "/attachment/addedLines", &mut self.room, out)?
+            }
+            "deferred_tools_record" => boilerplate(name, attachment.entries(), "/attachment/entries", &mut self.room, out)?,
+            "auto_mode" => boilerplate(name, line.rendered().or(line.attachment()), "/rendered", &mut self.room, out)?,
             "prompt_snapshot" => {
-                boilerplate("system_prompt", attachment.system_prompt(), "/attachment/systemPrompt", out)?;
+                boilerplate("system_prompt", attachment.system_prompt(), "/attachment/systemPrompt", &mut self.room, out)?;
                 // A snapshot may be of the system prompt alone.
                 if attachment.tools().is_some() {
-                    boilerplate("tools", attachment.tools(), "/attachment/tools", out)?;
+                    boilerplate("tools", attachment.tools(), "/attachment/tools", &mut self.room, out)?;
                 }
             }
-            _ => return rarer(name, line, &attachment, out),
+            _ => return rarer(name, line, &attachment, &mut self.room, out),
         }
         Ok(Outcome::Mapped)
     }
@@ -75,15 +77,15 @@ impl Converter {
     /// `api-request-shape`: the system prompt and the tools of the requests that follow.
     pub fn request_shape(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let Some(shape) = line.shape() else { return Err(Fault::malformed("/shape", "the shape of a request", "nothing")) };
-        boilerplate("system_prompt", shape.member("system"), "/shape/system", out)?;
-        boilerplate("tools", shape.member("tools"), "/shape/tools", out)?;
+        boilerplate("system_prompt", shape.member("system"), "/shape/system", &mut self.room, out)?;
+        boilerplate("tools", shape.member("tools"), "/shape/tools", &mut self.room, out)?;
         Ok(Outcome::Mapped)
     }
 }
 
 /// Attachments that few sessions have.
 #[cold]
-fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, room: &mut Room, out: &mut Emitter) -> Result<Outcome, Fault> {
     let member = |name| line.attachment().and_then(|attachment| attachment.member(name));
     match name {
         "date_change" => notice(name, member("newDate"), "/attachment/newDate", out)?,
@@ -95,8 +97,8 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, out: &mut Emi
         "dynamic_skill" => notice(name, member("skillDir"), "/attachment/skillDir", out)?,
         "task_status" => notice(name, member("description"), "/attachment/description", out)?,
         "auto_mode_exit" | "ultra_effort_enter" | "ultra_effort_exit" | "budget_usd" => notice(name, None, "/attachment", out)?,
-        "mcp_instructions_delta" => boilerplate(name, member("addedBlocks"), "/attachment/addedBlocks", out)?,
-        "invoked_skills" => boilerplate(name, member("skills"), "/attachment/skills", out)?,
+        "mcp_instructions_delta" => boilerplate(name, member("addedBlocks"), "/attachment/addedBlocks", room, out)?,
+        "invoked_skills" => boilerplate(name, member("skills"), "/attachment/skills", room, out)?,
         "nested_memory" => {
             let said = attachment.content().and_then(|content| content.member("content"));
             quoted(name, member("path"), said, "/attachment/content", out)?;
@@ -144,13 +146,10 @@ fn notice(name: &str, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Resu
 }
 
 /// Boilerplate: a string by the hash of its text, a structure by the hash of its JSON as it stands in the source.
-fn boilerplate(name: &str, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
-    let held = said.map(|said| match said.text() {
-        Some(text) => text.decode_lossy(),
-        None => said.raw().into(),
-    });
-    let hash = held.as_deref().map(|text| Hash::of_bytes(text.as_bytes()));
-    let bytes = held.as_deref().map(|text| text.len() as u64);
+fn boilerplate(name: &str, said: Field<'_>, pointer: &str, room: &mut Room, out: &mut Emitter) -> Result<(), Fault> {
+    let held = said.map(|said| said.text().map_or(said.raw(), |text| text.decode_lossy_in(room)));
+    let hash = held.map(|text| Hash::of_bytes(text.as_bytes()));
+    let bytes = held.map(|text| text.len() as u64);
     out.emit(Meta::Context(Context { name: Text::Plain(name), file: None, hash, bytes, text: None }), Pointer::At(pointer))?;
     Ok(())
 }

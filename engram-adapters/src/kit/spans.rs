@@ -65,8 +65,7 @@ impl<'b> Rewrite<'b> {
 
     /// How many lines longer the text is than it was.
     pub fn growth(&self) -> i64 {
-        let ends = |text: &str, changed: &Bytes<usize>| memchr::memchr_iter(b'\n', &text.as_bytes()[changed.clone()]).count() as i64;
-        let more = |region: &Region| ends(&self.after, &region.after) - ends(self.before, &region.before);
+        let more = |region: &Region| line_ends(&self.after, &region.after) as i64 - line_ends(self.before, &region.before) as i64;
         let last = |text: &str| i64::from(has_open_line(text));
         self.regions.iter().map(more).sum::<i64>() + last(&self.after) - last(self.before)
     }
@@ -143,10 +142,16 @@ impl<'b> Rewrite<'b> {
 
     /// The changed spans in file order, each trimmed to the lines that differ.
     pub fn spans(&self) -> Vec<ChangedSpan<'_>> {
-        let (mut before_line, mut after_line) = (LineCounter::new(self.before), LineCounter::new(&self.after));
+        let (mut before_line, mut after_line, mut same_line) = (1, 1, 0..0);
         let span = |region: &Region| {
             let block = self.whole_lines(region);
-            let (before_first, after_first) = (before_line.at(block.before.start), after_line.at(block.after.start));
+            // What is between two blocks is the same in both texts.
+            same_line.end = block.before.start;
+            let same = line_ends(self.before, &same_line);
+            let (before_first, after_first) = (before_line + same, after_line + same);
+            before_line = before_first + line_ends(self.before, &block.before);
+            after_line = after_first + line_ends(&self.after, &block.after);
+            same_line.start = block.before.end;
             ChangedSpan::trimmed(before_first, &self.before[block.before], after_first, &self.after[block.after])
         };
         self.line_sharing().iter().map(span).collect()
@@ -186,23 +191,9 @@ fn line_rest(text: &str, region: &Bytes<usize>) -> usize {
     if at_line_start { 0 } else { memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1) }
 }
 
-/// Counts lines up to places that only grow.
-struct LineCounter<'t> {
-    text: &'t [u8],
-    at: usize,
-    line: u64,
-}
-
-impl<'t> LineCounter<'t> {
-    fn new(text: &'t str) -> Self {
-        LineCounter { text: text.as_bytes(), at: 0, line: 1 }
-    }
-
-    fn at(&mut self, place: usize) -> u64 {
-        self.line += memchr::memchr_iter(b'\n', &self.text[self.at..place]).count() as u64;
-        self.at = place;
-        self.line
-    }
+/// The number of line ends in a part of a text.
+fn line_ends(text: &str, part: &Bytes<usize>) -> u64 {
+    memchr::memchr_iter(b'\n', &text.as_bytes()[part.clone()]).count() as u64
 }
 
 /// One changed span: its lines before and after. Texts are lines joined with `\n`, without a final one.
@@ -274,8 +265,7 @@ pub fn pinned(text: &str) -> (Option<Hash>, Vec<u64>) {
 
 /// The number of lines of a text. A final `\n` ends the last line and begins none.
 pub fn line_count(text: &str) -> u64 {
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
-    ends + u64::from(has_open_line(text))
+    line_ends(text, &(0..text.len())) + u64::from(has_open_line(text))
 }
 
 /// True when the last line has no line end.

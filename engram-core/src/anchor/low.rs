@@ -10,10 +10,12 @@ use super::{MAX, W, places};
 
 /// Grams that are compared together: a bit each of a word.
 const BLOCK: usize = 64;
-/// Random text has so many low grams, more than enough for `MAX` that are picked.
+/// Text that does not repeat itself has about so many low grams, more than enough for `MAX` that are picked.
 const EXPECTED: usize = 3 * MAX;
-/// With so many low grams, text repeats itself.
-const TOO_MANY: usize = 4 * EXPECTED;
+/// With so many times more or fewer of them than expected, text repeats itself.
+const FAR: usize = 4;
+/// As many more or fewer are chance.
+const CHANCE: usize = 16;
 
 /// A gram that is not above the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,8 @@ struct Gram {
 /// The grams of a text that are not above a bound.
 #[derive(Default)]
 pub(super) struct Low {
+    /// Bytes of the text.
+    bytes: usize,
     bound: u64,
     low: Vec<Gram>,
     /// How many grams there were, low ones and others.
@@ -35,12 +39,13 @@ pub(super) struct Low {
 impl Low {
     /// Begins a text of so many bytes, which is long.
     pub fn restart(&mut self, bytes: usize) {
-        self.bound = u64::MAX / bytes.max(EXPECTED) as u64 * EXPECTED as u64;
+        self.bytes = bytes.max(EXPECTED);
+        self.bound = u64::MAX / self.bytes as u64 * EXPECTED as u64;
         self.low.clear();
         self.grams = 0;
     }
 
-    /// Takes the next grams. None where too many of them are low.
+    /// Takes the next grams. None where it shows that the text repeats itself.
     #[inline(always)]
     pub fn take<S: Simd>(&mut self, simd: S, grams: &[u64]) -> Option<()> {
         for block in grams.chunks(BLOCK) {
@@ -53,7 +58,8 @@ impl Low {
             self.low.extend(places(low).map(|at| Gram { place: self.grams + at, hash: block[at] }));
             self.grams += block.len();
         }
-        (self.low.len() <= TOO_MANY).then_some(())
+        let (found, expected) = (self.low.len(), self.grams * EXPECTED / self.bytes);
+        (found <= FAR * (expected + CHANCE) && expected <= FAR * found + CHANCE).then_some(())
     }
 
     /// The low grams that windows pick, in text order.
