@@ -119,7 +119,7 @@ static LEADING: LazyLock<[Finder<'_>; 4]> =
 /// A line of a stream ends with this, or begins with it.
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
 
-/// What Codex' lines hold stands behind this.
+/// What Codex's lines hold stands behind this.
 static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\",\"payload\":"));
 
 /// That comes within so many bytes.
@@ -166,7 +166,7 @@ fn may_show_a_mark(line: &[u8]) -> bool {
     LEADING.iter().any(|name| name.find(beginning).is_some()) || [beginning, end].iter().any(|part| SESSION.find(part).is_some())
 }
 
-/// True for a line that begins as those of Claude Code's or Codex' conversations do, which have roles too.
+/// True for a line that begins as those of Claude Code's or Codex's conversations do, which have roles too.
 fn is_of_another(beginning: &[u8]) -> bool {
     let behind_time = || beginning.strip_prefix(b"{\"timestamp\":\"").and_then(|time| time.get(..ENVELOPE_BYTES));
     beginning.starts_with(b"{\"parentUuid\":") || behind_time().is_some_and(|envelope| PAYLOAD.find(envelope).is_some())

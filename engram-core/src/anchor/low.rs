@@ -78,3 +78,54 @@ impl Low {
         start + W <= self.grams && !behind.any(|behind| behind.hash <= hash)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use fearless_simd::{Level, dispatch};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The grams up to `bound` that windows pick, by the definition.
+    fn slowly_picked(grams: &[u64], bound: u64) -> Vec<u64> {
+        let smallest = |start: usize| (start..start + W).rev().min_by_key(|at| grams[*at]);
+        let places: BTreeSet<usize> = (0..=grams.len() - W).filter_map(smallest).collect();
+        places.into_iter().map(|at| grams[at]).filter(|gram| *gram <= bound).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_low_grams_are_picked_that_windows_pick(
+            grams in proptest::collection::vec(0u64..40, W..200), bound in 0u64..40, piece in 1usize..200, spread in any::<bool>()
+        ) {
+            // Many that are equal, or nearly none.
+            let grams: Vec<u64> = if spread { (0..).zip(grams).map(|(n, gram)| (gram << 8) | (n * 7 % 256)).collect() } else { grams };
+            let bound = if spread { bound << 8 } else { bound };
+            for level in [Level::new(), Level::baseline()] {
+                let mut low = Low { bytes: grams.len(), bound, ..Low::default() };
+                dispatch!(level, simd => {
+                    for piece in grams.chunks(piece) {
+                        // Whether so many are expected does not matter here.
+                        let _ = low.take(simd, piece);
+                    }
+                });
+                prop_assert_eq!(low.picked(), slowly_picked(&grams, bound));
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_repeats_itself_is_told_early() {
+        let taken = |gram: fn(u64) -> u64| {
+            let mut low = Low::default();
+            low.restart(100_000);
+            let grams: Vec<u64> = (0..100_000).map(gram).collect();
+            dispatch!(Level::new(), simd => grams.chunks(1000).take_while(|piece| low.take(simd, piece).is_some()).count())
+        };
+        assert_eq!(taken(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)), 100);
+        assert!(taken(|_| u64::MAX) < 10);
+        assert_eq!(taken(|_| 0), 0);
+    }
+}
