@@ -5,7 +5,7 @@ use engram_core::event::ToolCall;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Converter;
+use super::converter::Converter;
 use super::edits::{Change, changes};
 use super::heard::Reading;
 use super::parts::spelling;

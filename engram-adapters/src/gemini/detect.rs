@@ -7,9 +7,8 @@ use engram_core::head::Head;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use super::documents::MESSAGES;
 use super::revisions;
-use super::schema::{Record, Turn, Typed};
+use super::schema::{MESSAGES, Record, Turn, Typed};
 use crate::kit::document::{beside_the_list, the_list, whole_document};
 use crate::kit::time::tape_time;
 use crate::kit::value::{Index, Value, parse, text, word};

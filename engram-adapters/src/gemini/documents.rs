@@ -5,14 +5,11 @@ use engram_core::event::{MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::render::Pointer;
 
-use super::convert::Converter;
+use super::converter::Converter;
 use super::descriptor::rule;
-use super::schema::{Record, Turn, Typed};
+use super::schema::{MESSAGES, Record, Turn, Typed};
 use crate::kit::document::{beside_the_list, the_list};
 use crate::kit::value::{Value, text, word};
-
-/// The list of a whole-file log.
-pub(super) const MESSAGES: &str = "messages";
 
 impl Converter {
     /// Converts a whole-file log: its header, then a record a message.
@@ -84,7 +81,7 @@ impl Converter {
     /// Converts a turn of a saved conversation as the message that it would be in a log.
     fn turn(&mut self, turn: &Turn<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         out.stamp(Stamp::default());
-        let before = self.event_count();
+        let before = self.events;
         let mut message = Record::within(turn.object());
         message.set("content", turn.parts());
         let role = match word(turn.role()) {
@@ -93,6 +90,6 @@ impl Converter {
             other => return Err(Fault::unrecognized(other)),
         };
         let nothing = Outcome::Bookkeeping { record: role, rule: rule::EMPTY };
-        Ok(if self.event_count() > before { Outcome::Mapped } else { nothing })
+        Ok(if self.events > before { Outcome::Mapped } else { nothing })
     }
 }

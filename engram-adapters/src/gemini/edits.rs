@@ -9,7 +9,7 @@ use engram_core::hash::Hash;
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Converter;
+use super::converter::Converter;
 use super::parts::spelling;
 use super::schema::{Call, FileArgs, FileChange};
 use crate::kit::spans::{ChangedSpan, Rewrite, pinned};

@@ -8,9 +8,9 @@ use std::hash::Hash;
 
 use engram_core::text::Text;
 
-use super::schema::Record;
+use super::schema::{FunctionResponse, Record, Response};
 use crate::kit::correlate::{KeyMap, key};
-use crate::kit::value::Field;
+use crate::kit::value::{Field, Value};
 
 /// How often each text was said, at twelve bytes a text.
 #[derive(Debug, Default)]
@@ -48,8 +48,17 @@ pub(super) struct CallFacts {
     pub asked: bool,
     /// What came of it.
     pub answered: bool,
-    /// What the model was told of it, as an [`answer_key`](super::results::answer_key).
+    /// What the model was told of it, as an [`answer_key`].
     pub answer: Option<u64>,
+}
+
+/// What the model is told of a call, as eight bytes.
+pub(super) fn answer_key(response: &FunctionResponse<'_>) -> u64 {
+    let answer = Response::stated(response.response());
+    match (answer.output(), answer.error()) {
+        (None, None) => key(response.response().map(Value::raw)),
+        (output, error) => key((output.map(Value::raw), error.map(Value::raw))),
+    }
 }
 
 /// What a turn has said under its id, at thirty-two bytes a turn.

@@ -9,10 +9,12 @@ use crate::Entry;
 
 mod calls;
 mod convert;
+mod converter;
 mod descriptor;
 mod detect;
 mod documents;
 mod edits;
+mod header;
 mod heard;
 mod parts;
 mod reads;

@@ -5,7 +5,7 @@ use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Role
 use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use super::convert::Converter;
+use super::converter::Converter;
 use super::heard::{Reading, text_key, thought_key};
 use super::schema::{Blob, FunctionCall, FunctionResponse, Record, Thought, Tokens, parts, under};
 use crate::kit::correlate::key;

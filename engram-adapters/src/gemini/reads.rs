@@ -8,7 +8,7 @@ use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use super::convert::Converter;
+use super::converter::Converter;
 use super::results::MASKED;
 use super::schema::{Call, FileArgs, parts};
 use crate::kit::spans::{line_count, pinned, whole_range};

@@ -9,12 +9,11 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
-use super::convert::Converter;
+use super::converter::Converter;
 use super::heard::text_key;
 use super::parts::attachment;
 use super::schema::{Call, FunctionResponse, Part, Response, parts};
 use super::tools::TOOLS;
-use crate::kit::correlate::key;
 use crate::kit::value::{Field, Value, text, word};
 
 /// What stands for a call that the user did not allow.
@@ -106,15 +105,6 @@ impl<'a> Said<'a> {
 /// How many parts stand before the response. What belongs to a result stands behind it.
 fn words_before(result: Field<'_>) -> usize {
     parts(result).position(|part| part.response().is_some()).unwrap_or_default()
-}
-
-/// What the model is told of a call, as eight bytes.
-pub(super) fn answer_key(response: &FunctionResponse<'_>) -> u64 {
-    let answer = Response::stated(response.response());
-    match (answer.output(), answer.error()) {
-        (None, None) => key(response.response().map(Value::raw)),
-        (output, error) => key((output.map(Value::raw), error.map(Value::raw))),
-    }
 }
 
 impl Converter {

@@ -9,6 +9,9 @@ use crate::kit::view::view;
 /// How the context begins that the harness puts before the first prompt.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>";
 
+/// The list of a whole-file log.
+pub(super) const MESSAGES: &str = "messages";
+
 view! {
     /// A line of a JSON Lines log, a whole document, or a message in one. Which it is follows from the fields that it has.
     Record {

@@ -2,8 +2,6 @@
 
 use engram_core::emit::Fault;
 
-use super::value::Value;
-
 /// What kind of value a field must have, where it has one. A bit each: a value may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -43,22 +41,17 @@ pub(super) static SHAPES: [u8; 256] = {
 };
 
 impl Shape {
-    /// True when the value is of this shape.
-    pub fn fits(self, value: Value<'_>) -> bool {
-        self.is_among(value.shapes())
-    }
-
     /// True when this is one of these shapes.
     #[inline(always)]
     pub fn is_among(self, shapes: u8) -> bool {
         shapes & self as u8 != 0
     }
 
-    /// Why a field does not take this value: it is of another shape, or the second of its name.
+    /// Why a field does not take a value of these shapes, which the source spells so: it is of another shape, or the second of its name.
     #[cold]
-    pub(crate) fn misfit(self, value: Value<'_>, pointer: &str, name: &str) -> Fault {
-        let expected = if self.fits(value) { "one value of this name" } else { self.expected() };
-        Fault::malformed(format!("{pointer}/{name}"), expected, value.raw())
+    pub(crate) fn misfit(self, shapes: u8, raw: &str, pointer: &str, name: &str) -> Fault {
+        let expected = if self.is_among(shapes) { "one value of this name" } else { self.expected() };
+        Fault::malformed(format!("{pointer}/{name}"), expected, raw)
     }
 
     /// What it is, for an error.

@@ -77,7 +77,9 @@ fn place(object: Value<'_>, names: &Names, pointer: &str, places: &mut [u32]) ->
     });
     match wrong {
         None => Ok(()),
-        Some(Member { number, shape, behind, .. }) => Err(shape.misfit(object.behind(behind), pointer, names.name(number))),
+        Some(Member { number, shape, shapes, behind }) => {
+            Err(shape.misfit(shapes, object.behind(behind).raw(), pointer, names.name(number)))
+        }
     }
 }
 
