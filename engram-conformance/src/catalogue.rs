@@ -144,3 +144,10 @@ checks! {
     "claim.open" asserts "a gap that a recording shows is declared by its revision",
         needs Nothing, from "adapters: silently degrade behavior", by Adapter(claims::open);
 }
+
+impl Check {
+    /// The check of that id.
+    pub fn named(id: &str) -> Option<&'static Check> {
+        CHECKS.iter().find(|check| check.id == id)
+    }
+}

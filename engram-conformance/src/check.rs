@@ -5,7 +5,6 @@ use std::fmt;
 use engram_core::event::Kind;
 use serde::Serialize;
 
-use crate::catalogue::CHECKS;
 use crate::convert::Subject;
 use crate::evidence::Evidence;
 use crate::outcome::Found;
@@ -111,12 +110,5 @@ pub struct Check {
 impl fmt::Debug for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id)
-    }
-}
-
-impl Check {
-    /// The check of that id.
-    pub fn named(id: &str) -> Option<&'static Check> {
-        CHECKS.iter().find(|check| check.id == id)
     }
 }
