@@ -25,23 +25,13 @@ pub fn escaped(backslashes: u64, begins_escaped: bool) -> (u64, bool) {
     ((EVEN ^ carried << 1) & behind, ends_escaping)
 }
 
-/// The bytes of a block that lie in strings, opening quotes among them; and whether the first byte of the next block does. `quotes` are those
-/// that are not escaped, and `begins_in_string` says it of the first byte of this one.
+/// A bit for each place up to which there is an odd number of bits: of unescaped quotes, those are the places in strings.
 #[inline(always)]
-pub fn in_strings(quotes: u64, begins_in_string: bool) -> (u64, bool) {
-    // A bit for each place up to which there is an odd number of quotes.
-    let mut odd = quotes;
+pub fn behind_odd(mut bits: u64) -> u64 {
     for places in [1, 2, 4, 8, 16, 32] {
-        odd ^= odd << places;
+        bits ^= bits << places;
     }
-    let in_strings = odd ^ if begins_in_string { u64::MAX } else { 0 };
-    (in_strings, in_strings >> (BLOCK - 1) == 1)
-}
-
-/// The first `len` bytes of a block.
-#[inline(always)]
-pub fn first(len: usize) -> u64 {
-    u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default()
+    bits
 }
 
 #[cfg(test)]
@@ -49,12 +39,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn the_first_bytes_are_counted() {
-        assert_eq!([0, 1, 63, BLOCK].map(|len| first(len).trailing_ones() as usize), [0, 1, 63, BLOCK]);
-        assert_eq!(first(BLOCK - 1).count_ones(), 63);
-    }
 
     proptest! {
         #[test]
@@ -67,18 +51,6 @@ mod tests {
                 is_escaped = !is_escaped && backslashes >> place & 1 == 1;
             }
             prop_assert_eq!(escaped(backslashes, begins_escaped), (expected, is_escaped));
-        }
-
-        #[test]
-        fn what_an_odd_number_of_quotes_stands_before_is_in_a_string(quotes: u64, mask: u64, begins_in_string: bool) {
-            // Few quotes as well as many.
-            let quotes = quotes & mask;
-            let (mut expected, mut is_inside) = (0u64, begins_in_string);
-            for place in 0..BLOCK {
-                is_inside ^= quotes >> place & 1 == 1;
-                expected |= u64::from(is_inside) << place;
-            }
-            prop_assert_eq!(in_strings(quotes, begins_in_string), (expected, is_inside));
         }
     }
 }

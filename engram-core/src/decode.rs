@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
-use crate::block::{BLOCK, escaped, first, padded};
+use crate::block::{BLOCK, escaped, padded};
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {
@@ -15,17 +15,27 @@ pub(crate) enum Unit {
 pub(crate) fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
     match bytes[at + 1] {
         b'u' => read_unicode_escape(bytes, at),
-        letter => (Unit::Char(simple(letter).into()), 2),
+        letter => (Unit::Char(simple(letter).unwrap_or(letter).into()), 2),
     }
 }
 
-/// What the letters behind a backslash stand for that do not stand for themselves, the most frequent first.
-const LETTERS: [(u8, u8); 5] = [(b'n', b'\n'), (b't', b'\t'), (b'r', b'\r'), (b'b', 0x08), (b'f', 0x0c)];
-
-/// What a letter behind a backslash stands for, but for `u`, which does not say it alone.
-fn simple(letter: u8) -> u8 {
-    LETTERS.into_iter().find(|(known, _)| *known == letter).map_or(letter, |(_, byte)| byte)
+/// What the letter behind a backslash stands for; none for `u`, which does not say it alone.
+#[inline(always)]
+fn simple(letter: u8) -> Option<u8> {
+    SIMPLE.get(usize::from(letter)).copied().filter(|byte| *byte != 0)
 }
+
+/// As [`simple`]; 0 for none.
+const SIMPLE: [u8; 128] = {
+    let mut simple = [0; 128];
+    let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
+    let mut at = 0;
+    while at < pairs.len() {
+        simple[pairs[at] as usize] = pairs[at + 1];
+        at += 2;
+    }
+    simple
+};
 
 fn read_unicode_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
     let high = hex4(bytes, at + 2);
@@ -128,15 +138,14 @@ fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut 
         return (len, false);
     }
     let (escaped, is_cut) = escaped(backslashes, false);
-    let [(letter, byte), others @ ..] = LETTERS;
-    let frequent = bytes.simd_eq(letter) & mask8x64::from_bitmask(simd, escaped);
-    let mut decoded = frequent.select(u8x64::splat(simd, byte), bytes);
+    let newlines = bytes.simd_eq(b'n') & mask8x64::from_bitmask(simd, escaped);
+    let mut decoded = newlines.select(u8x64::splat(simd, b'\n'), bytes);
     let mut len = len - usize::from(is_cut);
     let mut stop = false;
-    let rarer = escaped & !(frequent.to_bitmask() | backslashes | bytes.simd_eq(b'"').to_bitmask());
+    let rarer = escaped & !(newlines.to_bitmask() | backslashes | bytes.simd_eq(b'"').to_bitmask());
     if rarer != 0 {
         let rarer = mask8x64::from_bitmask(simd, rarer);
-        for (letter, byte) in others {
+        for (letter, byte) in LETTERS {
             decoded = (bytes.simd_eq(letter) & rarer).select(u8x64::splat(simd, byte), decoded);
         }
         let numbered = (bytes.simd_eq(b'u') & rarer).to_bitmask();
@@ -145,11 +154,14 @@ fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut 
         }
     }
     // No bytes are left where the block begins with what stops.
-    let kept = !(escaped >> 1) & first(len);
+    let kept = !(escaped >> 1) & u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
     text.extend_from_slice(&decoded.compress(mask8x64::from_bitmask(simd, kept)).to_array());
     text.truncate(text.len() - (BLOCK - kept.count_ones() as usize));
     (len, stop)
 }
+
+/// What the rarer letters behind a backslash stand for.
+const LETTERS: [(u8, u8); 4] = [(b't', b'\t'), (b'r', b'\r'), (b'b', 0x08), (b'f', 0x0c)];
 
 #[cfg(test)]
 mod tests {

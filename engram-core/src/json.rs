@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
-use crate::block::{BLOCK, escaped, first, in_strings, padded};
+use crate::block::{BLOCK, behind_odd, escaped, padded};
 use crate::buffer::Push;
 use crate::escapes::quote_or_backslash;
 use crate::limits::LimitExceeded;
@@ -90,11 +90,11 @@ impl Pass {
         if escaped & !usual != 0 && escaped & !(usual | are(b't') | are(b'r') | are(b'b') | are(b'f')) != 0 {
             return false;
         }
-        let (in_strings, begins_in_string) = in_strings(quotes & !escaped, self.begins_in_string);
-        (self.begins_escaped, self.begins_in_string) = (begins_escaped, begins_in_string);
-        let between = !in_strings & first(len);
-        self.opened += ((are(b'{') | are(b'[')) & between).count_ones() as usize;
-        bytes.simd_le(b' ').to_bitmask() & between == 0 && self.opened <= self.max_opened
+        let in_strings = behind_odd(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
+        let present = u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
+        self.opened += ((are(b'{') | are(b'[')) & !in_strings & present).count_ones() as usize;
+        (self.begins_escaped, self.begins_in_string) = (begins_escaped, in_strings >> (BLOCK - 1) == 1);
+        bytes.simd_le(b' ').to_bitmask() & !in_strings & present == 0 && self.opened <= self.max_opened
     }
 }
 

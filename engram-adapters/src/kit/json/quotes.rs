@@ -1,6 +1,6 @@
 //! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
-use engram_core::block::{BLOCK, escaped, in_strings, padded};
+use engram_core::block::{BLOCK, behind_odd, escaped, padded};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
@@ -259,14 +259,14 @@ const ESCAPES: [u8; 256] = {
 
 /// True when a control character of this part of a text lies in a string.
 #[inline(always)]
-fn any_in_strings<S: Simd>(simd: S, blocks: &[Block], part: &[u8], mut begins_in_string: bool) -> bool {
-    let mut any = 0;
+fn any_in_strings<S: Simd>(simd: S, blocks: &[Block], part: &[u8], begins_in_string: bool) -> bool {
+    let (mut before, mut any) = (if begins_in_string { u64::MAX } else { 0 }, 0);
     let (whole, last) = part.as_chunks::<BLOCK>();
     let last = (!last.is_empty()).then(|| padded(last));
     for (block, bytes) in blocks.iter().zip(whole.iter().chain(&last)) {
-        let (inside, next_begins_in_string) = in_strings(block.quotes, begins_in_string);
-        any |= inside & controls(u8x64::load_array_ref(simd, bytes));
-        begins_in_string = next_begins_in_string;
+        let in_strings = before ^ behind_odd(block.quotes);
+        any |= in_strings & controls(u8x64::load_array_ref(simd, bytes));
+        before = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
     }
     any != 0
 }
