@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use engram_core::drive::{Input, Options};
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options};
 use serde::de::IgnoredAny;
 
 mod corpus;

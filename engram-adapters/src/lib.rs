@@ -3,21 +3,21 @@
 use std::io::Write;
 use std::path::Path;
 
-use engram_core::adapter::{Context, Evidence, StreamAdapter};
-use engram_core::drive::{Input, Options, Source, Summary, convert_chosen};
+use engram_core::adapter::{Evidence, SideInfo, StreamAdapter};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
+use engram_core::pipeline::{ByteSource, Input, Options, Summary, convert_chosen};
 
 mod claude_code;
 mod codex;
 mod cursor;
 mod gemini;
-pub mod kit;
 pub mod open;
 mod opencode;
+pub mod shared;
 pub mod tables;
 
-use kit::tool_table::ToolTable;
+use shared::tool_table::ToolTable;
 
 /// One adapter and what belongs to it.
 pub struct Entry {
@@ -26,7 +26,7 @@ pub struct Entry {
     /// The harness's tool names.
     pub tools: &'static ToolTable,
     /// Looks at the files around an artifact for what the artifact alone does not say.
-    pub surroundings: fn(&Path, &Head<'_>) -> Context,
+    pub surroundings: fn(&Path, &Head<'_>) -> SideInfo,
 }
 
 /// Every adapter, in the order in which tables show them.
@@ -75,7 +75,7 @@ fn only<'a, T>(head: &Head<'_>, candidates: impl Iterator<Item = (T, &'a dyn Str
 ///
 /// # Errors
 /// As [`detect`] and [`convert_chosen`]. The sink may hold part of a tape then: the caller throws it away.
-pub fn ingest<S: Source>(input: Input<S>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
+pub fn ingest<S: ByteSource>(input: Input<S>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
     convert_chosen(input, options, sink, |head| {
         let (entry, evidence) = detect(head)?;
         Ok((entry.adapter, evidence.framing))
@@ -86,7 +86,7 @@ pub fn ingest<S: Source>(input: Input<S>, options: &Options, sink: &mut dyn Writ
 ///
 /// # Errors
 /// As [`ingest`].
-pub fn ingest_with<S: Source>(
+pub fn ingest_with<S: ByteSource>(
     more: &[&dyn StreamAdapter],
     input: Input<S>,
     options: &Options,

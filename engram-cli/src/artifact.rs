@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use engram_adapters::open::store::{LeftAside, StoredSession};
 use engram_adapters::open::{self, Candidate, Content};
 use engram_adapters::{Entry, by_id, detect};
-use engram_core::adapter::{Context, Evidence, Framing, Identity};
-use engram_core::drive::{Input, Options, Reader, Summary, convert_chosen};
+use engram_core::adapter::{Evidence, Framing, Identity, SideInfo};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, Reader, Summary, convert_chosen};
 use engram_core::policy::Policy;
 use engram_core::version::{Revision, Support};
 use indicatif::ProgressBar;
@@ -194,7 +194,7 @@ impl Way {
         let context = match (source.known, artifact) {
             (Some((_, context)), _) => context,
             (None, Artifact::File(candidate)) => (entry.surroundings)(&candidate.path, &head),
-            (None, _) => Context::default(),
+            (None, _) => SideInfo::default(),
         };
         let identity = entry.adapter.identify(&head);
         Ok(Opened { path: artifact.path().to_owned(), entry, evidence, identity, input, context })
@@ -238,7 +238,7 @@ pub struct Source {
     /// Its bytes.
     pub content: Content<Box<dyn Read + Send>>,
     /// For a session of a store: the adapter that its opener names, and what the rest of the store says of it.
-    known: Option<(&'static Entry, Context)>,
+    known: Option<(&'static Entry, SideInfo)>,
 }
 
 /// What is cut off in its head shows nothing, but that is not because it is no log.
@@ -256,7 +256,7 @@ pub struct Opened {
     /// What the head says.
     pub identity: Identity,
     input: Input<Reader<Content<Box<dyn Read + Send>>>>,
-    context: Context,
+    context: SideInfo,
 }
 
 impl Opened {

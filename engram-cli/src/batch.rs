@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use engram_adapters::open::store::LeftAside;
-use engram_core::drive::Summary;
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::pipeline::Summary;
 use tempfile::TempPath;
 
 use crate::args::Ingest;

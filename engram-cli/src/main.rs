@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use engram_core::error::AdapterError;
-use engram_core::schema::json_schema;
+use engram_core::json_schema::json_schema;
 
 mod adapters;
 mod args;

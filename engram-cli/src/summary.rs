@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use engram_adapters::open::store::LeftAside;
 use engram_adapters::tables::claims;
-use engram_core::drive::Summary;
 use engram_core::event::Kind;
 use engram_core::ledger::Ledger;
+use engram_core::pipeline::Summary;
 
 use crate::stored::name;
 

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use engram_core::drive::Summary;
 use engram_core::error::AdapterError;
+use engram_core::pipeline::Summary;
 
 use crate::artifact::{Opened, Way};
 

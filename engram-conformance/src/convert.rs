@@ -3,11 +3,11 @@
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use engram_core::adapter::{Context, HarnessAdapter, Identity, StreamAdapter};
+use engram_core::adapter::{HarnessAdapter, Identity, SideInfo, StreamAdapter};
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::drive::{Input, Options, convert};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
 
 use crate::options::{Offered, Session};
@@ -67,7 +67,7 @@ impl<'s> Subject<'s> {
     /// The tape under a policy; none where the adapter cannot be asked for that policy.
     pub fn under(&self, policy: Policy, bytes: &[u8]) -> Option<Result<String, Trouble>> {
         match self.offered.stream {
-            Some(stream) => Some(streamed(stream, bytes, policy, Context::default())),
+            Some(stream) => Some(streamed(stream, bytes, policy, SideInfo::default())),
             None => (self.own_policy() == policy).then(|| self.string_form(bytes)),
         }
     }
@@ -92,11 +92,11 @@ pub fn in_chunks(stream: &dyn StreamAdapter, session: &Session, size: usize) -> 
     read(stream, Chunks { bytes: &session.bytes, size }, policy, session.context.clone())
 }
 
-fn streamed(stream: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: Context) -> Result<String, Trouble> {
+fn streamed(stream: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: SideInfo) -> Result<String, Trouble> {
     read(stream, bytes, policy, context)
 }
 
-fn read(stream: &dyn StreamAdapter, source: impl Read, policy: Policy, context: Context) -> Result<String, Trouble> {
+fn read(stream: &dyn StreamAdapter, source: impl Read, policy: Policy, context: SideInfo) -> Result<String, Trouble> {
     let options = Options { policy, context, ..Options::default() };
     caught(|| {
         let mut tape = Vec::new();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use engram_core::adapter::{Context, StreamAdapter};
+use engram_core::adapter::{SideInfo, StreamAdapter};
 use engram_core::tool_kind::ToolKind;
 
 use crate::check::Tier;
@@ -70,7 +70,7 @@ pub struct Session {
     /// The text that the adapter converts.
     pub bytes: Vec<u8>,
     /// What the files around it say.
-    pub context: Context,
+    pub context: SideInfo,
     /// The form that it is in.
     pub form: Form,
 }
@@ -95,7 +95,7 @@ impl Open for Files {
             let bytes = text_of(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             if !bytes.is_empty() {
                 let name = path.strip_prefix(&session).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                found.push(Session { name, path, bytes, context: Context::default(), form: Form::Kept });
+                found.push(Session { name, path, bytes, context: SideInfo::default(), form: Form::Kept });
             }
         }
         Ok(found)

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use crate::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use crate::drive::{Input, Options, convert};
 use crate::error::AdapterError;
 pub use crate::head::Identity;
+use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
-pub use crate::stream::{Context, Evidence, Framing, Opening, Session, SideFiles, StreamAdapter};
+pub use crate::stream::{Evidence, Framing, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};
 
 /// Stable id of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,8 +2,8 @@
 //!
 //! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
 
-mod bound;
-mod low;
+mod bottom_k;
+mod dedup;
 mod rolling;
 mod winnow;
 
@@ -13,8 +13,8 @@ use std::mem;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch};
 
-use self::bound::bounded;
-use self::low::Low;
+use self::bottom_k::Low;
+use self::dedup::dedup_and_bound;
 use self::rolling::{Rolling, only_gram};
 use self::winnow::Winnow;
 
@@ -71,7 +71,7 @@ impl Scratch {
         }
         rolling.finish(&mut winnow.grams);
         winnow.pick(simd, true);
-        bounded(mem::take(&mut winnow.picked))
+        dedup_and_bound(mem::take(&mut winnow.picked))
     }
 
     /// Picks among the grams that are so low that they are hardly more than are kept. None where too few of them are picked, as of text
@@ -86,7 +86,7 @@ impl Scratch {
             rolling.take(simd, piece, &mut winnow.grams);
             low.take(simd, &winnow.grams)?;
         }
-        Some(bounded(low.picked())).filter(|picked| picked.len() == MAX)
+        Some(dedup_and_bound(low.picked())).filter(|picked| picked.len() == MAX)
     }
 }
 

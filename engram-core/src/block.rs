@@ -4,7 +4,7 @@
 pub const BLOCK: usize = 64;
 
 /// A block of fewer bytes, with spaces behind them.
-pub fn padded(text: &[u8]) -> [u8; BLOCK] {
+pub fn pad_block(text: &[u8]) -> [u8; BLOCK] {
     let mut padded = [b' '; BLOCK];
     padded[..text.len()].copy_from_slice(text);
     padded
@@ -27,7 +27,7 @@ pub fn escaped(backslashes: u64, begins_escaped: bool) -> (u64, bool) {
 
 /// A bit for each place up to which there is an odd number of bits: of unescaped quotes, those are the places in strings.
 #[inline(always)]
-pub fn behind_odd(mut bits: u64) -> u64 {
+pub fn prefix_xor(mut bits: u64) -> u64 {
     for places in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << places;
     }

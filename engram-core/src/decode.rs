@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
-use crate::block::{BLOCK, escaped, padded};
+use crate::block::{BLOCK, escaped, pad_block};
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {
@@ -63,11 +63,11 @@ fn hex_digit(byte: u8) -> u8 {
     }
 }
 
-/// Room for decoded text, to be used again and again: JSON that stands in a string is decoded only to be read.
+/// DecodeBuffer for decoded text, to be used again and again: JSON that stands in a string is decoded only to be read.
 #[derive(Debug, Default)]
-pub struct Room(Vec<u8>);
+pub struct DecodeBuffer(Vec<u8>);
 
-impl Room {
+impl DecodeBuffer {
     /// The text that a token spells between its quotes, U+FFFD for a lone surrogate, and whether it has any of those.
     pub(crate) fn decoded(&mut self, inner: &str) -> (&str, bool) {
         let has_lone = self.unescape(inner);
@@ -114,7 +114,7 @@ fn unescape_letters<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize
         let rest = &bytes[at..];
         let (decoded, stop) = match rest.first_chunk() {
             Some(block) => unescape_block(simd, block, BLOCK, text),
-            None => unescape_block(simd, &padded(rest), rest.len(), text),
+            None => unescape_block(simd, &pad_block(rest), rest.len(), text),
         };
         at += decoded;
         if stop {
@@ -193,20 +193,20 @@ mod tests {
     proptest! {
         #[test]
         fn text_is_decoded_as_serde_json_does(texts in texts(&PIECES)) {
-            let mut room = Room::default();
+            let mut room = DecodeBuffer::default();
             for inner in texts {
                 let expected: String = serde_json::from_str(&format!("\"{inner}\"")).unwrap();
                 prop_assert_eq!(room.decoded(&inner), (expected.as_str(), false));
                 // What a processor without wide vectors does.
                 let has_lone = dispatch!(Level::baseline(), simd => room.unescape_with(simd, inner.as_bytes()));
                 prop_assert_eq!((&*room.0, has_lone), (expected.as_bytes(), false));
-                prop_assert_eq!(Room::default().unescaped(&inner), (expected, false));
+                prop_assert_eq!(DecodeBuffer::default().unescaped(&inner), (expected, false));
             }
         }
 
         #[test]
         fn half_a_surrogate_pair_is_told(texts in texts(&["a", "é", r"\n", r"\ud83d", r"\udc00 ", "sixteen plain bytes"])) {
-            let mut room = Room::default();
+            let mut room = DecodeBuffer::default();
             for inner in texts {
                 // A high half at the end of one piece and a low one at the start of the next make a pair.
                 let spelled = inner.replace(r"\ud83d\udc00", "\u{1f400}").replace(r"\ud83d", "\u{fffd}").replace(r"\udc00", "\u{fffd}");

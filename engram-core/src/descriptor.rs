@@ -5,6 +5,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::coverage::{Coverage, GapCode};
 use crate::event::Kind;
+use crate::ledger::Outcome;
 use crate::version::{KnownBad, Revision, VersionMatrix};
 
 /// What happens by default when the version is unknown.
@@ -58,6 +59,37 @@ pub struct OmissionRule {
     pub reason: &'static str,
 }
 
+impl OmissionRule {
+    /// A rule for records that repeat what another record says.
+    pub const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
+        OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
+    }
+
+    /// A rule for records of state without content.
+    pub const fn bookkeeping(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
+        OmissionRule { rule, omission: Omission::Bookkeeping, record, pointer: None, reason }
+    }
+
+    /// A rule for a field of a mapped record that the tape represents in another form.
+    pub const fn field(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
+        OmissionRule { rule, omission: Omission::Field, record, pointer: Some(pointer), reason }
+    }
+
+    /// A rule for a field that is opaque: a signature, encrypted text, base64.
+    pub const fn opaque(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
+        OmissionRule { rule, omission: Omission::Opaque, record, pointer: Some(pointer), reason }
+    }
+
+    /// What the ledger counts a record as that this rule omits whole; none for rules about fields.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self.omission {
+            Omission::Duplicate => Some(Outcome::Duplicate { record: self.record, rule: self.rule }),
+            Omission::Bookkeeping => Some(Outcome::Bookkeeping { record: self.record, rule: self.rule }),
+            Omission::Field | Omission::Opaque => None,
+        }
+    }
+}
+
 /// An adapter's self-description.
 #[derive(Debug, Clone, Copy)]
 pub struct AdapterDescriptor {
@@ -88,6 +120,11 @@ impl AdapterDescriptor {
     /// The rule of that name.
     pub fn rule(&self, name: &str) -> Option<&'static OmissionRule> {
         self.omission_rules.iter().find(|rule| rule.rule == name)
+    }
+
+    /// The outcome of a record of this type that gives no event, by the first rule that omits such records whole.
+    pub fn ignored_record(&self, record: &str) -> Option<Outcome> {
+        self.omission_rules.iter().filter(|rule| rule.record == record).find_map(OmissionRule::outcome)
     }
 }
 

@@ -1,13 +1,13 @@
 //! The emitter: the only way to make an event. It owns order, time, source, parents and the ledger.
 
-mod own;
+mod lifecycle;
 
 use std::io::Write;
 
 use crate::buffer::Buffer;
 use crate::descriptor::AdapterDescriptor;
 use crate::envelope::Envelope;
-pub use crate::envelope::{NO_TIME, Stamp};
+pub use crate::envelope::{NO_TIME, RecordHeader};
 use crate::error::AdapterError;
 use crate::event::{Event, Kind};
 pub use crate::fault::Fault;
@@ -15,11 +15,11 @@ use crate::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
-pub use crate::origin::Spot;
-use crate::origin::{Place, Pointer};
+use crate::origin::Place;
+pub use crate::origin::{Pointer, RecordLocation};
 use crate::policy::Policy;
 use crate::render::push_fields;
-use crate::standing::Standing;
+use crate::support::ResolvedSupport;
 use crate::text::{LoneSurrogate, Text, push_text};
 
 /// The schema of the tapes that this crate writes.
@@ -46,7 +46,7 @@ pub struct Emitter<'s> {
     /// The number of the next event when the current record began.
     at_begin: u64,
     unknown_blocks: Option<String>,
-    standing: Standing,
+    support: ResolvedSupport,
 }
 
 impl<'s> Emitter<'s> {
@@ -56,14 +56,14 @@ impl<'s> Emitter<'s> {
         policy: Policy,
         limits: Limits,
         identity: &Identity,
-        standing: Standing,
+        support: ResolvedSupport,
     ) -> Self {
         let mut emitter = Emitter {
             sink,
             descriptor,
             policy,
             limits,
-            // Room for what is written, and for the event with which it is too much.
+            // DecodeBuffer for what is written, and for the event with which it is too much.
             out: Buffer::with_capacity(2 * FLUSH_BYTES),
             envelope: Envelope::new(identity.start.as_deref()),
             counts: [0; 8],
@@ -73,7 +73,7 @@ impl<'s> Emitter<'s> {
             next_parent: None,
             at_begin: 0,
             unknown_blocks: None,
-            standing,
+            support,
         };
         emitter.name_source();
         emitter
@@ -85,7 +85,7 @@ impl<'s> Emitter<'s> {
     }
 
     /// States which session (and sub-agent) the events from here on belong to. Costs nothing when it does not change.
-    pub fn source(&mut self, session_id: Option<&str>, agent_id: Option<&str>) {
+    pub fn set_source(&mut self, session_id: Option<&str>, agent_id: Option<&str>) {
         if self.source.0.as_deref() != session_id || self.source.1.as_deref() != agent_id {
             self.source = (session_id.map(str::to_owned), agent_id.map(str::to_owned));
             self.name_source();
@@ -109,8 +109,8 @@ impl<'s> Emitter<'s> {
     }
 
     /// States what the current record says of itself. To be called before its first event.
-    pub fn stamp(&mut self, stamp: Stamp<'_>) {
-        self.envelope.stamp(stamp);
+    pub fn set_header(&mut self, header: RecordHeader<'_>) {
+        self.envelope.set_header(header);
     }
 
     /// The 1-based line of the current record, 0 in a document.
@@ -118,20 +118,20 @@ impl<'s> Emitter<'s> {
         self.envelope.place().line
     }
 
-    /// The current record, for [`Emitter::restamp`].
-    pub fn spot(&self) -> Spot {
+    /// The current record, for [`Emitter::attribute_to`].
+    pub fn location(&self) -> RecordLocation {
         self.envelope.place().into()
     }
 
     /// Places the events that follow at another record, for facts that only a later record settles.
-    pub fn restamp(&mut self, spot: Spot, stamp: Stamp<'_>) {
-        self.envelope.set_place(spot.into());
-        self.envelope.stamp(stamp);
+    pub fn attribute_to(&mut self, location: RecordLocation, header: RecordHeader<'_>) {
+        self.envelope.set_place(location.into());
+        self.envelope.set_header(header);
     }
 
     /// States that the pointers of the events that follow begin at this place of the record, until another one begins. For a record that
     /// wraps another.
-    pub fn within(&mut self, place: Pointer<'static>) {
+    pub fn set_pointer_prefix(&mut self, place: Pointer<'static>) {
         self.envelope.set_place(Place { within: place, ..self.envelope.place() });
     }
 
@@ -142,7 +142,7 @@ impl<'s> Emitter<'s> {
 
     /// The `seq` of the `tool.call` with this id, if it has come.
     #[inline(never)]
-    pub fn call(&self, call_id: Text<'_>) -> Option<u64> {
+    pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<u64> {
         self.calls.get(&call_key(call_id)).copied()
     }
 
@@ -155,7 +155,7 @@ impl<'s> Emitter<'s> {
     }
 
     fn emit_event(&mut self, event: &Event<'_>, pointer: Pointer<'_>) -> Result<u64, Fault> {
-        let parent = self.next_parent.take().or_else(|| self.call(event.answers()?));
+        let parent = self.next_parent.take().or_else(|| self.seq_of_call(event.answers()?));
         let max_depth = self.limits.nesting;
         let seq = self.write(event.kind(), pointer, parent, |out| push_fields(out, event, max_depth))?;
         if let Event::ToolCall(call) = event {
@@ -179,7 +179,7 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// Takes back that an earlier record was a duplicate. Its event must have been written after [`Emitter::restamp`].
+    /// Takes back that an earlier record was a duplicate. Its event must have been written after [`Emitter::attribute_to`].
     pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
         self.ledger.duplicate_was_mapped(record, rule);
     }
@@ -229,19 +229,19 @@ impl<'s> Emitter<'s> {
         &self.ledger
     }
 
-    pub(crate) fn standing(&self) -> &Standing {
-        &self.standing
+    pub(crate) fn support(&self) -> &ResolvedSupport {
+        &self.support
     }
 }
 
 fn call_key(call_id: Text<'_>) -> u64 {
     match call_id.decode() {
-        Ok(id) => keys::key(id),
+        Ok(id) => keys::hash64(id),
         // Two ids that differ in half a surrogate pair are two ids.
         Err(LoneSurrogate) => {
             let mut spelled = String::new();
             push_text(&mut spelled, call_id);
-            keys::key(spelled)
+            keys::hash64(spelled)
         }
     }
 }

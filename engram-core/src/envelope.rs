@@ -13,7 +13,7 @@ pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// What a record says of itself, for the envelope of its events.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Stamp<'a> {
+pub struct RecordHeader<'a> {
     /// The record's own time in the tape's form (RFC 3339, UTC, `Z`), if it has one.
     pub t: Option<&'a str>,
     /// The record's own id.
@@ -101,18 +101,18 @@ impl Envelope {
     }
 
     /// States what the record says of itself.
-    pub fn stamp(&mut self, stamp: Stamp<'_>) {
-        self.own_time = stamp.t.is_some();
-        if let Some(t) = stamp.t {
+    pub fn set_header(&mut self, header: RecordHeader<'_>) {
+        self.own_time = header.t.is_some();
+        if let Some(t) = header.t {
             self.set_time(t);
             self.has_time = true;
         }
         self.id.truncate(0);
-        if let Some(id) = stamp.id.filter(|id| !id.is_empty()) {
+        if let Some(id) = header.id.filter(|id| !id.is_empty()) {
             self.id.piece(key!("id"));
             push_text(&mut self.id, id);
         }
-        self.replay = stamp.replay;
+        self.replay = header.replay;
     }
 
     fn set_time(&mut self, t: &str) {

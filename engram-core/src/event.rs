@@ -4,7 +4,7 @@ mod code;
 mod meta;
 
 pub use code::{CodeEdit, CodeRead, EditOp, Range, SpanLink};
-pub use meta::{Context, Decision, Meta, Number, Permission, SessionFacts, Tokens, Usage};
+pub use meta::{Decision, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
 
 use crate::hash::Hash;
 use crate::text::Text;
@@ -249,7 +249,7 @@ impl Status {
 
 /// Output that the harness kept in a side file.
 #[derive(Debug, Clone)]
-pub struct Artifact<'a> {
+pub struct SideFile<'a> {
     /// Path as the source spells it.
     pub path: Text<'a>,
     /// Hash of the file, where it could be read.
@@ -276,7 +276,7 @@ pub struct ToolResult<'a> {
     /// True when the harness says that it cut the output.
     pub truncated: bool,
     /// Output kept in a side file.
-    pub artifact: Option<Artifact<'a>>,
+    pub artifact: Option<SideFile<'a>>,
     /// Images and files that were returned.
     pub attachments: Vec<Attachment<'a>>,
     /// How long the call took, in milliseconds.

@@ -5,11 +5,11 @@ use std::io::{ErrorKind, Read};
 use memchr::{memchr, memchr_iter};
 use simdutf8::compat::Utf8Error;
 
+use crate::byte_source::{ByteSource, Memory, READ_BYTES, Reader};
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
 use crate::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 use crate::limits::Limits;
-use crate::source::{Memory, READ_BYTES, Reader, Source};
 
 /// An artifact being read.
 pub struct Input<S> {
@@ -75,7 +75,7 @@ impl<'m> Input<Memory<'m>> {
     }
 }
 
-impl<S: Source> Input<S> {
+impl<S: ByteSource> Input<S> {
     fn from_source(source: S, limits: Limits) -> Self {
         Input {
             source,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     /// The head, whether it is all, and the length of every line.
-    fn seen<S: Source>(mut input: Input<S>) -> (String, bool, Vec<u64>) {
+    fn seen<S: ByteSource>(mut input: Input<S>) -> (String, bool, Vec<u64>) {
         let head = input.head().unwrap();
         let (head, is_whole) = (head.text().to_owned(), head.is_whole());
         let mut lines = Vec::new();

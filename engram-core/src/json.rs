@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
-use crate::block::{BLOCK, behind_odd, escaped, padded};
+use crate::block::{BLOCK, escaped, pad_block, prefix_xor};
 use crate::buffer::Push;
 use crate::escapes::quote_or_backslash;
 use crate::limits::LimitExceeded;
@@ -64,7 +64,7 @@ fn is_canonical(raw: &str, max_depth: usize) -> bool {
     dispatch!(Level::new(), simd => {
         let mut pass = Pass { max_opened: max_depth, ..Pass::default() };
         blocks.iter().all(|block| pass.block(u8x64::load_array_ref(simd, block), BLOCK))
-            && pass.block(u8x64::load_array_ref(simd, &padded(last)), last.len())
+            && pass.block(u8x64::load_array_ref(simd, &pad_block(last)), last.len())
     })
 }
 
@@ -90,7 +90,7 @@ impl Pass {
         if escaped & !usual != 0 && escaped & !(usual | are(b't') | are(b'r') | are(b'b') | are(b'f')) != 0 {
             return false;
         }
-        let in_strings = behind_odd(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
+        let in_strings = prefix_xor(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
         let present = u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
         self.opened += ((are(b'{') | are(b'[')) & !in_strings & present).count_ones() as usize;
         (self.begins_escaped, self.begins_in_string) = (begins_escaped, in_strings >> (BLOCK - 1) == 1);

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher};
 use foldhash::quality::FixedState;
 
 /// A fact as eight bytes. The same fact has the same key in every run.
-pub fn key(fact: impl Hash) -> u64 {
+pub fn hash64(fact: impl Hash) -> u64 {
     FixedState::default().hash_one(fact)
 }
 
@@ -42,9 +42,9 @@ mod tests {
 
     #[test]
     fn the_same_fact_has_the_same_key() {
-        assert_eq!(key(("call", "a")), key(("call", String::from("a"))));
-        assert_ne!(key(("call", "a")), key(("calla", "")));
-        let map: KeyMap<u8> = (0..1000u64).map(|n| (key(n), 0)).collect();
+        assert_eq!(hash64(("call", "a")), hash64(("call", String::from("a"))));
+        assert_ne!(hash64(("call", "a")), hash64(("calla", "")));
+        let map: KeyMap<u8> = (0..1000u64).map(|n| (hash64(n), 0)).collect();
         assert_eq!(map.len(), 1000);
     }
 }

@@ -56,21 +56,21 @@ fn push_item(out: &mut Buffer, path: &str, index: usize) {
     push_number(out, index as u64);
 }
 
-/// The record that a place is in, to come back to: [`Emitter::restamp`](crate::emit::Emitter::restamp).
+/// The record that a place is in, to come back to: [`Emitter::attribute_to`](crate::emit::Emitter::attribute_to).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spot {
+pub struct RecordLocation {
     line: u64,
     part: u64,
 }
 
-impl From<Place> for Spot {
-    fn from(Place { line, part, .. }: Place) -> Spot {
-        Spot { line, part }
+impl From<Place> for RecordLocation {
+    fn from(Place { line, part, .. }: Place) -> RecordLocation {
+        RecordLocation { line, part }
     }
 }
 
-impl From<Spot> for Place {
-    fn from(Spot { line, part }: Spot) -> Place {
+impl From<RecordLocation> for Place {
+    fn from(RecordLocation { line, part }: RecordLocation) -> Place {
         Place { line, part, ..Place::default() }
     }
 }

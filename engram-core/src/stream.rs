@@ -41,7 +41,7 @@ pub trait SideFiles: Send + Sync {
 
 /// What is known about an artifact from the files around it.
 #[derive(Clone, Default)]
-pub struct Context {
+pub struct SideInfo {
     /// The session that started this one.
     pub parent_session_id: Option<String>,
     /// The call that started this one.
@@ -54,9 +54,9 @@ pub struct Context {
     pub unknown_schema: bool,
 }
 
-impl fmt::Debug for Context {
+impl fmt::Debug for SideInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
+        f.debug_struct("SideInfo")
             .field("parent_session_id", &self.parent_session_id)
             .field("parent_call_id", &self.parent_call_id)
             .field("agent", &self.agent)
@@ -68,7 +68,7 @@ impl fmt::Debug for Context {
 
 /// What a session is opened with.
 #[derive(Debug)]
-pub struct Opening<'o> {
+pub struct SessionInit<'o> {
     /// What the head says.
     pub identity: &'o Identity,
     /// The revision whose rules apply.
@@ -76,7 +76,7 @@ pub struct Opening<'o> {
     /// The head itself.
     pub head: &'o Head<'o>,
     /// What the files around it say.
-    pub context: &'o Context,
+    pub context: &'o SideInfo,
 }
 
 /// The streaming form of the contract. The string form follows from it, so the two cannot differ.
@@ -96,7 +96,7 @@ pub trait StreamAdapter: Send + Sync {
     fn identify(&self, head: &Head<'_>) -> Identity;
 
     /// The converter of one artifact.
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session>;
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session>;
 }
 
 /// The converter of one artifact.

@@ -42,7 +42,7 @@ impl TimeBasis {
 
 /// Which session an event belongs to.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'t> {
+pub struct EventSource<'t> {
     /// The harness.
     pub harness: &'t str,
     /// The session's id, where the source gives one.
@@ -74,7 +74,7 @@ pub struct TapeEvent<'t> {
     /// The kind.
     pub kind: Kind,
     /// The session.
-    pub source: Source<'t>,
+    pub source: EventSource<'t>,
     /// The kind's own fields.
     pub fields: Members<'t>,
     /// `seq` of the event that caused this one.
@@ -250,9 +250,9 @@ fn is_envelope(key: &str) -> bool {
     matches!(key, "seq" | "t" | "k" | "source" | "parent" | "t_basis" | "origin" | "replay")
 }
 
-fn read_source(raw: Option<&RawValue>) -> Option<Source<'_>> {
+fn read_source(raw: Option<&RawValue>) -> Option<EventSource<'_>> {
     let source = Members::of(raw?.get()).ok()?;
-    Some(Source { harness: source.word("harness")?, session_id: source.text("session_id"), agent_id: source.text("agent_id") })
+    Some(EventSource { harness: source.word("harness")?, session_id: source.text("session_id"), agent_id: source.text("agent_id") })
 }
 
 fn read_basis(envelope: &Members<'_>) -> Option<TimeBasis> {

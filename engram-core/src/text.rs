@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::buffer::Push;
-pub use crate::decode::Room;
+pub use crate::decode::DecodeBuffer;
 use crate::decode::{Unit, read_escape};
 use crate::escapes::{backslash, escaped};
 
@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
 
     /// True when the text has no characters.
     pub fn is_empty(&self) -> bool {
-        self.token().map_or_else(|| self.spelled().is_empty(), |token| token.len() <= 2)
+        self.token().map_or_else(|| self.raw().is_empty(), |token| token.len() <= 2)
     }
 
     /// The token, unless the text is plain.
@@ -53,14 +53,14 @@ impl<'a> Text<'a> {
     }
 
     /// The text as it stands: the token with its quotes, or the plain text.
-    pub fn spelled(&self) -> &'a str {
+    pub fn raw(&self) -> &'a str {
         let (Text::Token(spelled) | Text::Canonical(spelled) | Text::Unescaped(spelled) | Text::Plain(spelled)) = *self;
         spelled
     }
 
     /// True when the text begins so. `beginning` is not empty, and holds nothing that JSON escapes.
-    pub fn begins(&self, beginning: &str) -> bool {
-        let (inner, beginning) = (&self.spelled().as_bytes()[usize::from(self.token().is_some())..], beginning.as_bytes());
+    pub fn starts_with(&self, beginning: &str) -> bool {
+        let (inner, beginning) = (&self.raw().as_bytes()[usize::from(self.token().is_some())..], beginning.as_bytes());
         // Most texts differ in their first byte already.
         inner.first() == beginning.first() && inner.starts_with(beginning)
     }
@@ -78,7 +78,7 @@ impl<'a> Text<'a> {
                 if backslash(inner.as_bytes(), 0).is_none() {
                     return Ok(Cow::Borrowed(inner));
                 }
-                match Room::default().unescaped(inner) {
+                match DecodeBuffer::default().unescaped(inner) {
                     (text, false) => Ok(Cow::Owned(text)),
                     _ => Err(LoneSurrogate),
                 }
@@ -90,7 +90,7 @@ impl<'a> Text<'a> {
     ///
     /// # Errors
     /// As [`Text::decode`].
-    pub fn decode_in<'r>(&self, room: &'r mut Room) -> Result<&'r str, LoneSurrogate>
+    pub fn decode_into<'r>(&self, room: &'r mut DecodeBuffer) -> Result<&'r str, LoneSurrogate>
     where
         'a: 'r,
     {
@@ -101,7 +101,7 @@ impl<'a> Text<'a> {
     }
 
     /// As [`Text::decode_lossy`], in a room that is there already.
-    pub fn decode_lossy_in<'r>(&self, room: &'r mut Room) -> &'r str
+    pub fn decode_lossy_into<'r>(&self, room: &'r mut DecodeBuffer) -> &'r str
     where
         'a: 'r,
     {
@@ -110,7 +110,7 @@ impl<'a> Text<'a> {
 
     /// The text, U+FFFD for a lone surrogate, and whether it has any of those.
     #[inline]
-    fn decoded_in<'r>(&self, room: &'r mut Room) -> (&'r str, bool)
+    fn decoded_in<'r>(&self, room: &'r mut DecodeBuffer) -> (&'r str, bool)
     where
         'a: 'r,
     {
@@ -126,11 +126,11 @@ impl<'a> Text<'a> {
 
     /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(Room::default().unescaped(inside(self.spelled())).0))
+        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0))
     }
 
     /// True when the text equals `other`.
-    pub fn is(&self, other: &str) -> bool {
+    pub fn eq_str(&self, other: &str) -> bool {
         self.decode().is_ok_and(|text| text == other)
     }
 }

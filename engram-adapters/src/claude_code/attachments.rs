@@ -1,25 +1,25 @@
 //! What the harness puts beside the conversation: `attachment` lines (2.1.100 and later) and the shape of requests (2.1.300 and later).
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta, MsgIn, Role};
+use engram_core::event::{ImplicitInput, Meta, MsgIn, Role};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
-use engram_core::text::{Room, Text};
+use engram_core::text::{DecodeBuffer, Text};
 
 use super::blocks::{images, is_harness_text};
 use super::converter::Converter;
 use super::descriptor::{Omitted, rule};
 use super::schema::{Attachment, Block, Line};
-use crate::kit::media::base64_hash;
-use crate::kit::value::{Field, Value, each, filled_text, is_true, text, word};
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
 
 impl Converter {
     /// `attachment`: short notices and what a person wrote as text, the harness's own listings and prompts as hash and size.
     pub fn attachment(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let attachment = line.attachment().ok_or_else(|| Fault::malformed("/attachment", "an attachment", "nothing"))?;
-        let attachment = Attachment::read(attachment, "/attachment")?;
-        let name = word(attachment.kind());
+        let attachment = Attachment::strict(attachment, "/attachment")?;
+        let name = raw_str(attachment.kind());
         match name {
             "queued_command" => return self.queued_command(line, &attachment, out),
             "total_tokens_reminder" | "silent_turn_reminder" | "model" => notice(name, attachment.text(), "/attachment/text", out)?,
@@ -58,7 +58,7 @@ impl Converter {
         const PROMPT: &str = "/attachment/prompt";
         let prompt = attachment.prompt().ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
         let mut attachments = images(attachment.prompt());
-        let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::of(block).text())));
+        let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())));
         let mut any = false;
         for said in texts {
             self.queue.arrived(said);
@@ -85,7 +85,7 @@ impl Converter {
 
 /// Attachments that few sessions have.
 #[cold]
-fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, room: &mut Room, out: &mut Emitter) -> Result<Outcome, Fault> {
+fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, room: &mut DecodeBuffer, out: &mut Emitter) -> Result<Outcome, Fault> {
     let member = |name| line.attachment().and_then(|attachment| attachment.member(name));
     match name {
         "date_change" => notice(name, member("newDate"), "/attachment/newDate", out)?,
@@ -106,7 +106,7 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, room: &mut Ro
         "plan_file_reference" => quoted(name, member("planFilePath"), member("planContent"), "/attachment/planContent", out)?,
         "selected_lines_in_ide" => quoted(name, attachment.filename(), attachment.content(), "/attachment/content", out)?,
         // The answer in the form that was asked for: the call gives it.
-        "structured_output" if text(member("toolUseID")).and_then(|id| out.call(id)).is_some() => {
+        "structured_output" if text(member("toolUseID")).and_then(|id| out.seq_of_call(id)).is_some() => {
             return Ok(Omitted { record: "attachment/structured_output", rule: rule::STRUCTURED }.duplicate());
         }
         _ if name.starts_with("hook_") => hook(line.attachment(), out)?,
@@ -118,12 +118,13 @@ fn rarer(name: &str, line: &Line<'_>, attachment: &Attachment<'_>, room: &mut Ro
 /// A hook that ran (2.1.111 and later): its command, and all that it said.
 fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let member = |name| attachment.and_then(|attachment| attachment.member(name));
-    let name = filled_text(member("hookName")).unwrap_or(Text::Plain("hook"));
+    let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
     let blocking = member("blockingError").and_then(|error| error.member("blockingError"));
     let fields = [member("command"), member("content"), member("stdout"), member("stderr"), blocking];
-    let mut said: Vec<Text<'_>> = fields.into_iter().flat_map(each).filter_map(Value::text).filter(|said| !said.is_empty()).collect();
-    said.dedup_by(|one, other| one.spelled() == other.spelled());
-    let parent = text(member("toolUseID")).and_then(|id| out.call(id));
+    let mut said: Vec<Text<'_>> =
+        fields.into_iter().flat_map(one_or_many).filter_map(Value::text).filter(|said| !said.is_empty()).collect();
+    said.dedup_by(|one, other| one.raw() == other.raw());
+    let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
     for said in said.iter().copied().map(Some).chain(said.is_empty().then_some(None)) {
         out.parent_of_next(parent);
         out.emit(Meta::System { name, text: said }, Pointer::At("/attachment"))?;
@@ -133,7 +134,7 @@ fn hook(attachment: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
 
 /// What a file holds, as text.
 fn quoted(name: &str, file: Field<'_>, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
-    let context = Context { name: Text::Plain(name), file: text(file), hash: None, bytes: None, text: text(said) };
+    let context = ImplicitInput { name: Text::Plain(name), file: text(file), hash: None, bytes: None, text: text(said) };
     out.emit(Meta::Context(context), Pointer::At(pointer))?;
     Ok(())
 }
@@ -141,16 +142,16 @@ fn quoted(name: &str, file: Field<'_>, said: Field<'_>, pointer: &str, out: &mut
 /// A short notice, as text. What is no string stands as its JSON.
 fn notice(name: &str, said: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
     let text = said.map(|said| said.text().unwrap_or(Text::Plain(said.raw())));
-    out.emit(Meta::Context(Context { name: Text::Plain(name), file: None, hash: None, bytes: None, text }), Pointer::At(pointer))?;
+    out.emit(Meta::Context(ImplicitInput { name: Text::Plain(name), file: None, hash: None, bytes: None, text }), Pointer::At(pointer))?;
     Ok(())
 }
 
 /// Boilerplate: a string by the hash of its text, a structure by the hash of its JSON as it stands in the source.
-fn boilerplate(name: &str, said: Field<'_>, pointer: &str, room: &mut Room, out: &mut Emitter) -> Result<(), Fault> {
-    let held = said.map(|said| said.text().map_or(said.raw(), |text| text.decode_lossy_in(room)));
+fn boilerplate(name: &str, said: Field<'_>, pointer: &str, room: &mut DecodeBuffer, out: &mut Emitter) -> Result<(), Fault> {
+    let held = said.map(|said| said.text().map_or(said.raw(), |text| text.decode_lossy_into(room)));
     let hash = held.map(|text| Hash::of_bytes(text.as_bytes()));
     let bytes = held.map(|text| text.len() as u64);
-    out.emit(Meta::Context(Context { name: Text::Plain(name), file: None, hash, bytes, text: None }), Pointer::At(pointer))?;
+    out.emit(Meta::Context(ImplicitInput { name: Text::Plain(name), file: None, hash, bytes, text: None }), Pointer::At(pointer))?;
     Ok(())
 }
 
@@ -175,12 +176,12 @@ fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), F
     let (hash, bytes) = match (&content, image) {
         (Some(content), _) => (Hash::of_pinned_text(content), Some(content.len() as u64)),
         (None, Some(_)) => {
-            let (hash, bytes) = base64_hash(word(image));
+            let (hash, bytes) = base64_hash(raw_str(image));
             (Some(hash), Some(bytes))
         }
         (None, None) => (None, None),
     };
-    let context = Context { name: Text::Plain("file"), file: text(attachment.filename()), hash, bytes, text: None };
+    let context = ImplicitInput { name: Text::Plain("file"), file: text(attachment.filename()), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
     Ok(())
 }

@@ -4,8 +4,8 @@ use engram_core::event::Attachment;
 use engram_core::text::Text;
 
 use super::schema::{Block, Source};
-use crate::kit::media::base64_hash;
-use crate::kit::value::{Field, Value, text, word};
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Field, Value, raw_str, text};
 
 /// Beginnings of texts that the harness writes in the user's place. What a person typed as a command (`<command-name>`,
 /// `<bash-input>`) is the person's, though the harness wraps it.
@@ -29,7 +29,7 @@ const HARNESS_TEXT: &[&str] = &[
 
 /// True for text that the harness, not a person, put into the user's place.
 pub(super) fn is_harness_text(said: Text<'_>) -> bool {
-    HARNESS_TEXT.iter().any(|beginning| said.begins(beginning))
+    HARNESS_TEXT.iter().any(|beginning| said.starts_with(beginning))
 }
 
 /// The images and documents of a list of blocks, hashed.
@@ -43,7 +43,7 @@ fn images_among(blocks: Value<'_>) -> Vec<Attachment<'_>> {
 }
 
 fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
-    let source = Source::of(Block::of(block).source()?);
-    let (hash, bytes) = base64_hash(word(source.data()));
+    let source = Source::lenient(Block::lenient(block).source()?);
+    let (hash, bytes) = base64_hash(raw_str(source.data()));
     Some(Attachment { media_type: text(source.media_type()), hash: Some(hash), bytes: Some(bytes), name: None })
 }

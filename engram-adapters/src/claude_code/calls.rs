@@ -7,8 +7,8 @@ use engram_core::tool_kind::ToolKind;
 
 use super::schema::FileArguments;
 use super::tools::TOOLS;
-use crate::kit::correlate::key;
-use crate::kit::value::{Field, text};
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Field, text};
 
 /// What is remembered of a call until its result comes.
 pub(super) struct Call {
@@ -46,16 +46,18 @@ impl Call {
     #[inline(never)]
     pub fn of(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_arguments: bool) -> Self {
         let (tool, kind) = TOOLS.named(tool);
-        let arguments = FileArguments::stated(input);
-        let prompt = text(arguments.prompt()).map(|prompt| key(prompt.decode_lossy()));
+        let arguments = FileArguments::lenient_opt(input);
+        let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.decode_lossy()));
         let started = prompt.map(|prompt| Box::new(Started { call_id: call_id.decode_lossy().into_owned(), prompt }));
         // Results of reads and of notebook edits do not always name the file.
         let kept = match (arguments.path().or(arguments.notebook_path()), input) {
             (Some(file), _) if kind == ToolKind::Read => Kept::File(file.raw().to_owned()),
             (Some(_), Some(input)) if keep_arguments || arguments.notebook_path().is_some() => Kept::Arguments(input.raw().to_owned()),
-            (Some(_), _) if kind == ToolKind::Write => arguments.content().map_or(Kept::Nothing, |asked| Kept::Written(key(asked.raw()))),
+            (Some(_), _) if kind == ToolKind::Write => {
+                arguments.content().map_or(Kept::Nothing, |asked| Kept::Written(hash64(asked.raw())))
+            }
             (Some(_), _) if kind == ToolKind::Edit => match (arguments.old_string(), arguments.new_string()) {
-                (Some(old), Some(new)) => Kept::Replaced([key(old.raw()), key(new.raw())]),
+                (Some(old), Some(new)) => Kept::Replaced([hash64(old.raw()), hash64(new.raw())]),
                 _ => Kept::Nothing,
             },
             _ => Kept::Nothing,

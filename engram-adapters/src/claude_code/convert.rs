@@ -1,6 +1,6 @@
 //! The converter of one transcript: which module a line goes to.
 
-use engram_core::adapter::{Opening, Session};
+use engram_core::adapter::{Session, SessionInit};
 use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
 
@@ -10,14 +10,14 @@ use super::notices::pull_request;
 use super::progress::{hook, of_session, wrapped};
 use super::record::{Record, line_time};
 use super::schema::{Line, Progress};
-use crate::kit::correlate::key;
-use crate::kit::value::{Index, Value, parse, text, word};
+use crate::shared::correlate::hash64;
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 /// A transcript that is read line by line.
 pub(super) struct Transcript {
     converter: Converter,
     /// Where the values of the current line lie.
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Converter {
@@ -25,13 +25,13 @@ impl Converter {
     #[inline(never)]
     fn read(&mut self, record: &mut Record<'_>) -> Result<(), Fault> {
         if let Some(message) = record.line.message() {
-            record.message.fill(message, "/message")?;
+            record.message.strict_into(message, "/message")?;
         }
-        record.kind = word(record.line.kind());
+        record.kind = raw_str(record.line.kind());
         if record.kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", record.line.object().raw()));
         }
-        record.message_key = record.message.id().map(|id| key(id.raw()));
+        record.message_key = record.message.id().map(|id| hash64(id.raw()));
         if record.agent.is_none() {
             record.agent = self.history.agent(&record.line);
         }
@@ -39,16 +39,16 @@ impl Converter {
         record.is_conversation = matches!(record.kind, "user" | "assistant" | "system" | "attachment" | "progress");
         record.replay = record.is_conversation && self.history.is_replay(record);
         // It gives no event: what it states of the session is said at the next line.
-        record.is_conversation &= record.kind != "system" || word(record.line.subtype()) != "turn_duration";
+        record.is_conversation &= record.kind != "system" || raw_str(record.line.subtype()) != "turn_duration";
         Ok(())
     }
 
     // What most lines need stands in functions of its own, apart from the rest: so it stays in the cache of a core.
     fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut record = Record::default();
-        record.line.fill(value, "")?;
+        record.line.strict_into(value, "")?;
         let record = &mut record;
-        if word(record.line.kind()) == "progress" { self.progress(record, out) } else { self.say(record, out) }
+        if raw_str(record.line.kind()) == "progress" { self.progress(record, out) } else { self.say(record, out) }
     }
 
     /// Converts a line that is whole: as the file has it, or as another line wraps it.
@@ -67,8 +67,8 @@ impl Converter {
     /// `progress`: what is under way.
     #[inline(never)]
     fn progress(&mut self, record: &mut Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let data = record.line.data().map(Progress::of).ok_or_else(|| Fault::malformed("/data", "what progressed", "nothing"))?;
-        match word(data.kind()) {
+        let data = record.line.data().map(Progress::lenient).ok_or_else(|| Fault::malformed("/data", "what progressed", "nothing"))?;
+        match raw_str(data.kind()) {
             "agent_progress" => self.agent_progress(&record.line, &data, out),
             "hook_progress" => self.say(record, out),
             "bash_progress" => self.so_far(&record.line, &data, out),
@@ -89,9 +89,9 @@ impl Converter {
         }
         let mut news = false;
         for (within, line) in wrapped(data) {
-            let line = of_session(outer, Line::read(line, "/data/message")?);
+            let line = of_session(outer, Line::strict(line, "/data/message")?);
             // What is under way in the sub-agent stands among its lines; results come of it.
-            if word(line.kind()) != "progress" && self.history.is_new_line(&line) {
+            if raw_str(line.kind()) != "progress" && self.history.is_new_line(&line) {
                 let mut record = Record { line, within, agent: Some(agent.clone()), ..Record::default() };
                 news |= matches!(self.say(&mut record, out)?, Outcome::Mapped);
             }
@@ -122,8 +122,8 @@ impl Converter {
 
 impl Transcript {
     /// A transcript of which nothing has been read.
-    pub fn open(opening: &Opening<'_>) -> Self {
-        Transcript { converter: Converter::open(opening), index: Index::default() }
+    pub fn open(init: &SessionInit<'_>) -> Self {
+        Transcript { converter: Converter::open(init), index: StructuralIndex::default() }
     }
 }
 

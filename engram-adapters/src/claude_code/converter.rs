@@ -1,7 +1,7 @@
 //! What is remembered from line to line.
 
-use engram_core::adapter::{Context, Opening};
-use engram_core::text::Room;
+use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::text::DecodeBuffer;
 
 use super::calls::Call;
 use super::edited::LastEdited;
@@ -12,14 +12,14 @@ use super::standing::Standing;
 use super::unasked::Unasked;
 use super::under_way::UnderWay;
 use super::usage::Usages;
-use crate::kit::correlate::OpenCalls;
-use crate::kit::value::Index;
+use crate::shared::correlate::PendingCalls;
+use crate::shared::value::StructuralIndex;
 
 /// What is remembered from line to line.
 pub(super) struct Converter {
     pub dialect: Dialect,
-    pub context: Context,
-    pub calls: OpenCalls<Call>,
+    pub context: SideInfo,
+    pub calls: PendingCalls<Call>,
     pub history: History,
     pub usages: Usages,
     pub queue: Queue,
@@ -28,33 +28,33 @@ pub(super) struct Converter {
     /// What started the last compaction, until its summary comes.
     pub compaction_trigger: Option<String>,
     /// Where the values of arguments lie that are read again.
-    pub arguments: Index,
+    pub arguments: StructuralIndex,
     /// The last notebook cell that was set, as its call asked for it.
     pub last_cell: Option<u64>,
     pub last_edited: LastEdited,
     /// Where the text of a file is decoded.
-    pub room: Room,
+    pub room: DecodeBuffer,
     pub standing: Standing,
 }
 
 impl Converter {
     /// A converter that has seen nothing yet.
-    pub fn open(opening: &Opening<'_>) -> Self {
-        let dialect = dialect(opening.revision);
+    pub fn open(init: &SessionInit<'_>) -> Self {
+        let dialect = dialect(init.revision);
         Converter {
             dialect,
-            context: opening.context.clone(),
-            calls: OpenCalls::default(),
-            history: History::open(opening.head, dialect),
+            context: init.context.clone(),
+            calls: PendingCalls::default(),
+            history: History::open(init.head, dialect),
             usages: Usages::default(),
             queue: Queue::default(),
             under_way: UnderWay::default(),
             unasked: Unasked::default(),
             compaction_trigger: None,
-            arguments: Index::default(),
+            arguments: StructuralIndex::default(),
             last_cell: None,
             last_edited: LastEdited::default(),
-            room: Room::default(),
+            room: DecodeBuffer::default(),
             standing: Standing::default(),
         }
     }

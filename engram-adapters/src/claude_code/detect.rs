@@ -8,9 +8,9 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::kit::time::tape_time;
-use crate::kit::value::{find_line, text, word};
-use crate::kit::view::view;
+use crate::shared::time::tape_time;
+use crate::shared::value::{find_line, raw_str, text};
+use crate::shared::view::view;
 
 /// A fact of a line that shows whose it is.
 struct Mark {
@@ -28,19 +28,19 @@ const MARKS: &[Mark] = &[
     // The title that stands first in files resumed up to 2.0.10, and alone in some.
     Mark {
         name: "summary.leafUuid",
-        shows: |line| word(line.kind()) == "summary" && line.leaf_uuid().is_some() && line.summary().is_some(),
+        shows: |line| raw_str(line.kind()) == "summary" && line.leaf_uuid().is_some() && line.summary().is_some(),
     },
     // A prompt waits (2.0.45 and later).
     Mark {
         name: "queue-operation.operation+sessionId",
-        shows: |line| word(line.kind()) == "queue-operation" && line.operation().is_some() && line.in_session(),
+        shows: |line| raw_str(line.kind()) == "queue-operation" && line.operation().is_some() && line.in_session(),
     },
     // State beside the conversation (2.1.80 and later).
-    Mark { name: "state.sessionId", shows: |line| STATE.contains(&word(line.kind())) && line.in_session() },
+    Mark { name: "state.sessionId", shows: |line| STATE.contains(&raw_str(line.kind())) && line.in_session() },
     // Backups of edited files, written first by the terminal interface (2.0.60 and later).
     Mark {
         name: "file-history-snapshot.messageId",
-        shows: |line| word(line.kind()) == "file-history-snapshot" && line.message_id().is_some() && line.snapshot().is_some(),
+        shows: |line| raw_str(line.kind()) == "file-history-snapshot" && line.message_id().is_some() && line.snapshot().is_some(),
     },
 ];
 
@@ -50,18 +50,18 @@ const STATE: &[&str] = &["mode", "permission-mode", "atis-latch", "tools-used", 
 view! {
     /// What detection looks at in a line.
     Probe {
-        kind: "type" Text,
-        uuid: "uuid" Text,
-        session_id: "sessionId" Text,
-        agent_id: "agentId" Text,
-        version: "version" Text,
-        timestamp: "timestamp" Text,
-        leaf_uuid: "leafUuid" Text,
-        summary: "summary" Text,
-        operation: "operation" Text,
-        message_id: "messageId" Text,
+        kind: "type" String,
+        uuid: "uuid" String,
+        session_id: "sessionId" String,
+        agent_id: "agentId" String,
+        version: "version" String,
+        timestamp: "timestamp" String,
+        leaf_uuid: "leafUuid" String,
+        summary: "summary" String,
+        operation: "operation" String,
+        message_id: "messageId" String,
         snapshot: "snapshot" Object,
-        is_sidechain: "isSidechain" Flag,
+        is_sidechain: "isSidechain" Bool,
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn marks() -> Vec<&'static str> {
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(head.lines().take(LOOKED_AT).filter(|line| may_show_a_mark(line)), |line| {
-        let line = Probe::of(line);
+        let line = Probe::lenient(line);
         let mark = MARKS.iter().find(|mark| (mark.shows)(&line))?.name;
         if !marks.contains(&mark) {
             marks.push(mark);
@@ -107,7 +107,7 @@ fn may_show_a_mark(line: &str) -> bool {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
     find_line(head.lines(), |line| {
-        let line = Probe::of(line);
+        let line = Probe::lenient(line);
         fill(&mut identity.version, text(line.version()));
         fill(&mut identity.session_id, text(line.session_id()));
         fill(&mut identity.agent_id, text(line.agent_id()));

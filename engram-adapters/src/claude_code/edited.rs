@@ -42,7 +42,7 @@ impl LastEdited {
         }
     }
 
-    /// Room for the text of a file.
+    /// DecodeBuffer for the text of a file.
     pub fn room(&mut self) -> String {
         mem::take(&mut self.room)
     }

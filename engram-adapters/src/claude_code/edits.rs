@@ -5,18 +5,18 @@
 
 use std::borrow::Cow;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
-use engram_core::render::Pointer;
-use engram_core::text::{Room, Text};
+use engram_core::text::{DecodeBuffer, Text};
 use memchr::{memchr, memmem};
 
 use super::edited::{Edit, LastEdited};
 use super::patches;
 use super::schema::{Replacement, Structured};
-use crate::kit::spans::{ChangedSpan, Rewrite, pinned, whole_range};
-use crate::kit::value::{Field, is_true, text, word};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, whole_range};
+use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
 const RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
@@ -29,7 +29,7 @@ impl<'a> Structured<'a> {
 
     /// Up to 2.0.69 the result of a notebook edit does not name the file.
     pub fn is_notebook_edit(&self) -> bool {
-        self.edit_mode().is_some() && self.new_source().is_some() && word(self.error()).is_empty()
+        self.edit_mode().is_some() && self.new_source().is_some() && raw_str(self.error()).is_empty()
     }
 }
 
@@ -38,10 +38,10 @@ pub(super) fn file_edit(
     edit: &Edit<'_>,
     result: &Structured<'_>,
     last: &mut LastEdited,
-    room: &mut Room,
+    room: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<bool, Fault> {
-    match (word(result.kind()), result.old_string(), result.edits()) {
+    match (raw_str(result.kind()), result.old_string(), result.edits()) {
         ("create" | "update", _, _) => written(edit, result, last, room, out),
         (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, last, room, out),
         _ => Ok(false),
@@ -55,8 +55,8 @@ fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 }
 
 /// As [`decoded`], in a room that is there already.
-fn decoded_in<'r, 'a: 'r>(field: Option<Text<'a>>, room: &'r mut Room) -> Option<Cow<'r, str>> {
-    field?.decode_in(room).ok().map(|text| with_counted_ends(text.into()))
+fn decoded_in<'r, 'a: 'r>(field: Option<Text<'a>>, room: &'r mut DecodeBuffer) -> Option<Cow<'r, str>> {
+    field?.decode_into(room).ok().map(|text| with_counted_ends(text.into()))
 }
 
 fn with_counted_ends(text: Cow<'_, str>) -> Cow<'_, str> {
@@ -65,9 +65,15 @@ fn with_counted_ends(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Write: `create` has no text before; up to 2.0.45 an `update` has none in the log.
 #[inline(never)]
-fn written(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, room: &mut Room, out: &mut Emitter) -> Result<bool, Fault> {
+fn written(
+    edit: &Edit<'_>,
+    result: &Structured<'_>,
+    last: &mut LastEdited,
+    room: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let Some(after) = decoded(text(result.content())) else { return Ok(false) };
-    if word(result.kind()) == "create" {
+    if raw_str(result.kind()) == "create" {
         let mut event = edit.event(EditOp::Create);
         after_side(&mut event, &after);
         last.keep(after.into_owned(), event.file_after_hash);
@@ -93,13 +99,19 @@ fn written(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, room
 /// The after side of an event that replaced or made a whole file.
 pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
     event.after_range = Some(whole_range(after));
-    (event.after_hash, event.after_anchor_hashes) = pinned(after.strip_suffix('\n').unwrap_or(after));
+    (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(after.strip_suffix('\n').unwrap_or(after));
     event.file_after_hash = Hash::of_pinned_text(after);
 }
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
-fn replaced(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, room: &mut Room, out: &mut Emitter) -> Result<bool, Fault> {
+fn replaced(
+    edit: &Edit<'_>,
+    result: &Structured<'_>,
+    last: &mut LastEdited,
+    room: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let Some(before) = decoded_in(result.before(), room) else { return patches::ranges(edit, result.structured_patch(), out) };
     let alone = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::all(result.edits(), alone);
@@ -112,7 +124,7 @@ fn replaced(edit: &Edit<'_>, result: &Structured<'_>, last: &mut LastEdited, roo
         out.emit(event, RESULT)?;
         return Ok(true);
     };
-    if before.is_empty() && replacements.first().is_some_and(|first| word(first.old).is_empty()) {
+    if before.is_empty() && replacements.first().is_some_and(|first| raw_str(first.old).is_empty()) {
         let mut event = edit.event(EditOp::Create);
         after_side(&mut event, rewrite.after());
         out.emit(event, RESULT)?;

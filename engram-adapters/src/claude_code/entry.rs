@@ -1,8 +1,8 @@
 //! What a line says of the session before anything else: whose it is, when it was written, and what is new.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Meta, SessionFacts};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::Converter;
@@ -10,13 +10,13 @@ use super::record::Record;
 use super::revisions::dialect;
 use super::schema::{Fact, Line};
 use super::standing::News;
-use crate::kit::value::{filled_text, text};
+use crate::shared::value::{non_empty_text, text};
 
 impl Converter {
     /// States whose line this is, when it was written, by which version, and what else is new of the session. True where that is an event.
     #[inline(never)]
     pub fn enter(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let here = out.spot();
+        let here = out.location();
         // What is said now of earlier lines is of other agents.
         let moved = self.usages.flush(record, out)?;
         if moved {
@@ -27,13 +27,13 @@ impl Converter {
         if news.has(Fact::Session) || self.standing.agent_id.as_deref() != record.agent.as_deref() {
             self.state_source(record, out);
         }
-        let stamp = Stamp { t: record.time.as_deref(), id: text(record.line.uuid()), replay: record.replay };
+        let stamp = RecordHeader { t: record.time.as_deref(), id: text(record.line.uuid()), replay: record.replay };
         if moved {
-            out.restamp(here, stamp);
+            out.attribute_to(here, stamp);
         } else {
-            out.stamp(stamp);
+            out.set_header(stamp);
         }
-        out.within(record.within);
+        out.set_pointer_prefix(record.within);
         if news.has(Fact::Version) {
             self.change_version(&record.line, out)?;
         }
@@ -51,7 +51,7 @@ impl Converter {
         if let Some(session) = record.session() {
             let agent = record.agent.as_deref();
             self.standing.agent_id = agent.map(str::to_owned);
-            out.source(Some(&session), agent);
+            out.set_source(Some(&session), agent);
         }
     }
 
@@ -75,7 +75,7 @@ impl Converter {
             facts.parent_call_id = self.context.parent_call_id.as_deref().map(Text::Plain);
             facts.agent = self.context.agent.as_deref().map(Text::Plain);
         }
-        let stated = |fact, field| if news.has(fact) { filled_text(field) } else { None };
+        let stated = |fact, field| if news.has(fact) { non_empty_text(field) } else { None };
         facts.agent = facts.agent.or_else(|| stated(Fact::AgentType, line.agent_type()));
         facts.cwd = stated(Fact::Cwd, line.cwd());
         facts.repo_branch = stated(Fact::Branch, line.git_branch());

@@ -9,9 +9,9 @@ use memchr::memmem::Finder;
 use super::record::{Record, SYNTHETIC};
 use super::revisions::Dialect;
 use super::schema::{Line, Message};
-use crate::kit::correlate::{KeyMap, Said, key};
-use crate::kit::time::millis;
-use crate::kit::value::{Value, find_line, is_true, text, word};
+use crate::shared::correlate::{KeyMap, SeenSet, hash64};
+use crate::shared::time::millis;
+use crate::shared::value::{Value, find_line, is_true, raw_str, text};
 
 /// Two records of one copying run lie at most this far apart, in milliseconds. No model answers that fast.
 const COPY_STEP: i64 = 1;
@@ -37,14 +37,14 @@ pub(super) struct History {
     sidechains: KeyMap<usize>,
     roots: Vec<String>,
     /// Blocks and lines that have been said.
-    said: Said,
+    said: SeenSet,
     /// Calls that have been said.
-    calls: Said,
+    calls: SeenSet,
     /// Calls whose results have been said.
-    results: Said,
+    results: SeenSet,
     /// The message whose blocks are being written, and those that are over.
     current: Option<u64>,
-    over: Said,
+    over: SeenSet,
 }
 
 /// A run of records that were copied at one moment.
@@ -72,11 +72,11 @@ impl History {
             origin_said: false,
             sidechains: KeyMap::default(),
             roots: Vec::new(),
-            said: Said::default(),
-            calls: Said::default(),
-            results: Said::default(),
+            said: SeenSet::default(),
+            calls: SeenSet::default(),
+            results: SeenSet::default(),
             current: None,
-            over: Said::default(),
+            over: SeenSet::default(),
         }
     }
 
@@ -103,12 +103,12 @@ impl History {
     #[inline(never)]
     fn sidechain<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
         let uuid = text(line.uuid())?.decode_lossy();
-        let known = text(line.parent_uuid()).and_then(|parent| self.sidechains.get(&key(parent.decode_lossy())).copied());
+        let known = text(line.parent_uuid()).and_then(|parent| self.sidechains.get(&hash64(parent.decode_lossy())).copied());
         let root = known.unwrap_or_else(|| {
             self.roots.push(uuid.clone().into_owned());
             self.roots.len() - 1
         });
-        self.sidechains.insert(key(&uuid), root);
+        self.sidechains.insert(hash64(&uuid), root);
         self.roots.get(root).map(|root| Cow::Owned(root.clone()))
     }
 
@@ -156,12 +156,12 @@ impl History {
     /// 2.1.329: copied answers name the session that asked for them.
     #[inline(never)]
     fn is_foreign(&mut self, record: &Record<'_>) -> bool {
-        let asked_by = text(record.line.request_session_id()).filter(|id| record.session().is_some_and(|session| !id.is(&session)));
+        let asked_by = text(record.line.request_session_id()).filter(|id| record.session().is_some_and(|session| !id.eq_str(&session)));
         if let Some(origin) = asked_by {
             self.origin.get_or_insert_with(|| origin.decode_lossy().into_owned());
         }
         let Some(until) = &self.copied_until else { return asked_by.is_some() };
-        if text(record.line.uuid()).is_some_and(|uuid| uuid.is(until)) {
+        if text(record.line.uuid()).is_some_and(|uuid| uuid.eq_str(until)) {
             self.copied_until = None;
         }
         true
@@ -228,10 +228,10 @@ impl History {
 fn begins_with_copies(head: &Head<'_>) -> bool {
     let mut before = None;
     let answer = find_line(head.lines(), |line| {
-        let line = Line::of(line);
-        let model = Message::of(line.message()?).model();
-        let time = millis(word(line.timestamp()));
-        if word(line.kind()) == "assistant" && word(model) != SYNTHETIC {
+        let line = Line::lenient(line);
+        let model = Message::lenient(line.message()?).model();
+        let time = millis(raw_str(line.timestamp()));
+        if raw_str(line.kind()) == "assistant" && raw_str(model) != SYNTHETIC {
             return Some((before, time));
         }
         before = time;
@@ -251,10 +251,10 @@ fn last_foreign_request(head: &Head<'_>) -> Option<String> {
     REQUEST_SESSION.find(&head.bytes()[..head.bytes().len().min(COPIES_BEGIN_WITHIN)])?;
     let mut last = None;
     find_line(head.lines().filter(|line| REQUEST_SESSION.find(line.as_bytes()).is_some()), |line| {
-        let line = Line::of(line);
+        let line = Line::lenient(line);
         let (asked_by, session) = (text(line.request_session_id())?, text(line.session_id())?);
         line.message()?;
-        if asked_by.is(&session.decode_lossy()) {
+        if asked_by.eq_str(&session.decode_lossy()) {
             return Some(());
         }
         last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned());

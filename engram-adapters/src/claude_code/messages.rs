@@ -1,9 +1,9 @@
 //! What people, the harness and the model say: `user` and `assistant` lines.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Attachment, Channel, Meta, MsgIn, MsgOut, Role, ToolCall};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::blocks::{images, is_harness_text};
@@ -13,8 +13,8 @@ use super::descriptor::{Omitted, rule};
 use super::record::{Record, SYNTHETIC};
 use super::schema::{Block, Line, Message};
 use super::tools::TOOLS;
-use crate::kit::correlate::key;
-use crate::kit::value::{Value, filled_text, is_true, text, word};
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";
@@ -62,9 +62,9 @@ impl Converter {
         }
         let mut said = Said::default();
         for (index, value) in content.elements().enumerate() {
-            let block = Block::read(value, BLOCK)?;
+            let block = Block::strict(value, BLOCK)?;
             said.images |= block.source().is_some();
-            match word(block.kind()) {
+            match raw_str(block.kind()) {
                 "tool_result" => {
                     let new = self.result(line, &block, index, out)?;
                     said.news |= new;
@@ -93,7 +93,7 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let pointer = Pointer::Item(CONTENT, index);
-        match word(block.kind()) {
+        match raw_str(block.kind()) {
             "text" => {
                 let text = text(block.text()).ok_or_else(|| no_text(value))?;
                 // The first text has the images of the whole message.
@@ -122,17 +122,17 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         self.queue.arrived(said);
-        if is_true(line.is_compact_summary()) || said.begins(COMPACTED) {
+        if is_true(line.is_compact_summary()) || said.starts_with(COMPACTED) {
             let trigger = self.compaction_trigger.take();
             let trigger = trigger.as_deref().map(Text::Token);
             out.emit(Meta::Compaction { text: Some(said), trigger }, pointer)?;
             return Ok(());
         }
-        if said.begins("[Request interrupted by user") {
+        if said.starts_with("[Request interrupted by user") {
             out.emit(Meta::Interrupt { text: Some(said) }, pointer)?;
             return Ok(());
         }
-        if said.begins("<command-")
+        if said.starts_with("<command-")
             && let Some(typed) = typed_command(&said.decode_lossy())
         {
             self.queue.arrived(Text::Plain(&typed));
@@ -140,7 +140,7 @@ impl Converter {
         if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
             out.parent_of_next(self.starting_call(said, out));
         } else if let Some(call) = text(line.parent_call()) {
-            out.parent_of_next(out.call(call));
+            out.parent_of_next(out.seq_of_call(call));
         }
         let synthetic = is_true(line.is_meta()) || is_harness_text(said);
         out.emit(MsgIn { role: Role::User, text: Some(said), synthetic, attachments }, pointer)?;
@@ -149,10 +149,10 @@ impl Converter {
 
     /// The one open call that started a sub-agent with this prompt.
     fn starting_call(&self, prompt: Text<'_>, out: &Emitter) -> Option<u64> {
-        let prompt = key(prompt.decode_lossy());
+        let prompt = hash64(prompt.decode_lossy());
         let mut started = self.calls.iter().filter_map(|call| call.started.as_deref()).filter(|started| started.prompt == prompt);
         let Started { call_id, .. } = started.next()?;
-        started.next().is_none().then(|| out.call(Text::Plain(call_id)))?
+        started.next().is_none().then(|| out.seq_of_call(Text::Plain(call_id)))?
     }
 
     /// `assistant`: one block of a message (from 1.0.10), or a whole message (before, and after a failed stream).
@@ -160,7 +160,7 @@ impl Converter {
     pub fn assistant(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let message = &record.message;
         let content = message.content().ok_or_else(|| no_content("nothing"))?;
-        if word(message.model()) == SYNTHETIC {
+        if raw_str(message.model()) == SYNTHETIC {
             return notice(&record.line, content, out);
         }
         self.history.message(record.message_key);
@@ -182,13 +182,13 @@ impl Converter {
     /// One block of the model's output. False when it was said before.
     #[inline(never)]
     fn output(&mut self, record: &Record<'_>, value: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let block = Block::read(value, BLOCK)?;
+        let block = Block::strict(value, BLOCK)?;
         let message = &record.message;
-        let event = match word(block.kind()) {
+        let event = match raw_str(block.kind()) {
             "tool_use" | "server_tool_use" => return self.call(&record.line, &block, pointer, out),
             "text" => answer(message, Some(text(block.text()).ok_or_else(|| no_text(value))?), None),
             "thinking" => {
-                let said = filled_text(block.thinking());
+                let said = non_empty_text(block.thinking());
                 MsgOut { redacted: said.is_none(), ..answer(message, said, Some(Channel::Reasoning)) }
             }
             "redacted_thinking" => MsgOut { redacted: true, ..answer(message, None, Some(Channel::Reasoning)) },
@@ -211,7 +211,7 @@ impl Converter {
         let id = text(block.id());
         let kind = match id {
             Some(id) => {
-                let call = key(id.spelled());
+                let call = hash64(id.raw());
                 if !self.history.is_new_call(call) {
                     return Ok(false);
                 }
@@ -284,14 +284,14 @@ fn empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
 /// A message of model `<synthetic>`: the harness speaks in the model's place, about an error or the lack of an answer.
 #[inline(never)]
 fn notice(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let said = content.elements().find_map(|block| text(Block::of(block).text())).or_else(|| content.text());
+    let said = content.elements().find_map(|block| text(Block::lenient(block).text())).or_else(|| content.text());
     // Copies of history up to 1.0.60 lose the flag.
-    let is_error = is_true(line.is_api_error()) || said.is_some_and(|said| said.begins("API Error"));
+    let is_error = is_true(line.is_api_error()) || said.is_some_and(|said| said.starts_with("API Error"));
     let pointer = Pointer::At(CONTENT);
     if is_error {
         let status = line.api_error_status().map(|status| Text::Plain(status.raw()));
         out.emit(Meta::Error { code: text(line.error()).or(status), text: said }, pointer)?;
-        if let Some(details) = filled_text(line.object().member("errorDetails")) {
+        if let Some(details) = non_empty_text(line.object().member("errorDetails")) {
             out.emit(Meta::System { name: Text::Plain("error_details"), text: Some(details) }, Pointer::At("/errorDetails"))?;
         }
     } else {

@@ -1,6 +1,6 @@
 //! Claude Code: transcripts under `~/.claude/projects`, JSON Lines, 0.2.109 and later; before, 0.2.96, a database.
 
-use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
@@ -61,7 +61,7 @@ impl StreamAdapter for ClaudeCode {
         detect::identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Transcript::open(opening))
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        Box::new(convert::Transcript::open(init))
     }
 }

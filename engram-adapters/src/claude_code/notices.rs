@@ -1,9 +1,9 @@
 //! What the harness notes beside the conversation: `system`, titles, modes, costs and pull requests.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Meta, MsgIn, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::blocks::is_harness_text;
@@ -12,12 +12,12 @@ use super::descriptor::{Omitted, never_mapped, rule};
 use super::record::{Late, Record};
 use super::schema::Line;
 use super::standing::changed;
-use crate::kit::value::{Value, filled_text, number, text, word};
+use crate::shared::value::{Value, non_empty_text, number, raw_str, text};
 
 impl Converter {
     /// `system`: compaction, output of local commands, hooks, API errors (1.0.128 and later).
     pub fn system(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let subtype = word(line.subtype());
+        let subtype = raw_str(line.subtype());
         match subtype {
             "compact_boundary" => {
                 let trigger = line.compact_metadata().and_then(|facts| facts.member("trigger"));
@@ -52,7 +52,7 @@ impl Converter {
     /// `summary` (up to 2.0.10), `ai-title` (2.1.200 and later) and `custom-title` (a person's): titles. A summary may be of another
     /// file's session.
     pub fn title(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (record, field, pointer) = match word(line.kind()) {
+        let (record, field, pointer) = match raw_str(line.kind()) {
             "summary" => ("summary", line.summary(), "/summary"),
             "custom-title" => ("custom-title", line.object().member("customTitle"), "/customTitle"),
             _ => ("ai-title", line.ai_title(), "/aiTitle"),
@@ -89,7 +89,7 @@ impl Converter {
 
     /// `permission-mode` and `mode`: said when they change.
     pub fn mode(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (record, field, slot) = if word(line.kind()) == "mode" {
+        let (record, field, slot) = if raw_str(line.kind()) == "mode" {
             ("mode", line.mode(), &mut self.standing.mode)
         } else {
             ("permission-mode", line.permission_mode(), &mut self.standing.permission_mode)
@@ -114,7 +114,7 @@ impl Converter {
     /// `queue-operation` (2.0.30 and later): a prompt waits, goes on, or is taken back.
     pub fn queue_operation(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = &record.line;
-        match word(line.operation()) {
+        match raw_str(line.operation()) {
             "enqueue" => {}
             "dequeue" => {
                 self.history.queued(record.time.as_deref(), record.session().as_deref());
@@ -125,10 +125,10 @@ impl Converter {
             other => return Err(Fault::unrecognized(&format!("queue-operation/{other}"))),
         }
         self.history.queued(record.time.as_deref(), record.session().as_deref());
-        let (Some(said), Some(prompt)) = (filled_text(line.content()), line.content()) else {
+        let (Some(said), Some(prompt)) = (non_empty_text(line.content()), line.content()) else {
             return Ok(Omitted { record: "queue-operation/enqueue", rule: rule::QUEUE_STATE }.bookkeeping());
         };
-        let waits = self.queue.hold(said, Late::of(prompt, line, out.spot()), out)?;
+        let waits = self.queue.hold(said, Late::of(prompt, line, out.location()), out)?;
         let omitted = Omitted { record: "queue-operation/enqueue", rule: rule::QUEUED };
         Ok(if waits { omitted.duplicate() } else { Outcome::Mapped })
     }
@@ -138,7 +138,7 @@ impl Converter {
 fn stop_hooks(line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let name = Text::Plain("stop_hook_summary");
     let listed = |name| line.object().member(name).into_iter().flat_map(Value::elements).enumerate();
-    let reason = filled_text(line.object().member("stopReason"));
+    let reason = non_empty_text(line.object().member("stopReason"));
     out.emit(Meta::System { name, text: reason }, Pointer::At("/stopReason"))?;
     for (index, hook) in listed("hookInfos") {
         out.emit(Meta::System { name, text: text(hook.member("command")) }, Pointer::Field("/hookInfos", index, "/command"))?;
@@ -159,9 +159,9 @@ pub(super) fn pull_request(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome
 /// `system/api_refusal` and `system/model_refusal_fallback`: the model refused, and why.
 fn refusal(subtype: &str, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let member = |name| line.object().member(name);
-    let why = filled_text(member("apiRefusalExplanation")).or(text(line.content()));
+    let why = non_empty_text(member("apiRefusalExplanation")).or(text(line.content()));
     out.emit(Meta::Error { code: text(member("apiRefusalCategory")), text: why }, Pointer::Root)?;
-    if filled_text(member("apiRefusalExplanation")).is_some() {
+    if non_empty_text(member("apiRefusalExplanation")).is_some() {
         out.emit(Meta::System { name: Text::Plain(subtype), text: text(line.content()) }, Pointer::At("/content"))?;
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Diffs in results: line numbers of `structuredPatch`, and what a shell command changed (`bashEditDiff`, 2.1.300 and later).
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{EditOp, Range};
-use engram_core::render::Pointer;
 
 use super::edited::Edit;
 use super::returned::Returned;
 use super::schema::{DiffFile, Hunk};
-use crate::kit::value::{Field, Value, is_true, text};
+use crate::shared::value::{Field, Value, is_true, text};
 
 /// A run of changed lines.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ struct Run {
 /// How many lines longer the patch makes the file. None where there is no patch.
 pub(super) fn growth(patch: Field<'_>) -> Option<i64> {
     let mut grown = None;
-    for hunk in patch?.elements().map(Hunk::of) {
+    for hunk in patch?.elements().map(Hunk::lenient) {
         let count = |field: Field<'_>| field.and_then(Value::unsigned).and_then(|count| i64::try_from(count).ok());
         *grown.get_or_insert(0) += count(hunk.new_lines())? - count(hunk.old_lines())?;
     }
@@ -33,7 +33,7 @@ pub(super) fn is_empty(patch: Field<'_>) -> bool {
 
 /// An edit whose file is not logged: the lines that its patch counts, without text.
 pub(super) fn ranges(edit: &Edit<'_>, patch: Field<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let runs: Vec<Run> = patch.into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::of(hunk))).collect();
+    let runs: Vec<Run> = patch.into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::lenient(hunk))).collect();
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
     if runs.is_empty() {
         out.emit(edit.event(EditOp::Update), pointer)?;
@@ -50,7 +50,7 @@ pub(super) fn ranges(edit: &Edit<'_>, patch: Field<'_>, out: &mut Emitter) -> Re
 #[inline(never)]
 pub(super) fn shell(returned: &Returned<'_>, diff: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut any = false;
-    for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::of) {
+    for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::lenient) {
         let Some(path) = text(file.path()) else { continue };
         let edit = Edit { call_id: returned.call_id, file: path };
         let op = match (is_true(file.created()), is_true(file.deleted())) {
@@ -59,7 +59,7 @@ pub(super) fn shell(returned: &Returned<'_>, diff: Value<'_>, out: &mut Emitter)
             _ => EditOp::Update,
         };
         let pointer = Pointer::At("/toolUseResult/bashEditDiff");
-        let runs: Vec<Run> = file.hunks().into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::of(hunk))).collect();
+        let runs: Vec<Run> = file.hunks().into_iter().flat_map(Value::elements).flat_map(|hunk| runs(&Hunk::lenient(hunk))).collect();
         if runs.is_empty() {
             out.emit(edit.event(op), pointer)?;
         }

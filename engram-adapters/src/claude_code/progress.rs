@@ -1,22 +1,22 @@
 //! `progress` lines (2.1.12 to 2.1.80): commands tell what they have written so far, sub-agents what they do.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::Converter;
 use super::descriptor::{Omitted, rule};
 use super::schema::{Line, Progress};
-use crate::kit::correlate::key;
-use crate::kit::value::{Value, filled_text, text};
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Value, non_empty_text, text};
 
 impl Converter {
     /// Keeps what a command has written so far until its result comes.
     pub fn so_far(&mut self, line: &Line<'_>, data: &Progress<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let call = text(line.parent_call()).map(|id| key(id.spelled())).filter(|call| !self.history.has_result(*call));
-        let written = data.full_output().filter(|written| filled_text(Some(*written)).is_some());
+        let call = text(line.parent_call()).map(|id| hash64(id.raw())).filter(|call| !self.history.has_result(*call));
+        let written = data.full_output().filter(|written| non_empty_text(Some(*written)).is_some());
         let waits = match (call, written) {
             (Some(call), Some(written)) => self.under_way.keep(call, written, line, out)?,
             _ => true,
@@ -35,7 +35,7 @@ pub(super) fn wrapped<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Pointer<
 
 /// A sub-agent's line with what it leaves to the line of the session that wraps it.
 pub(super) fn of_session<'a>(outer: &Line<'a>, inner: Line<'a>) -> Line<'a> {
-    let mut line = Line::within(outer.object());
+    let mut line = Line::empty_of(outer.object());
     for (name, field) in [
         ("type", inner.kind()),
         ("uuid", inner.uuid().or(outer.uuid())),
@@ -54,8 +54,8 @@ pub(super) fn of_session<'a>(outer: &Line<'a>, inner: Line<'a>) -> Line<'a> {
 
 /// `progress/hook_progress`: a hook runs.
 pub(super) fn hook(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let data = Progress::stated(line.data());
-    let name = filled_text(data.hook_name()).unwrap_or(Text::Plain("hook_progress"));
+    let data = Progress::lenient_opt(line.data());
+    let name = non_empty_text(data.hook_name()).unwrap_or(Text::Plain("hook_progress"));
     out.emit(Meta::System { name, text: text(data.command()) }, Pointer::At("/data"))?;
     Ok(Outcome::Mapped)
 }
@@ -64,9 +64,9 @@ pub(super) fn hook(line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault>
 mod tests {
     use std::sync::Arc;
 
-    use engram_core::adapter::{Context, SideFiles, convert_str};
-    use engram_core::drive::Options;
+    use engram_core::adapter::{SideFiles, SideInfo, convert_str};
     use engram_core::hash::Hash;
+    use engram_core::pipeline::Options;
     use engram_core::policy::Policy;
     use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ mod tests {
             }
         }
         let log: String = session().iter().map(|line| format!("{line}\n")).collect();
-        let context = Context { side_files: Some(Arc::new(Own)), ..Context::default() };
+        let context = SideInfo { side_files: Some(Arc::new(Own)), ..SideInfo::default() };
         let tape = convert_str(&ClaudeCode, &log, &Options { context, ..Options::default() }).unwrap();
         assert!(!tape.contains("\"agent_id\""));
         let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();

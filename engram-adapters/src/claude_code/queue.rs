@@ -1,14 +1,14 @@
 //! Prompts that were queued: said when they reach the conversation, or at the end if they never did.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{MsgIn, Role};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::blocks::is_harness_text;
 use super::descriptor::rule;
 use super::record::{Late, MAX_WAITING_BYTES};
-use crate::kit::correlate::key;
+use crate::shared::correlate::hash64;
 
 /// A prompt that has not reached the conversation yet.
 struct Queued {
@@ -30,7 +30,7 @@ impl Queue {
         if self.waiting.is_empty() {
             return;
         }
-        let key = key(said.decode_lossy());
+        let key = hash64(said.decode_lossy());
         if let Some(at) = self.waiting.iter().position(|queued| queued.key == key) {
             self.bytes -= self.waiting.remove(at).prompt.bytes();
         }
@@ -42,7 +42,7 @@ impl Queue {
         let waits = bytes <= MAX_WAITING_BYTES;
         if waits {
             self.bytes = bytes;
-            self.waiting.push(Queued { key: key(said.decode_lossy()), prompt });
+            self.waiting.push(Queued { key: hash64(said.decode_lossy()), prompt });
         } else {
             say(said, out)?;
         }

@@ -1,24 +1,24 @@
 //! `code.read`: which lines of which file a tool gave to the model.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::render::Pointer;
-use engram_core::text::{Room, Text};
+use engram_core::text::{DecodeBuffer, Text};
 
 use super::calls::Kept;
 use super::returned::Returned;
 use super::schema::FileRead;
-use crate::kit::linenum;
-use crate::kit::spans::pinned;
-use crate::kit::value::{Value, text};
+use crate::shared::linenum;
+use crate::shared::spans::hash_and_anchors;
+use crate::shared::value::{Value, text};
 
 /// The tools cut lines that are longer than this before they show them.
 const SHOWN_LINE: usize = 2000;
 
 /// A read whose result says what was read, in its own fields.
 #[inline(never)]
-pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut Room, out: &mut Emitter) -> Result<bool, Fault> {
-    let file = FileRead::of(file);
+pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut DecodeBuffer, out: &mut Emitter) -> Result<bool, Fault> {
+    let file = FileRead::lenient(file);
     let argument = match returned.call.as_ref().map(|call| &call.kept) {
         Some(Kept::File(path)) => Some(Text::Token(path)),
         _ => None,
@@ -26,7 +26,7 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut Ro
     let Some(path) = text(file.path()).or(argument) else { return Ok(false) };
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let content = text(file.content()).and_then(|content| content.decode_in(room).ok());
+    let content = text(file.content()).and_then(|content| content.decode_into(room).ok());
     let numbers = (file.start_line(), file.line_count(), file.total_lines());
     if let (Some(content), (Some(start), Some(count), Some(total))) = (content, numbers)
         && let (Some(start), Some(count), Some(total)) = (start.unsigned(), count.unsigned(), total.unsigned())
@@ -34,7 +34,7 @@ pub(super) fn structured(returned: &Returned<'_>, file: Value<'_>, room: &mut Ro
     {
         event.range = Some(span.range);
         event.total_lines = span.total_lines;
-        (event.hash, event.anchor_hashes) = pinned(span.text);
+        (event.hash, event.anchor_hashes) = hash_and_anchors(span.text);
     }
     out.emit(event, Pointer::At("/toolUseResult/file"))?;
     Ok(true)
@@ -45,16 +45,16 @@ pub(super) fn shown(
     returned: &Returned<'_>,
     path: Text<'_>,
     pointer: Pointer<'_>,
-    room: &mut Room,
+    room: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
     let mut event =
         CodeRead { call_id: returned.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let content = returned.content.and_then(|content| content.decode_in(room).ok());
-    if let Some(lines) = content.and_then(linenum::strip) {
+    let content = returned.content.and_then(|content| content.decode_into(room).ok());
+    if let Some(lines) = content.and_then(linenum::strip_gutter) {
         event.range = Some(lines.range);
         if lines.longest < SHOWN_LINE {
-            (event.hash, event.anchor_hashes) = pinned(&lines.text);
+            (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
         }
     }
     out.emit(event, pointer)?;

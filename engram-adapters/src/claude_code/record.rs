@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Spot, Stamp};
-use engram_core::render::Pointer;
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, RecordHeader, RecordLocation};
 use engram_core::text::Text;
 
 use super::schema::{Line, Message};
-use crate::kit::time::rfc3339;
-use crate::kit::value::{Value, text, word};
+use crate::shared::time::rfc3339;
+use crate::shared::value::{Value, raw_str, text};
 
 /// The model's name in messages that the harness writes in the model's place.
 pub(super) const SYNTHETIC: &str = "<synthetic>";
@@ -46,7 +46,7 @@ pub(super) const MAX_WAITING_BYTES: usize = 4 << 20;
 /// A text that is said only once it is known that no other record says it.
 pub(super) struct Late {
     token: String,
-    spot: Spot,
+    location: RecordLocation,
     time: Option<String>,
     session: Option<String>,
     agent: Option<String>,
@@ -54,10 +54,10 @@ pub(super) struct Late {
 
 impl Late {
     /// A text of this line, which lies there.
-    pub fn of(said: Value<'_>, line: &Line<'_>, spot: Spot) -> Late {
+    pub fn of(said: Value<'_>, line: &Line<'_>, location: RecordLocation) -> Late {
         Late {
             token: said.raw().to_owned(),
-            spot,
+            location,
             time: line_time(line).map(Cow::into_owned),
             session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
             agent: text(line.agent_id()).map(|id| id.decode_lossy().into_owned()),
@@ -71,8 +71,8 @@ impl Late {
 
     /// Places the events that follow where the text stands, and gives it.
     pub fn take_place(&self, out: &mut Emitter) -> Text<'_> {
-        out.source(self.session.as_deref(), self.agent.as_deref());
-        out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: None, replay: false });
+        out.set_source(self.session.as_deref(), self.agent.as_deref());
+        out.attribute_to(self.location, RecordHeader { t: self.time.as_deref(), id: None, replay: false });
         self.text()
     }
 
@@ -84,5 +84,5 @@ impl Late {
 
 /// The line's own time in the tape's form.
 pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
-    rfc3339(word(line.timestamp()))
+    rfc3339(raw_str(line.timestamp()))
 }

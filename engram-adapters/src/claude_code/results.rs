@@ -1,8 +1,8 @@
 //! Tool results: what the tool returned, how the call ended, and what it read or changed.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Status, ToolResult};
-use engram_core::render::Pointer;
+use engram_core::event::{SideFile, Status, ToolResult};
 use engram_core::text::Text;
 
 use super::blocks::images;
@@ -12,8 +12,8 @@ use super::edits::{file_edit, notebook};
 use super::returned::{Returned, repeats, say_beside};
 use super::schema::{Block, Line, Structured};
 use super::{patches, reads};
-use crate::kit::correlate::key;
-use crate::kit::value::{Field, Value, filled_text, is_true, text, word};
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";
@@ -39,13 +39,13 @@ impl Converter {
     #[inline(never)]
     pub fn result(&mut self, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
         let call_id = text(block.tool_use_id());
-        let call = key(call_id.ok_or_else(|| no_call(index))?.spelled());
+        let call = hash64(call_id.ok_or_else(|| no_call(index))?.raw());
         let mut room = String::new();
         let content = match block.content() {
             Some(list) if list.is_array() => joined(list, &mut room),
             content => text(content),
         };
-        let structured = &Structured::stated(line.tool_use_result());
+        let structured = &Structured::lenient_opt(line.tool_use_result());
         let new = self.history.is_new_result(call);
         self.under_way.forget(call);
         if !new && !structured.object().is_object() {
@@ -77,7 +77,7 @@ impl Converter {
     ) -> Result<(), Fault> {
         let structured = returned.structured;
         let whole = || whole_output(structured, returned.content);
-        let (stdout, stderr) = (filled_text(structured.stdout()).or_else(whole), filled_text(structured.stderr()));
+        let (stdout, stderr) = (non_empty_text(structured.stdout()).or_else(whole), non_empty_text(structured.stderr()));
         let own_streams = stdout.is_some() || stderr.is_some();
         let failed = is_true(block.is_error());
         let streams = match (own_streams, failed) {
@@ -138,22 +138,22 @@ impl Converter {
     }
 
     /// The side file that holds the whole output.
-    fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<Artifact<'a>> {
+    fn artifact<'a>(&self, structured: &Structured<'a>) -> Option<SideFile<'a>> {
         structured.persisted_output_path().and_then(|path| self.artifact_at(path, structured))
     }
 
     #[cold]
-    fn artifact_at<'a>(&self, path: Value<'a>, structured: &Structured<'a>) -> Option<Artifact<'a>> {
-        let path = filled_text(Some(path))?;
+    fn artifact_at<'a>(&self, path: Value<'a>, structured: &Structured<'a>) -> Option<SideFile<'a>> {
+        let path = non_empty_text(Some(path))?;
         let held = self.context.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
         let bytes = structured.persisted_output_size().and_then(Value::unsigned);
-        Some(Artifact { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) })
+        Some(SideFile { path, hash: held.map(|(hash, _)| hash), bytes: held.map(|(_, bytes)| bytes).or(bytes) })
     }
 }
 
 /// The whole output of a tool whose result was cut for the model (2.0.27 to 2.1.42, searches). Tools that write files keep the file there.
 fn whole_output<'a>(structured: &Structured<'a>, content: Option<Text<'_>>) -> Option<Text<'a>> {
-    let output = filled_text(structured.content()).filter(|_| structured.file_path().is_none())?;
+    let output = non_empty_text(structured.content()).filter(|_| structured.file_path().is_none())?;
     let is_told = content.is_some_and(|content| content.token() == output.token()) || repeats(output, content);
     (!is_told).then_some(output)
 }
@@ -161,7 +161,7 @@ fn whole_output<'a>(structured: &Structured<'a>, content: Option<Text<'_>>) -> O
 /// How the call ended.
 #[inline(never)]
 fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: &Structured<'_>) -> Status {
-    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.begins(text)));
+    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)));
     if is_true(structured.interrupted()) || begins(CANCELLED) {
         Status::Cancelled
     } else if !is_true(block.is_error()) {
@@ -207,7 +207,7 @@ fn joined<'t, 'a: 't>(blocks: Value<'a>, room: &'t mut String) -> Option<Text<'t
     let mut texts = blocks.elements().filter_map(text_of);
     let (first, second) = (texts.next()?, texts.next());
     if second.is_none() {
-        return filled_text(first);
+        return non_empty_text(first);
     }
     room.reserve(blocks.raw().len());
     room.push('"');
@@ -215,7 +215,7 @@ fn joined<'t, 'a: 't>(blocks: Value<'a>, room: &'t mut String) -> Option<Text<'t
         if room.len() > 1 {
             room.push_str("\\n");
         }
-        room.push_str(word(said));
+        room.push_str(raw_str(said));
     }
     room.push('"');
     (room.len() > 2).then_some(Text::Token(room))
@@ -223,8 +223,8 @@ fn joined<'t, 'a: 't>(blocks: Value<'a>, room: &'t mut String) -> Option<Text<'t
 
 /// Where a block says something in text, if it is of a kind that does.
 fn text_of(block: Value<'_>) -> Option<Field<'_>> {
-    let block = Block::of(block);
-    match word(block.kind()) {
+    let block = Block::lenient(block);
+    match raw_str(block.kind()) {
         "text" => Some(block.text()),
         "tool_reference" => Some(block.tool_name()),
         _ => None,

@@ -1,15 +1,15 @@
 //! What a result block comes to, and what the log keeps beside it.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Decision, Meta, Permission, Status};
-use engram_core::render::Pointer;
+use engram_core::event::{Decision, ImplicitInput, Meta, Permission, Status};
 use engram_core::text::Text;
 
 use super::calls::{Call, Kept};
 use super::schema::{Block, Structured};
-use crate::kit::correlate::key;
-use crate::kit::search::holds;
-use crate::kit::value::{Field, Value, filled_text};
+use crate::shared::correlate::hash64;
+use crate::shared::search::contains;
+use crate::shared::value::{Field, Value, non_empty_text};
 
 /// What a result block comes to.
 pub(super) struct Returned<'a> {
@@ -38,11 +38,11 @@ impl<'a> Returned<'a> {
             (structured.task().and_then(|task| task.member("output")), "/toolUseResult/task/output"),
         ];
         for (field, pointer) in rest {
-            if let Some(said) = filled_text(field).filter(|said| !repeats(*said, self.content)) {
+            if let Some(said) = non_empty_text(field).filter(|said| !repeats(*said, self.content)) {
                 say_beside(Some(said), Pointer::At(pointer), out)?;
             }
         }
-        if self.content.is_some_and(|content| content.begins("<persisted-output>")) {
+        if self.content.is_some_and(|content| content.starts_with("<persisted-output>")) {
             self.say_whole(out)?;
         }
         self.say_written(out)
@@ -66,7 +66,7 @@ impl<'a> Returned<'a> {
     #[cold]
     fn say_whole(&self, out: &mut Emitter) -> Result<(), Fault> {
         for (index, block) in self.structured.content().into_iter().flat_map(Value::elements).enumerate() {
-            if let Some(said) = filled_text(Block::of(block).text()) {
+            if let Some(said) = non_empty_text(Block::lenient(block).text()) {
                 say_beside(Some(said), Pointer::Field("/toolUseResult/content", index, "/text"), out)?;
             }
         }
@@ -91,7 +91,7 @@ impl<'a> Returned<'a> {
 
 /// A text that is not the one that was asked for.
 fn say_other(said: Field<'_>, asked: u64, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
-    match said.filter(|said| said.text().is_some() && key(said.raw()) != asked) {
+    match said.filter(|said| said.text().is_some() && hash64(said.raw()) != asked) {
         Some(said) => say_beside(said.text(), Pointer::At(pointer), out),
         None => Ok(()),
     }
@@ -100,14 +100,14 @@ fn say_other(said: Field<'_>, asked: u64, pointer: &str, out: &mut Emitter) -> R
 /// A text that stands beside a result.
 #[cold]
 pub(super) fn say_beside(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    out.emit(Meta::Context(Context { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text }), pointer)?;
+    out.emit(Meta::Context(ImplicitInput { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text }), pointer)?;
     Ok(())
 }
 
-/// True when `content` holds the text that the log keeps beside it, but for the word `Error`.
+/// True when `content` contains the text that the log keeps beside it, but for the word `Error`.
 #[inline(never)]
 pub(super) fn repeats(said: Text<'_>, content: Option<Text<'_>>) -> bool {
     let Some(content) = content else { return said.is_empty() };
     let (said, content) = (said.decode_lossy(), content.decode_lossy());
-    holds(&content, said.strip_prefix("Error: ").unwrap_or(&said).trim())
+    contains(&content, said.strip_prefix("Error: ").unwrap_or(&said).trim())
 }

@@ -1,11 +1,11 @@
 //! Reads and edits whose result is only text: in sub-agents from 2.1.20 on, and in copied history up to 2.0.10. What the
 //! call asked for was done, so its arguments tell the file and the text, but not the lines.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
-use engram_core::render::Pointer;
-use engram_core::text::{Room, Text};
+use engram_core::text::{DecodeBuffer, Text};
 use engram_core::tool_kind::ToolKind;
 
 use super::calls::Kept;
@@ -15,9 +15,9 @@ use super::edits::after_side;
 use super::reads;
 use super::returned::Returned;
 use super::schema::{FileArguments, Replacement};
-use crate::kit::correlate::key;
-use crate::kit::spans::pinned;
-use crate::kit::value::{is_true, parse, text, word};
+use crate::shared::correlate::hash64;
+use crate::shared::spans::hash_and_anchors;
+use crate::shared::value::{is_true, parse, raw_str, text};
 
 impl Converter {
     /// What the arguments of the call tell. True when there was something.
@@ -41,7 +41,7 @@ impl Converter {
         pointer: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
-        let arguments = FileArguments::of(parse(source, &mut self.arguments)?);
+        let arguments = FileArguments::lenient(parse(source, &mut self.arguments)?);
         let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
         let edit = Edit { call_id: returned.call_id, file };
         match kind {
@@ -65,7 +65,7 @@ fn notebook_cell(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<bool, Fault> {
-    let cell = Some(key(source)).filter(|_| matches!(word(arguments.edit_mode()), "" | "replace"));
+    let cell = Some(hash64(source)).filter(|_| matches!(raw_str(arguments.edit_mode()), "" | "replace"));
     if cell.is_some() && *last_cell == cell {
         return Ok(false);
     }
@@ -80,12 +80,12 @@ fn write(
     arguments: &FileArguments<'_>,
     answer: Option<Text<'_>>,
     pointer: Pointer<'_>,
-    room: &mut Room,
+    room: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
-    let created = answer.is_some_and(|answer| answer.begins("File created successfully"));
+    let created = answer.is_some_and(|answer| answer.starts_with("File created successfully"));
     let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
-    if let Some(after) = text(arguments.content()).and_then(|content| content.decode_in(room).ok()) {
+    if let Some(after) = text(arguments.content()).and_then(|content| content.decode_into(room).ok()) {
         after_side(&mut event, after);
     }
     out.emit(event, pointer)?;
@@ -93,14 +93,20 @@ fn write(
 }
 
 /// One snippet for each replacement.
-fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, room: &mut Room, out: &mut Emitter) -> Result<(), Fault> {
+fn replace(
+    edit: &Edit<'_>,
+    arguments: &FileArguments<'_>,
+    pointer: Pointer<'_>,
+    room: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let alone = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
     let replacements = Replacement::all(arguments.edits(), alone);
     for replacement in replacements {
         let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
         (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old), room);
         (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new), room);
-        if word(replacement.old).is_empty() {
+        if raw_str(replacement.old).is_empty() {
             event.op = EditOp::Create;
             (event.before_hash, event.before_anchor_hashes) = (None, Vec::new());
         }
@@ -109,6 +115,6 @@ fn replace(edit: &Edit<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>,
     Ok(())
 }
 
-fn snippet(said: Option<Text<'_>>, room: &mut Room) -> (Option<Hash>, Vec<u64>) {
-    said.and_then(|said| said.decode_in(room).ok()).map(pinned).unwrap_or_default()
+fn snippet(said: Option<Text<'_>>, room: &mut DecodeBuffer) -> (Option<Hash>, Vec<u64>) {
+    said.and_then(|said| said.decode_into(room).ok()).map(hash_and_anchors).unwrap_or_default()
 }

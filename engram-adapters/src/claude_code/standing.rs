@@ -2,7 +2,7 @@
 
 use super::record::{Record, SYNTHETIC};
 use super::schema::{Fact, Line};
-use crate::kit::value::{Field, word};
+use crate::shared::value::{Field, raw_str};
 
 /// What was stated last, as the source spells it. Empty where nothing was.
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Standing {
     pub fn note_conversation(&mut self, record: &Record<'_>, news: News) -> News {
         let model = record.message.model();
         // What the harness says in the model's place is of no model.
-        let is_new_model = record.kind == "assistant" && word(model) != SYNTHETIC && changed(&mut self.model, model);
+        let is_new_model = record.kind == "assistant" && raw_str(model) != SYNTHETIC && changed(&mut self.model, model);
         let is_first_of_agent = record.line.agent_id().is_some() && !std::mem::replace(&mut self.introduced, true);
         news.with(Fact::Model, is_new_model).with(Fact::Parent, is_first_of_agent)
     }

@@ -2,16 +2,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
-use crate::kit::time::from_seconds;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession};
+use crate::shared::time::from_seconds;
 
 /// The row of the opener. The folder that the database lies in holds logs of later versions too, so it is no root.
 pub(crate) const OPENER: Opener = Opener { adapter_id: "claude-code", has_tables, open_database, ..Opener::NOTHING };
@@ -148,7 +148,7 @@ impl Store for Database {
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text(&session.id).map_err(|error| error.path(session.path.to_string_lossy()))?;
-        Ok(Export { text, context: Context { unknown_schema: self.unknown_schema, ..Context::default() } })
+        Ok(Export { text, context: SideInfo { unknown_schema: self.unknown_schema, ..SideInfo::default() } })
     }
 }
 
@@ -156,7 +156,7 @@ impl Store for Database {
 mod tests {
     use engram_core::adapter::convert_str;
     use engram_core::check::check;
-    use engram_core::drive::Options;
+    use engram_core::pipeline::Options;
     use engram_core::policy::Policy;
     use rusqlite::Connection;
     use tempfile::TempDir;

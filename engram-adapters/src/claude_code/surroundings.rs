@@ -8,19 +8,19 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engram_core::adapter::{Context, SideFiles};
+use engram_core::adapter::{SideFiles, SideInfo};
 use engram_core::hash::{Hash, StreamHasher};
 use engram_core::head::Head;
 use memchr::memmem;
 
 use super::detect::identify;
 use super::schema::{Block, Line, Message};
-use crate::kit::value::{Index, parse, text, word};
+use crate::shared::value::{StructuralIndex, parse, raw_str, text};
 
 /// Looks around the transcript at `path`.
-pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
+pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
-    let mut context = Context::default();
+    let mut context = SideInfo::default();
     let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return context };
     context.side_files = path.parent().map(|folder| Arc::new(Beside::of(path, folder, &session)) as Arc<dyn SideFiles>);
     let Some(agent) = identity.agent_id else { return context };
@@ -65,7 +65,7 @@ struct AgentMeta {
 impl AgentMeta {
     fn beside(path: &Path) -> Self {
         let Ok(meta) = fs::read_to_string(path.with_extension("meta.json")) else { return AgentMeta::default() };
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let Ok(meta) = parse(&meta, &mut index) else { return AgentMeta::default() };
         let owned = |name| text(meta.member(name)).map(|text| text.decode_lossy().into_owned());
         AgentMeta { kind: owned("agentType"), call: owned("toolUseId") }
@@ -76,12 +76,12 @@ impl AgentMeta {
 fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<String>)> {
     let mut reader = BufReader::new(File::open(session).ok()?);
     let finder = memmem::Finder::new(agent);
-    let (mut bytes, mut index) = (Vec::new(), Index::default());
+    let (mut bytes, mut index) = (Vec::new(), StructuralIndex::default());
     while reader.read_until(b'\n', &mut bytes).ok()? > 0 {
         if finder.find(&bytes).is_some()
             && let Ok(line) = std::str::from_utf8(&bytes)
             && let Ok(line) = parse(line.trim_end(), &mut index)
-            && let Some(started) = result_that_names(&Line::of(line), agent)
+            && let Some(started) = result_that_names(&Line::lenient(line), agent)
         {
             return Some(started);
         }
@@ -92,11 +92,12 @@ fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<
 
 fn result_that_names(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Option<String>)> {
     let result = line.tool_use_result()?;
-    if word(result.member("agentId")) != agent {
+    if raw_str(result.member("agentId")) != agent {
         return None;
     }
     let owned = |text: engram_core::text::Text<'_>| text.decode_lossy().into_owned();
-    let call = Message::of(line.message()?).content()?.elements().find_map(|block| text(Block::of(block).tool_use_id())).map(owned);
+    let call =
+        Message::lenient(line.message()?).content()?.elements().find_map(|block| text(Block::lenient(block).tool_use_id())).map(owned);
     Some((call, text(result.member("agentType")).map(owned)))
 }
 

@@ -1,13 +1,13 @@
 //! What results repeat of calls that the log does not hold: its beginning is lost, or it is a part of a longer one.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::record::{Late, MAX_WAITING_BYTES};
 use super::returned::{Returned, repeats, say_beside};
 use super::schema::Line;
-use crate::kit::value::{Value, filled_text};
+use crate::shared::value::{Value, non_empty_text};
 
 /// Where results repeat what their calls asked for.
 const ASKED: &[(&str, &str)] = &[
@@ -47,9 +47,9 @@ impl Unasked {
             let asked = returned.structured.object().member(name);
             // A list of blocks is what the model saw.
             let is_list = |asked: &Value<'_>| *name != "content" && asked.elements().next().is_some();
-            let is_text = |asked: &Value<'_>| filled_text(Some(*asked)).is_some_and(|said| !repeats(said, returned.content));
+            let is_text = |asked: &Value<'_>| non_empty_text(Some(*asked)).is_some_and(|said| !repeats(said, returned.content));
             let Some(asked) = asked.filter(|asked| is_text(asked) || is_list(asked)) else { continue };
-            let said = Late::of(asked, line, out.spot());
+            let said = Late::of(asked, line, out.location());
             let bytes = self.bytes + said.bytes() + call.len();
             if bytes > MAX_WAITING_BYTES {
                 say_beside(Some(said.text()), Pointer::At(pointer), out)?;
@@ -64,7 +64,7 @@ impl Unasked {
     /// Says what no call has said.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for repeated in self.waiting.drain(..) {
-            if out.call(Text::Plain(&repeated.call)).is_none() {
+            if out.seq_of_call(Text::Plain(&repeated.call)).is_none() {
                 let said = repeated.said.take_place(out);
                 say_beside(Some(said), Pointer::At(repeated.pointer), out)?;
             }

@@ -1,14 +1,14 @@
 //! What commands have written whose results have not come.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta};
-use engram_core::render::Pointer;
+use engram_core::event::{ImplicitInput, Meta};
 use engram_core::text::Text;
 
 use super::descriptor::rule;
 use super::record::Late;
 use super::schema::Line;
-use crate::kit::value::Value;
+use crate::shared::value::Value;
 
 /// The most commands whose output is held until their results come. That of more is said at once.
 const MAX_UNDER_WAY: usize = 64;
@@ -37,7 +37,7 @@ impl UnderWay {
         self.forget(call);
         let waits = self.outputs.len() < MAX_UNDER_WAY;
         if waits {
-            self.outputs.push(SoFar { call, output: Late::of(written, line, out.spot()) });
+            self.outputs.push(SoFar { call, output: Late::of(written, line, out.location()) });
         } else {
             say(written.text(), out)?;
         }
@@ -56,7 +56,7 @@ impl UnderWay {
 }
 
 fn say(written: Option<Text<'_>>, out: &mut Emitter) -> Result<(), Fault> {
-    let context = Context { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
+    let context = ImplicitInput { name: Text::Plain("tool_output"), file: None, hash: None, bytes: None, text: written };
     out.emit(Meta::Context(context), Pointer::At("/data/fullOutput"))?;
     Ok(())
 }

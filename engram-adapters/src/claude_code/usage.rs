@@ -4,15 +4,15 @@
 //! and up to 2.0.69 none may have a `stop_reason`. So the count is said at the line that has the stop reason, else when
 //! the next message begins, placed at the last line that stated it.
 
-use engram_core::emit::{Emitter, Fault, Spot, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::record::Record;
 use super::schema::Usage;
-use crate::kit::correlate::Said;
-use crate::kit::value::{Field, number, text};
+use crate::shared::correlate::SeenSet;
+use crate::shared::value::{Field, number, text};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
 const MAX_OPEN: usize = 64;
@@ -24,7 +24,7 @@ type Counts<T> = [Option<T>; 4];
 #[derive(Default)]
 struct Open {
     message: u64,
-    spot: Spot,
+    location: RecordLocation,
     time: Option<String>,
     id: Option<String>,
     session: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct Usages {
     open: Vec<Open>,
     /// Some that were said: their room is used again.
     spare: Vec<Open>,
-    said: Said,
+    said: SeenSet,
 }
 
 impl Usages {
@@ -67,9 +67,9 @@ impl Usages {
         self.open.drain(..).try_for_each(|open| open.say(&mut self.said, out))
     }
 
-    fn hold(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, spot: Spot) {
+    fn hold(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, location: RecordLocation) {
         let mut open = self.spare.pop().unwrap_or_default();
-        open.note(record, message, counts, spot);
+        open.note(record, message, counts, location);
         self.open.push(open);
     }
 
@@ -87,14 +87,14 @@ impl Usages {
         if said {
             return Ok(());
         }
-        let usage = Usage::of(usage);
+        let usage = Usage::lenient(usage);
         let counts = [number(usage.input()), number(usage.output()), number(usage.cache_read()), number(usage.cache_write())];
         let earlier = self.open.iter().position(|open| open.message == id);
         if let Some(at) = earlier {
             self.release(at);
         }
         if !is_final && (earlier.is_some() || self.open.len() < MAX_OPEN) {
-            self.hold(record, id, counts, out.spot());
+            self.hold(record, id, counts, out.location());
             return Ok(());
         }
         emit(text(message.model()), counts, number(line.cost_usd()), out)
@@ -104,8 +104,8 @@ impl Usages {
 impl Open {
     /// What the record states, kept until it is known to be final.
     #[inline(never)]
-    fn note(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, spot: Spot) {
-        (self.message, self.spot, self.replay, self.within) = (message, spot, record.replay, record.within);
+    fn note(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, location: RecordLocation) {
+        (self.message, self.location, self.replay, self.within) = (message, location, record.replay, record.within);
         put(&mut self.time, record.time.as_deref());
         put(&mut self.id, spelled(record.line.uuid()));
         put(&mut self.session, record.session().as_deref());
@@ -116,10 +116,13 @@ impl Open {
         }
     }
 
-    fn say(&self, said: &mut Said, out: &mut Emitter) -> Result<(), Fault> {
-        out.source(self.session.as_deref(), self.agent.as_deref());
-        out.restamp(self.spot, Stamp { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay });
-        out.within(self.within);
+    fn say(&self, said: &mut SeenSet, out: &mut Emitter) -> Result<(), Fault> {
+        out.set_source(self.session.as_deref(), self.agent.as_deref());
+        out.attribute_to(
+            self.location,
+            RecordHeader { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay },
+        );
+        out.set_pointer_prefix(self.within);
         said.first(self.message);
         let counts = self.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
         emit(self.model.as_deref().map(Text::Token), counts, None, out)
@@ -128,7 +131,7 @@ impl Open {
 
 /// A text as the source spells it.
 fn spelled(field: Field<'_>) -> Option<&str> {
-    text(field).map(|text| text.spelled())
+    text(field).map(|text| text.raw())
 }
 
 /// Puts a text in the place of another, into its room.

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use engram_core::adapter::{Context, Session};
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::adapter::{Session, SideInfo};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
-use engram_core::text::{Room, Text};
+use engram_core::text::{DecodeBuffer, Text};
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
-use crate::kit::time::tape_time;
-use crate::kit::value::{Field, Index, Value, parse, text, word};
+use crate::shared::time::tape_time;
+use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 
 use super::history::History;
 use super::rules;
@@ -34,13 +34,13 @@ pub(super) enum Container {
 pub(super) struct Converter {
     pub container: Container,
     pub history: History,
-    pub context: Context,
+    pub context: SideInfo,
     /// For JSON inside a string of the record: its text, and where its values lie.
-    pub inner: (Room, Index),
+    pub inner: (DecodeBuffer, StructuralIndex),
 }
 
 impl Converter {
-    fn new(context: &Context) -> Self {
+    fn new(context: &SideInfo) -> Self {
         Converter { container: Container::Envelope, history: History::default(), context: context.clone(), inner: Default::default() }
     }
 
@@ -72,8 +72,8 @@ impl Converter {
     /// Converts one line, of whatever form.
     fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.history.records += 1;
-        let envelope = Line::read(line, "")?;
-        let kind = word(envelope.kind());
+        let envelope = Line::strict(line, "")?;
+        let kind = raw_str(envelope.kind());
         if let Some(payload) = envelope.payload() {
             self.container = Container::Envelope;
             return self.envelope(kind, &envelope, payload, out);
@@ -82,10 +82,10 @@ impl Converter {
             return Err(Fault::malformed("/payload", "an object", "nothing"));
         }
         self.container = Container::Bare;
-        if word(line.first("record_type")) == "state" {
+        if raw_str(line.first("record_type")) == "state" {
             return Ok(rules::bookkeeping("state", rules::STATE));
         }
-        self.bare(line, &Bare::read(line, "")?, out)
+        self.bare(line, &Bare::strict(line, "")?, out)
     }
 
     /// One line of the envelope form.
@@ -96,10 +96,10 @@ impl Converter {
         }
         let replay = self.history.copied.covers(line.ordinal(), payload, t.as_deref());
         self.history.replay = replay;
-        let own = word(payload.first("type"));
+        let own = raw_str(payload.first("type"));
         let item = if own == "item_completed" { payload.first("item") } else { None };
         let id = if kind == "response_item" { payload.first("id") } else { item.and_then(|item| item.first("id")) };
-        out.stamp(Stamp { t: t.as_deref(), id: text(id), replay });
+        out.set_header(RecordHeader { t: t.as_deref(), id: text(id), replay });
         match kind {
             "response_item" => self.item(own, payload, out),
             "event_msg" => self.event(own, item, payload, t.as_deref(), out),
@@ -116,11 +116,11 @@ impl Converter {
     /// One line of the bare form.
     fn bare(&mut self, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let t = tape_time(bare.timestamp());
-        out.stamp(Stamp { t: t.as_deref(), id: text(bare.id()), replay: false });
+        out.set_header(RecordHeader { t: t.as_deref(), id: text(bare.id()), replay: false });
         if bare.kind().is_none() && bare.id().is_some() && t.is_some() {
             return self.header(bare.instructions(), bare.git(), out);
         }
-        self.item(word(bare.kind()), line, out)
+        self.item(raw_str(bare.kind()), line, out)
     }
 }
 
@@ -146,13 +146,13 @@ impl Root {
 pub(super) struct Artifact {
     converter: Converter,
     /// Where the values of the current line lie.
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Artifact {
     /// An artifact of which nothing has been read.
-    pub fn open(context: &Context) -> Self {
-        Artifact { converter: Converter::new(context), index: Index::default() }
+    pub fn open(context: &SideInfo) -> Self {
+        Artifact { converter: Converter::new(context), index: StructuralIndex::default() }
     }
 }
 

@@ -7,8 +7,8 @@ use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem::Finder;
 
-use crate::kit::time::tape_time;
-use crate::kit::value::{Field, Index, Value, filled_text, find_line, parse, text, word};
+use crate::shared::time::tape_time;
+use crate::shared::value::{Field, StructuralIndex, Value, find_line, non_empty_text, parse, raw_str, text};
 
 use super::convert::{BEGINNING, next_record};
 use super::legacy;
@@ -42,7 +42,7 @@ pub(super) fn marks() -> Vec<&'static str> {
 
 /// Yes or no, with the marks that prove it.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     if legacy::head(head.text(), &mut index).is_some() {
         return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
     }
@@ -69,7 +69,7 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
 
 /// What the head says: `cli_version` stands only in the envelope form, and the forms before it are schemas of their own.
 pub(super) fn identify(head: &Head<'_>) -> Identity {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     if let Some(session) = legacy::head(head.text(), &mut index) {
         return Identity {
             schema: Some(TS_JSON),
@@ -97,7 +97,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 
 /// The ids of a session that an agent started, and of the session that started it.
 pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let meta = meta(&envelope(head.lines().next()?, &mut index)?)?;
     let parent = text(spawned(meta.source())?.parent_thread_id())?.decode_lossy().into_owned();
     Some((owned(meta.id())?, parent))
@@ -115,11 +115,11 @@ fn begins_with_field(line: &str, field: &Finder<'_>) -> bool {
 
 /// What `visit` finds in the envelopes among the first lines: its first answer.
 fn find_envelope<T>(head: &Head<'_>, mut visit: impl FnMut(&Line<'_>) -> Option<T>) -> Option<T> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     head.lines().take(LINES).find_map(|line| envelope(line, &mut index).and_then(|line| visit(&line)))
 }
 
-fn envelope<'a>(line: &'a str, index: &'a mut Index) -> Option<Line<'a>> {
+fn envelope<'a>(line: &'a str, index: &'a mut StructuralIndex) -> Option<Line<'a>> {
     // A cut line may stand in front of a whole one. It begins as all do, or in the middle of one.
     let may_be_cut = line.starts_with(BEGINNING) || !line.starts_with("{\"");
     let next = if may_be_cut { next_record(line) } else { None };
@@ -127,31 +127,31 @@ fn envelope<'a>(line: &'a str, index: &'a mut Index) -> Option<Line<'a>> {
         return None;
     }
     let cut = next.filter(|_| parse(line, index).is_err());
-    let found = Line::of(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
-    (found.timestamp().is_some() && found.payload().is_some() && is_line_type(word(found.kind()))).then_some(found)
+    let found = Line::lenient(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
+    (found.timestamp().is_some() && found.payload().is_some() && is_line_type(raw_str(found.kind()))).then_some(found)
 }
 
 /// The header of a session, if the line is one.
 fn meta<'a>(line: &Line<'a>) -> Option<SessionMeta<'a>> {
-    if word(line.kind()) == "session_meta" { line.payload().map(SessionMeta::of) } else { None }
+    if raw_str(line.kind()) == "session_meta" { line.payload().map(SessionMeta::lenient) } else { None }
 }
 
 /// The header of the bare form, in the first line. `instructions` must be there, if only as `null`.
-fn header<'a>(head: &Head<'a>, index: &'a mut Index) -> Option<Bare<'a>> {
+fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a>> {
     let first = head.lines().next().filter(|line| begins_with_field(line, &INSTRUCTIONS))?;
     let line = parse(first, index).ok()?;
     let has_only_known = line.members().all(|(name, _)| ["id", "timestamp", "instructions", "git"].contains(&name));
-    let header = Bare::of(line);
+    let header = Bare::lenient(line);
     let is_header = has_only_known && line.members().any(|(name, _)| name == "instructions");
     (is_header && header.id().is_some() && time(header.timestamp()).is_some()).then_some(header)
 }
 
 fn is_bare(line: Value<'_>) -> bool {
-    word(line.first("record_type")) == "state" || BARE_TYPES.contains(&word(line.first("type")))
+    raw_str(line.first("record_type")) == "state" || BARE_TYPES.contains(&raw_str(line.first("type")))
 }
 
 fn owned(field: Field<'_>) -> Option<String> {
-    filled_text(field).map(|text| text.decode_lossy().into_owned())
+    non_empty_text(field).map(|text| text.decode_lossy().into_owned())
 }
 
 fn time(field: Field<'_>) -> Option<String> {

@@ -2,16 +2,16 @@
 
 use std::sync::LazyLock;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
 use engram_core::hash::Hash;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::kit::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
-use crate::kit::spans::{pinned, whole_range};
-use crate::kit::value::{Value, text, word};
+use crate::shared::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
+use crate::shared::spans::{hash_and_anchors, whole_range};
+use crate::shared::value::{Value, raw_str, text};
 
 use super::convert::Converter;
 use super::schema::{Change, Command};
@@ -28,16 +28,16 @@ pub(super) fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
     let holds_patch = match input {
         // It may be spelled in any way.
         Text::Token(_) => BEGIN.find(input.decode().ok()?.as_bytes()).is_some(),
-        _ => BEGIN.find(input.spelled().as_bytes()).is_some(),
+        _ => BEGIN.find(input.raw().as_bytes()).is_some(),
     };
-    holds_patch.then(|| input.spelled().to_owned())
+    holds_patch.then(|| input.raw().to_owned())
 }
 
 /// The patch inside the command of a shell tool: the harness takes it out and applies it. Only what `apply_patch` then reports as
 /// done becomes an edit.
 pub(super) fn patch_of_command(arguments: Value<'_>) -> Option<String> {
     BEGIN.find(arguments.raw().as_bytes())?;
-    let asked = Command::of(arguments);
+    let asked = Command::lenient(arguments);
     let command = asked.command().or(asked.cmd())?;
     match command.text() {
         Some(text) => patch_of_input(Some(text)),
@@ -53,7 +53,7 @@ impl Converter {
             let token = format!("\"{name}\"");
             let file = Text::Token(&token);
             let segment = pointer_segment(&file.decode_lossy());
-            let change = Change::read(change, &format!("{list}/{segment}"))?;
+            let change = Change::strict(change, &format!("{list}/{segment}"))?;
             changed |= self.change(file, &change, call_id, Pointer::Member(&list, &segment), out)?;
         }
         Ok(changed)
@@ -69,7 +69,7 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
         let name = file.decode_lossy();
-        match word(change.kind()) {
+        match raw_str(change.kind()) {
             "add" => {
                 // Adding over a file is logged as `add` too. What this session wrote before is known to be there.
                 let known = !self.history.said.first(("file", name.as_ref()));
@@ -176,11 +176,11 @@ fn describe_run(edit: &mut CodeEdit<'_>, run: &Run<'_>) {
 }
 
 fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
-    (edit.before_hash, edit.before_anchor_hashes) = pinned(text);
+    (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(text);
 }
 
 fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
-    (edit.after_hash, edit.after_anchor_hashes) = pinned(text);
+    (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(text);
 }
 
 /// A name as one segment of a pointer (RFC 6901).

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Meta, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::value::{Field, Value, integer, text, word};
+use crate::shared::value::{Field, Value, integer, raw_str, text};
 
 use super::convert::Converter;
 use super::held::Held;
@@ -69,16 +69,16 @@ impl<'a> Done<'a> {
     /// The end of a call as an item of `item_completed` states it.
     pub fn of_item(item: Value<'a>, form: Form) -> Result<Self, Fault> {
         let (record, at) = (form.item(), "/payload/item");
-        let stated = CallEnd::read(item, at)?;
-        let asked = Invocation::of(item);
+        let stated = CallEnd::strict(item, at)?;
+        let asked = Invocation::lenient(item);
         Ok(Done { form, record, rule: rules::ITEM_OUTPUT_TWIN, at, id: stated.id(), stated, asked })
     }
 
     /// The end of a call as an event of its own states it.
     pub fn of_event(event: Value<'a>, form: Form) -> Result<Self, Fault> {
         let (record, at) = (form.event(), "/payload");
-        let stated = CallEnd::read(event, at)?;
-        let asked = Invocation::stated(stated.invocation());
+        let stated = CallEnd::strict(event, at)?;
+        let asked = Invocation::lenient_opt(stated.invocation());
         let rule = if form == Form::Dynamic { rules::CLIENT_OUTPUT_TWIN } else { rules::EVENT_OUTPUT_TWIN };
         Ok(Done { form, record, rule, at, id: stated.call_id(), stated, asked })
     }
@@ -100,7 +100,7 @@ impl<'a> Done<'a> {
     /// How it ended.
     fn ending(&self) -> Option<Status> {
         let by_success = |success: bool| if success { Status::Ok } else { Status::Error };
-        match (word(self.stated.status()), self.exit()) {
+        match (raw_str(self.stated.status()), self.exit()) {
             ("declined", _) => Some(Status::Denied),
             (_, Some(exit)) => Some(by_success(exit == 0)),
             ("completed", _) => Some(Status::Ok),
@@ -119,7 +119,7 @@ impl Converter {
     /// Converts the end of a call that an item or event states. One call has one result: the output for the model nearly
     /// always follows, and what is stated here waits for it.
     pub(super) fn ended(&mut self, done: &Done<'_>, t: Option<&str>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if word(done.stated.source()) == "user_shell" {
+        if raw_str(done.stated.source()) == "user_shell" {
             let said = text(done.streams().0);
             out.emit(Meta::System { name: Text::Plain("user_shell"), text: said }, Pointer::At(done.at))?;
             return Ok(Outcome::Mapped);
@@ -127,7 +127,7 @@ impl Converter {
         let Some(id) = text(done.id) else {
             return Err(Fault::malformed(done.at, "the id of a call", "nothing"));
         };
-        let is_nested = out.call(id).is_none();
+        let is_nested = out.seq_of_call(id).is_none();
         if is_nested {
             self.nested_call(done, id, out)?;
         }
@@ -148,7 +148,7 @@ impl Converter {
         let mut status = done.ending();
         let mut words = None;
         if let Some(answer) = done.stated.result().filter(|_| done.form == Form::Mcp) {
-            let answer = McpResult::read(answer, done.at)?;
+            let answer = McpResult::strict(answer, done.at)?;
             (stdout, stderr) = (answer.texts(), owned(answer.err()));
             if let Some(structured) = answer.structured_text() {
                 words = stdout.replace(structured).filter(|words| Some(words) != stdout.as_ref());
@@ -159,13 +159,13 @@ impl Converter {
             (stdout, stderr) =
                 (joined(done.stated.content_items(), "\\n"), owned(done.stated.error().filter(|error| error.text().is_some())));
         }
-        let duration_ms = done.stated.duration().and_then(|duration| Duration::of(duration).millis());
+        let duration_ms = done.stated.duration().and_then(|duration| Duration::lenient(duration).millis());
         Ok(Held {
             record: done.record,
             rule: done.rule,
             at: done.at,
             mapped,
-            spot: out.spot(),
+            location: out.location(),
             t: t.map(str::to_owned),
             replay: self.history.replay,
             status,
@@ -223,7 +223,7 @@ impl Converter {
         let (tool, args) = match done.form {
             Form::Command => (Cow::Borrowed("exec_command"), done.stated.command()),
             Form::Patch => (Cow::Borrowed("apply_patch"), done.stated.changes()),
-            Form::Dynamic => (Cow::Borrowed(word(done.stated.tool())), done.stated.arguments()),
+            Form::Dynamic => (Cow::Borrowed(raw_str(done.stated.tool())), done.stated.arguments()),
             Form::Mcp => {
                 let name = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
                 (Cow::Owned(format!("mcp__{}__{}", name(done.asked.server()), name(done.asked.tool()))), done.asked.arguments())
@@ -237,16 +237,16 @@ impl Converter {
         let Some(id) = text(asked.call_id()) else {
             return Err(Fault::malformed("/payload/callId", "the id of a call", "nothing"));
         };
-        if out.call(id).is_some() {
+        if out.seq_of_call(id).is_some() {
             return Ok(rules::duplicate("event_msg/dynamic_tool_call_request", rules::CLIENT_CALL));
         }
-        self.nested(word(asked.tool()), id, asked.arguments(), "/payload", out)?;
+        self.nested(raw_str(asked.tool()), id, asked.arguments(), "/payload", out)?;
         Ok(Outcome::Mapped)
     }
 
     fn nested(&mut self, tool: &str, id: Text<'_>, args: Field<'_>, at: &str, out: &mut Emitter) -> Result<(), Fault> {
         // With several scripts at once nothing says which of them made the call.
-        let parent = if let [script] = self.history.scripts.as_slice() { out.call(Text::Plain(script)) } else { None };
+        let parent = if let [script] = self.history.scripts.as_slice() { out.seq_of_call(Text::Plain(script)) } else { None };
         out.parent_of_next(parent);
         let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(id), args: args.map(Value::raw) };
         out.emit(call, Pointer::At(at))?;
@@ -259,7 +259,7 @@ impl Converter {
         let Some(id) = text(view.call_id().or(view.id())) else {
             return Err(Fault::malformed(at.to_owned(), "the id of a call", "nothing"));
         };
-        if out.call(id).is_some() {
+        if out.seq_of_call(id).is_some() {
             return Ok(if view.call_id().is_some() {
                 rules::duplicate("event_msg/view_image_tool_call", rules::IMAGE_VIEW_EVENT)
             } else {
@@ -277,7 +277,7 @@ impl Converter {
 impl<'a> McpResult<'a> {
     /// The answer proper, which an event wraps.
     fn answer(&self) -> McpResult<'a> {
-        self.ok().map_or(*self, McpResult::of)
+        self.ok().map_or(*self, McpResult::lenient)
     }
 
     /// The texts of the answer as one JSON token.

@@ -1,13 +1,13 @@
 //! Events: what the harness showed on its screen. Most of it repeats response items; the ends of calls and turns do not.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Attachment, Channel, Meta, MsgIn, MsgOut, Role, Usage};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::media;
-use crate::kit::value::{Field, Value, filled_text, text, word};
+use crate::shared::media;
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 use super::convert::Converter;
 use super::ends::{Done, Form};
@@ -33,33 +33,33 @@ impl Converter {
                 _ => Err(Fault::malformed("/payload/item", "an item", "nothing")),
             },
             "token_count" => self.token_count(event.first("info"), out),
-            "agent_message" => self.said(Fact::Answer, "event_msg/agent_message", &Notice::read(event, "/payload")?, out),
-            "agent_reasoning" => self.said(Fact::Thought, "event_msg/agent_reasoning", &Notice::read(event, "/payload")?, out),
+            "agent_message" => self.said(Fact::Answer, "event_msg/agent_message", &Notice::strict(event, "/payload")?, out),
+            "agent_reasoning" => self.said(Fact::Thought, "event_msg/agent_reasoning", &Notice::strict(event, "/payload")?, out),
             "agent_reasoning_raw_content" => {
-                self.said(Fact::Thought, "event_msg/agent_reasoning_raw_content", &Notice::read(event, "/payload")?, out)
+                self.said(Fact::Thought, "event_msg/agent_reasoning_raw_content", &Notice::strict(event, "/payload")?, out)
             }
-            "user_message" => self.user_message(&Notice::read(event, "/payload")?, out),
+            "user_message" => self.user_message(&Notice::strict(event, "/payload")?, out),
             "task_started" => Ok(rules::bookkeeping("event_msg/task_started", rules::TURN_START)),
-            "task_complete" => self.turn_end(&TurnEnd::read(event, "/payload")?, out),
+            "task_complete" => self.turn_end(&TurnEnd::strict(event, "/payload")?, out),
             "turn_aborted" => {
-                out.emit(Meta::Interrupt { text: text(Notice::read(event, "/payload")?.reason()) }, Pointer::At("/payload/reason"))?;
+                out.emit(Meta::Interrupt { text: text(Notice::strict(event, "/payload")?.reason()) }, Pointer::At("/payload/reason"))?;
                 Ok(Outcome::Mapped)
             }
             "context_compacted" => self.compaction_mark("event_msg/context_compacted", rules::COMPACTED, out),
             "thread_rolled_back" => {
-                let turns = Notice::read(event, "/payload")?.num_turns().map(|turns| Text::Plain(turns.raw()));
+                let turns = Notice::strict(event, "/payload")?.num_turns().map(|turns| Text::Plain(turns.raw()));
                 out.emit(Meta::System { name: Text::Plain("thread_rolled_back"), text: turns }, Pointer::Root)?;
                 Ok(Outcome::Mapped)
             }
-            "thread_name_updated" => self.renamed(&Notice::read(event, "/payload")?, out),
-            "thread_settings_applied" => self.settings_applied(&Notice::read(event, "/payload")?, out),
+            "thread_name_updated" => self.renamed(&Notice::strict(event, "/payload")?, out),
+            "thread_settings_applied" => self.settings_applied(&Notice::strict(event, "/payload")?, out),
             "patch_apply_end" => self.ended(&Done::of_event(event, Form::Patch)?, t, out),
             "exec_command_end" => self.ended(&Done::of_event(event, Form::Command)?, t, out),
             "mcp_tool_call_end" => self.ended(&Done::of_event(event, Form::Mcp)?, t, out),
-            "web_search_end" => self.searched(&Searched::read(event, "/payload")?, "/payload", out),
-            "image_generation_end" => self.image_made("event_msg/image_generation_end", &MadeImage::read(event, "/payload")?, out),
-            "guardian_assessment" => self.assessment(&Assessment::read(event, "/payload")?, out),
-            "entered_review_mode" => self.review_entered(&Review::read(event, "/payload")?, out),
+            "web_search_end" => self.searched(&Searched::strict(event, "/payload")?, "/payload", out),
+            "image_generation_end" => self.image_made("event_msg/image_generation_end", &MadeImage::strict(event, "/payload")?, out),
+            "guardian_assessment" => self.assessment(&Assessment::strict(event, "/payload")?, out),
+            "entered_review_mode" => self.review_entered(&Review::strict(event, "/payload")?, out),
             "exited_review_mode" => {
                 out.emit(Meta::System { name: Text::Plain("exited_review_mode"), text: None }, Pointer::At("/payload"))?;
                 Ok(Outcome::Mapped)
@@ -69,24 +69,24 @@ impl Converter {
             | "collab_agent_interaction_end"
             | "collab_waiting_end"
             | "collab_close_end"
-            | "collab_resume_end" => self.agent_event(kind, &AgentActivity::read(event, "/payload")?, out),
-            "dynamic_tool_call_request" => self.client_call(&ClientCall::read(event, "/payload")?, out),
+            | "collab_resume_end" => self.agent_event(kind, &AgentActivity::strict(event, "/payload")?, out),
+            "dynamic_tool_call_request" => self.client_call(&ClientCall::strict(event, "/payload")?, out),
             "dynamic_tool_call_response" => self.ended(&Done::of_event(event, Form::Dynamic)?, t, out),
-            "view_image_tool_call" => self.image_view(&ImageView::read(event, "/payload")?, "/payload", out),
+            "view_image_tool_call" => self.image_view(&ImageView::strict(event, "/payload")?, "/payload", out),
             "thread_goal_updated" => {
                 let goal = event.first("goal");
-                let name = format!("thread_goal.{}", word(goal.and_then(|goal| goal.first("status"))));
+                let name = format!("thread_goal.{}", raw_str(goal.and_then(|goal| goal.first("status"))));
                 let objective = text(goal.and_then(|goal| goal.first("objective")));
                 out.emit(Meta::System { name: Text::Plain(&name), text: objective }, Pointer::At("/payload/goal"))?;
                 Ok(Outcome::Mapped)
             }
             "undo_completed" => {
-                let message = text(Notice::read(event, "/payload")?.message());
+                let message = text(Notice::strict(event, "/payload")?.message());
                 out.emit(Meta::System { name: Text::Plain(kind), text: message }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
             }
             "error" => {
-                let message = text(Notice::read(event, "/payload")?.message());
+                let message = text(Notice::strict(event, "/payload")?.message());
                 let code = event.first("codex_error_info").map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
                 out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"))?;
                 Ok(Outcome::Mapped)
@@ -98,23 +98,23 @@ impl Converter {
     /// Converts one `item_completed` (0.150 and later).
     fn completed(&mut self, item: Value<'_>, t: Option<&str>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let at = "/payload/item";
-        match word(item.first("type")) {
+        match raw_str(item.first("type")) {
             "CommandExecution" => self.ended(&Done::of_item(item, Form::Command)?, t, out),
             "FileChange" => self.ended(&Done::of_item(item, Form::Patch)?, t, out),
             "McpToolCall" => self.ended(&Done::of_item(item, Form::Mcp)?, t, out),
-            "ImageView" => self.image_view(&ImageView::read(item, at)?, at, out),
-            "AgentMessage" => self.item_message(true, &Spoken::read(item, at)?, out),
-            "UserMessage" => self.item_message(false, &Spoken::read(item, at)?, out),
-            "Reasoning" => self.item_reasoning(&Spoken::read(item, at)?, out),
+            "ImageView" => self.image_view(&ImageView::strict(item, at)?, at, out),
+            "AgentMessage" => self.item_message(true, &Spoken::strict(item, at)?, out),
+            "UserMessage" => self.item_message(false, &Spoken::strict(item, at)?, out),
+            "Reasoning" => self.item_reasoning(&Spoken::strict(item, at)?, out),
             "ContextCompaction" => self.compaction_mark("event_msg/item_completed/ContextCompaction", rules::ITEM_COMPACTED, out),
             "SubAgentActivity" => {
-                let activity = AgentActivity::read(item, at)?;
-                let name = format!("SubAgentActivity.{}", word(activity.kind()));
+                let activity = AgentActivity::strict(item, at)?;
+                let name = format!("SubAgentActivity.{}", raw_str(activity.kind()));
                 self.agent_notice(activity.id(), &name, text(activity.agent_thread_id()), at, out)
             }
             "CollabAgentToolCall" => {
-                let activity = AgentActivity::read(item, at)?;
-                let name = format!("CollabAgentToolCall.{}", word(activity.tool()));
+                let activity = AgentActivity::strict(item, at)?;
+                let name = format!("CollabAgentToolCall.{}", raw_str(activity.tool()));
                 self.agent_notice(activity.id(), &name, text(elements(activity.receiver_thread_ids()).next()), at, out)
             }
             "Plan" => Ok(rules::duplicate("event_msg/item_completed/Plan", rules::PLAN)),
@@ -131,7 +131,7 @@ impl Converter {
         at: &str,
         out: &mut Emitter,
     ) -> Result<Outcome, Fault> {
-        out.parent_of_next(text(call_id).and_then(|id| out.call(id)));
+        out.parent_of_next(text(call_id).and_then(|id| out.seq_of_call(id)));
         out.emit(Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at))?;
         Ok(Outcome::Mapped)
     }
@@ -174,9 +174,9 @@ impl Converter {
         let path = "/payload/item/content";
         let mut mapped = false;
         for (index, value) in elements(item.content()).enumerate() {
-            let part = Part::read(value, path)?;
+            let part = Part::strict(value, path)?;
             let pointer = Pointer::Field(path, index, "/text");
-            match (word(part.kind()), part.text()) {
+            match (raw_str(part.kind()), part.text()) {
                 ("text" | "Text", Some(said)) if is_answer => {
                     mapped |= self.answer(Side::Screen, said, item.id(), item.phase(), pointer, out)?;
                 }
@@ -212,13 +212,13 @@ impl Converter {
             out.emit(answer, Pointer::At("/payload/last_agent_message"))?;
         }
         if let Some(error) = end.error() {
-            let error = TurnError::read(error, "/payload/error")?;
+            let error = TurnError::strict(error, "/payload/error")?;
             let code = error.info().map(|info| info.text().unwrap_or(Text::Plain(info.raw())));
             out.emit(Meta::Error { code, text: text(error.message()) }, Pointer::At("/payload/error"))?;
         }
         Ok(if unsaid.is_some() || end.error().is_some() {
             Outcome::Mapped
-        } else if filled_text(end.last_agent_message()).is_some() {
+        } else if non_empty_text(end.last_agent_message()).is_some() {
             rules::duplicate(record, rules::LAST_MESSAGE)
         } else {
             rules::bookkeeping(record, rules::TURN_END)
@@ -236,7 +236,7 @@ impl Converter {
 
     fn token_count(&mut self, info: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record = "event_msg/token_count";
-        let Some(info) = info.map(|info| TokenInfo::read(info, "/payload/info")).transpose()? else {
+        let Some(info) = info.map(|info| TokenInfo::strict(info, "/payload/info")).transpose()? else {
             return Ok(rules::bookkeeping(record, rules::NO_COUNTS));
         };
         let Some(last) = info.last() else {

@@ -1,12 +1,12 @@
 //! The end of a call as an item or event stated it, until the output for the model comes and both become one result.
 
-use engram_core::emit::{Emitter, Fault, Spot, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, Status, ToolResult};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::outputs::{body, is_cut_rendering, listing, unquote};
-use crate::kit::search::holds;
+use crate::shared::search::contains;
 
 /// The most ends that wait at a time. An older one gives its result without the output.
 const MAX_WAITING: usize = 256;
@@ -21,7 +21,7 @@ pub(super) struct Held {
     pub at: &'static str,
     /// The record gave events of its own.
     pub mapped: bool,
-    pub spot: Spot,
+    pub location: RecordLocation,
     pub t: Option<String>,
     pub replay: bool,
     pub status: Option<Status>,
@@ -66,7 +66,7 @@ impl Held {
     /// True when the output (a token) says all that the item says. Either may be cut, and an event is cut at fewer characters.
     pub fn is_in(&self, output: &str) -> bool {
         let (output, said) = (unquote(output), self.said().map(unquote));
-        said.is_none_or(|said| holds(output, said) || is_cut_rendering(said, listing(body(output))))
+        said.is_none_or(|said| contains(output, said) || is_cut_rendering(said, listing(body(output))))
     }
 
     /// True when the output (a token) is what the item says, cut.
@@ -76,7 +76,7 @@ impl Held {
 
     /// Writes the result at the item's own place.
     pub fn emit(&self, tool: Option<&str>, call_id: &str, out: &mut Emitter) -> Result<(), Fault> {
-        out.restamp(self.spot, Stamp { t: self.t.as_deref(), id: None, replay: self.replay });
+        out.attribute_to(self.location, RecordHeader { t: self.t.as_deref(), id: None, replay: self.replay });
         out.emit(self.result(tool, Text::Plain(call_id)), Pointer::At(self.at))?;
         self.say_words("", Text::Plain(call_id), out)?;
         if !self.mapped {
@@ -93,14 +93,14 @@ impl Held {
     /// States the words beside a structured answer, unless the output (a token) says them.
     pub fn say_words(&self, output: &str, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
         match self.words.as_deref() {
-            Some(words) if !holds(unquote(output), unquote(words)) => self.say(Some(words), call_id, out),
+            Some(words) if !contains(unquote(output), unquote(words)) => self.say(Some(words), call_id, out),
             _ => Ok(()),
         }
     }
 
     fn say(&self, said: Option<&str>, call_id: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let name = self.record.rsplit('/').next().unwrap_or_default();
-        out.parent_of_next(out.call(call_id));
+        out.parent_of_next(out.seq_of_call(call_id));
         out.emit(Meta::System { name: Text::Plain(name), text: said.map(Text::Token) }, Pointer::At(self.at))?;
         Ok(())
     }

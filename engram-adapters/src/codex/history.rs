@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::kit::correlate::{KeyMap, OpenCalls, Said, key};
-use crate::kit::time::millis;
-use crate::kit::value::{Field, Value};
+use crate::shared::correlate::{KeyMap, PendingCalls, SeenSet, hash64};
+use crate::shared::time::millis;
+use crate::shared::value::{Field, Value};
 
 use super::held::Waiting;
 use super::outputs::Ending;
@@ -42,7 +42,7 @@ impl Twins {
     /// States a fact, as its JSON token. False when this repeats what the other side has said.
     pub fn is_new(&mut self, side: Side, fact: Fact, token: &str) -> bool {
         let step = if side == Side::Model { 1 } else { -1 };
-        let fact = key((fact, token));
+        let fact = hash64((fact, token));
         let ahead = self.ahead.entry(fact).or_default();
         let repeats = *ahead * step < 0;
         *ahead += step;
@@ -93,7 +93,7 @@ impl Copied {
     /// into a child. The thread's own comes again where a client sets something of the thread (0.140 to 0.146: its `memory_mode`, in
     /// most turns), and begins none.
     pub fn meta(&mut self, id: Field<'_>, own_from: Field<'_>) {
-        let names = id.map(|id| key(id.raw()));
+        let names = id.map(|id| hash64(id.raw()));
         self.own_meta = !self.has_begun || (names.is_some() && names == self.own);
         self.copying = !self.own_meta;
         if !self.has_begun {
@@ -134,7 +134,7 @@ impl Copied {
 
 /// A text as eight bytes, to tell whether it is said again.
 pub(super) fn said_key(text: &str) -> u64 {
-    key(text)
+    hash64(text)
 }
 
 /// The milliseconds since the epoch that a UUIDv7 token begins with.
@@ -150,9 +150,9 @@ fn uuid_millis(token: &str) -> Option<u64> {
 pub(super) struct History {
     pub twins: Twins,
     pub copied: Copied,
-    pub calls: OpenCalls<Call>,
+    pub calls: PendingCalls<Call>,
     /// Facts that need no second record: answers, instructions, files.
-    pub said: Said,
+    pub said: SeenSet,
     /// Ends of calls that wait for their outputs.
     pub waiting: Waiting,
     /// The artifact states ends of calls apart from their outputs.

@@ -1,14 +1,14 @@
 //! Response items: messages, reasoning, calls and outputs, in every container form.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Role, Status, ToolCall, ToolResult};
+use engram_core::event::{Attachment, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, Status, ToolCall, ToolResult};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::media;
-use crate::kit::value::{Field, Index, Value, parse, text, word};
+use crate::shared::media;
+use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 
 use super::convert::{Container, Converter};
 use super::edits;
@@ -40,29 +40,29 @@ impl Converter {
     /// Converts one response item.
     pub(super) fn item(&mut self, kind: &str, item: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         match kind {
-            "message" => self.message(&Message::read(item, "/payload")?, out),
-            "reasoning" => self.reasoning(&Reasoning::read(item, "/payload")?, out),
-            "function_call" => self.call(&Asked::read(item, "/payload")?, false, out),
-            "custom_tool_call" => self.call(&Asked::read(item, "/payload")?, true, out),
-            "function_call_output" => self.output(&Output::read(item, "/payload")?, "response_item/function_call_output", out),
-            "custom_tool_call_output" => self.output(&Output::read(item, "/payload")?, "response_item/custom_tool_call_output", out),
+            "message" => self.message(&Message::strict(item, "/payload")?, out),
+            "reasoning" => self.reasoning(&Reasoning::strict(item, "/payload")?, out),
+            "function_call" => self.call(&Asked::strict(item, "/payload")?, false, out),
+            "custom_tool_call" => self.call(&Asked::strict(item, "/payload")?, true, out),
+            "function_call_output" => self.output(&Output::strict(item, "/payload")?, "response_item/function_call_output", out),
+            "custom_tool_call_output" => self.output(&Output::strict(item, "/payload")?, "response_item/custom_tool_call_output", out),
             "local_shell_call" => {
-                let asked = Asked::read(item, "/payload")?;
+                let asked = Asked::strict(item, "/payload")?;
                 self.plain_call("local_shell", asked.call_id().or(asked.id()), asked.action(), out)
             }
             "tool_search_call" => {
-                let asked = Asked::read(item, "/payload")?;
+                let asked = Asked::strict(item, "/payload")?;
                 self.plain_call("tool_search", asked.call_id(), asked.arguments(), out)
             }
-            "tool_search_output" => self.tools_found(&Output::read(item, "/payload")?, out),
+            "tool_search_output" => self.tools_found(&Output::strict(item, "/payload")?, out),
             "additional_tools" => {
-                self.tools_offered(Output::read(item, "/payload")?.tools(), "/payload/tools", out).map(|()| Outcome::Mapped)
+                self.tools_offered(Output::strict(item, "/payload")?.tools(), "/payload/tools", out).map(|()| Outcome::Mapped)
             }
-            "web_search_call" => self.search_item(&Searched::read(item, "/payload")?, out),
-            "image_generation_call" => self.image_made("response_item/image_generation_call", &MadeImage::read(item, "/payload")?, out),
-            "agent_message" => self.agent_message(&Message::read(item, "/payload")?, out),
+            "web_search_call" => self.search_item(&Searched::strict(item, "/payload")?, out),
+            "image_generation_call" => self.image_made("response_item/image_generation_call", &MadeImage::strict(item, "/payload")?, out),
+            "agent_message" => self.agent_message(&Message::strict(item, "/payload")?, out),
             "ghost_snapshot" => {
-                let id = item.member("ghost_commit").and_then(|commit| text(GhostCommit::of(commit).id()));
+                let id = item.member("ghost_commit").and_then(|commit| text(GhostCommit::lenient(commit).id()));
                 out.emit(Meta::System { name: Text::Plain("ghost_snapshot"), text: id }, Pointer::Root)?;
                 Ok(Outcome::Mapped)
             }
@@ -81,7 +81,7 @@ impl Converter {
     }
 
     fn message(&mut self, message: &Message<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let role = match word(message.role()) {
+        let role = match raw_str(message.role()) {
             "assistant" => None,
             "user" => Some(Role::User),
             "system" => Some(Role::System),
@@ -98,9 +98,9 @@ impl Converter {
         let mut mapped = false;
         let path = self.at("/payload/content");
         for (index, value) in elements(message.content()).enumerate() {
-            let part = Part::read(value, &path)?;
+            let part = Part::strict(value, &path)?;
             let pointer = Pointer::Field(&path, index, "/text");
-            match (word(part.kind()), part.text(), role) {
+            match (raw_str(part.kind()), part.text(), role) {
                 ("input_text" | "output_text" | "text", Some(said), None) => {
                     mapped |= self.answer(Side::Model, said, message.id(), message.phase(), pointer, out)?;
                 }
@@ -170,7 +170,7 @@ impl Converter {
         if !self.history.twins.is_new(side, Fact::Answer, shown(said.raw())) {
             return Ok(false);
         }
-        let channel = match word(phase) {
+        let channel = match raw_str(phase) {
             "commentary" => Some(Channel::Commentary),
             "final_answer" => Some(Channel::Final),
             _ => None,
@@ -184,12 +184,12 @@ impl Converter {
         let (mut said, mut mapped) = (false, false);
         for (path, parts) in [(self.at("/payload/summary"), item.summary()), (self.at("/payload/content"), item.content())] {
             for (index, value) in elements(parts).enumerate() {
-                let part = Part::read(value, &path)?;
+                let part = Part::strict(value, &path)?;
                 if let Some(text) = part.text() {
                     said = true;
                     mapped |= self.thought(Side::Model, text, item.id(), Pointer::Field(&path, index, "/text"), out)?;
                 } else {
-                    out.unrecognized_block(word(part.kind()), value.raw(), Pointer::Item(&path, index))?;
+                    out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(&path, index))?;
                     mapped = true;
                 }
             }
@@ -226,13 +226,13 @@ impl Converter {
     /// A message between agents (0.169).
     fn agent_message(&mut self, message: &Message<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let own = self.history.agent_path.as_deref().unwrap_or("/root");
-        let is_own = text(message.author()).is_some_and(|author| author.is(own));
+        let is_own = text(message.author()).is_some_and(|author| author.eq_str(own));
         let path = self.at("/payload/content");
         let mut mapped = false;
         for (index, value) in elements(message.content()).enumerate() {
-            let part = Part::read(value, &path)?;
+            let part = Part::strict(value, &path)?;
             let pointer = Pointer::Field(&path, index, "/text");
-            match (word(part.kind()), text(part.text())) {
+            match (raw_str(part.kind()), text(part.text())) {
                 ("input_text" | "output_text" | "text", said @ Some(_)) if is_own => {
                     out.emit(MsgOut { text: said, message_id: text(message.id()), ..MsgOut::default() }, pointer)?;
                 }
@@ -259,7 +259,7 @@ impl Converter {
         let namespace = text(asked.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
         let args = if is_custom { asked.input() } else { asked.arguments() };
         let (mut room, mut index) = std::mem::take(&mut self.inner);
-        let decoded = text(args).filter(|_| !is_custom).and_then(|args| args.decode_in(&mut room).ok()).unwrap_or_default();
+        let decoded = text(args).filter(|_| !is_custom).and_then(|args| args.decode_into(&mut room).ok()).unwrap_or_default();
         let value = container(decoded, &mut index);
         let token = args.map(Value::raw);
         let kind = tools::kind(&name, &namespace);
@@ -295,7 +295,7 @@ impl Converter {
     }
 
     fn tools_found(&mut self, item: &Output<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let status = (word(item.status()) == "completed").then_some(Status::Ok);
+        let status = (raw_str(item.status()) == "completed").then_some(Status::Ok);
         let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(item.call_id()), status, ..ToolResult::default() };
         out.emit(result, self.root().pointer())?;
         self.tools_offered(item.tools().filter(|tools| tools.raw() != "[]"), "/payload/tools", out)?;
@@ -305,14 +305,14 @@ impl Converter {
     pub(super) fn tools_offered(&self, tools: Field<'_>, path: &'static str, out: &mut Emitter) -> Result<(), Fault> {
         let Some(tools) = tools else { return Ok(()) };
         let (hash, bytes) = (Some(Hash::of_bytes(tools.raw().as_bytes())), Some(tools.raw().len() as u64));
-        let context = Context { name: Text::Plain("tools"), file: None, hash, bytes, text: None };
+        let context = ImplicitInput { name: Text::Plain("tools"), file: None, hash, bytes, text: None };
         out.emit(Meta::Context(context), Pointer::At(&self.at(path)))?;
         Ok(())
     }
 }
 
 /// The decoded arguments, if they are an object or a list.
-fn container<'a>(decoded: &'a str, index: &'a mut Index) -> Option<Value<'a>> {
+fn container<'a>(decoded: &'a str, index: &'a mut StructuralIndex) -> Option<Value<'a>> {
     let decoded = decoded.trim_ascii();
     if decoded.starts_with(['{', '[']) { parse(decoded, index).ok() } else { None }
 }

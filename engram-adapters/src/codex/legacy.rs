@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kit::value::{Index, parse, word};
+use crate::shared::value::{StructuralIndex, parse, raw_str};
 
 use super::convert::{Container, Converter};
 use super::schema::SessionHead;
@@ -18,12 +18,12 @@ struct Document<'a> {
 }
 
 /// `session` of a document of which the head is known: what stands in front of `items`.
-pub(super) fn head<'a>(text: &'a str, index: &'a mut Index) -> Option<SessionHead<'a>> {
+pub(super) fn head<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Option<SessionHead<'a>> {
     let inner = text.trim_ascii_start().strip_prefix('{')?.trim_ascii_start().strip_prefix("\"session\"")?;
     let inner = inner.trim_ascii_start().strip_prefix(':')?;
     let mut values = serde_json::Deserializer::from_str(inner).into_iter::<&RawValue>();
     let session = values.next()?.ok()?;
-    let session = SessionHead::of(parse(session.get(), index).ok()?);
+    let session = SessionHead::lenient(parse(session.get(), index).ok()?);
     let rest = inner.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
     (rest.starts_with("\"items\"") && session.id().is_some() && session.timestamp().is_some()).then_some(session)
 }
@@ -36,8 +36,8 @@ impl Converter {
         let tail = text.get(values.byte_offset()..).unwrap_or_default();
         self.container = Container::Document(0);
         out.begin();
-        let mut index = Index::default();
-        let session = SessionHead::of(parse(document.session.get(), &mut index)?);
+        let mut index = StructuralIndex::default();
+        let session = SessionHead::lenient(parse(document.session.get(), &mut index)?);
         let outcome = self.header(session.instructions(), None, out)?;
         out.settle(outcome);
         for item in &document.items {
@@ -46,9 +46,9 @@ impl Converter {
         self.tail(tail, &mut index, out)
     }
 
-    fn document_item(&mut self, raw: &RawValue, index: &mut Index, out: &mut Emitter) -> Result<(), Fault> {
+    fn document_item(&mut self, raw: &RawValue, index: &mut StructuralIndex, out: &mut Emitter) -> Result<(), Fault> {
         out.begin();
-        match parse(raw.get(), index).and_then(|item| self.item(word(item.first("type")), item, out)) {
+        match parse(raw.get(), index).and_then(|item| self.item(raw_str(item.first("type")), item, out)) {
             Ok(outcome) => out.settle(outcome),
             Err(fault) => out.settle_fault(fault, raw.get())?,
         }
@@ -60,7 +60,7 @@ impl Converter {
 
     /// The file is rewritten in place and not cut to its new length. Behind a shorter version stand the items that it
     /// lacks: they were recorded, so they are converted as the items that follow.
-    fn tail(&mut self, tail: &str, index: &mut Index, out: &mut Emitter) -> Result<(), Fault> {
+    fn tail(&mut self, tail: &str, index: &mut StructuralIndex, out: &mut Emitter) -> Result<(), Fault> {
         let mut rest = tail.trim_ascii();
         while rest.starts_with('{') {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();

@@ -1,6 +1,6 @@
 //! Codex CLI: rollout files of every container form (0.1 TypeScript, bare JSONL, envelope, items), and nothing about how they are found.
 
-use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
@@ -50,7 +50,7 @@ impl StreamAdapter for Codex {
         detect::identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Artifact::open(opening.context))
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        Box::new(convert::Artifact::open(init.context))
     }
 }

@@ -1,15 +1,15 @@
 //! Events beside the conversation: reviews, verdicts on what a call may do, sub-agents, and what the provider itself does (web
 //! searches, images).
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Attachment, Decision, Meta, Permission, Status, ToolCall, ToolResult};
+use engram_core::event::{Attachment, Decision, Meta, Permission, SideFile, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::media;
-use crate::kit::value::{Field, Value, filled_text, text, word};
-use crate::kit::view::view;
+use crate::shared::media;
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::view::view;
 
 use super::convert::Converter;
 use super::outputs::unquote;
@@ -20,10 +20,10 @@ use super::tools;
 view! {
     /// A memory that an answer draws on.
     Cited {
-        path: "path" Text,
+        path: "path" String,
         line_start: "line_start" Number,
         line_end: "line_end" Number,
-        note: "note" Text,
+        note: "note" String,
     }
 }
 
@@ -31,17 +31,17 @@ view! {
     /// The beginning of a review.
     Review {
         target: "target" Object,
-        prompt: "prompt" Text,
-        user_facing_hint: "user_facing_hint" Text,
+        prompt: "prompt" String,
+        user_facing_hint: "user_facing_hint" String,
     }
 }
 
 view! {
     /// A verdict on what a call may do.
     Assessment {
-        status: "status" Text,
-        rationale: "rationale" Text,
-        target_item_id: "target_item_id" Text,
+        status: "status" String,
+        rationale: "rationale" String,
+        target_item_id: "target_item_id" String,
         action: "action" Object,
     }
 }
@@ -49,23 +49,23 @@ view! {
 view! {
     /// A web search that the provider made, as an event, an item or a response item.
     Searched {
-        id: "id" Text,
-        call_id: "call_id" Text,
-        status: "status" Text,
+        id: "id" String,
+        call_id: "call_id" String,
+        status: "status" String,
         action: "action" Object,
-        query: "query" Text,
-        results: "results" List,
+        query: "query" String,
+        results: "results" Array,
     }
 }
 
 view! {
     /// An image that the provider made, as an event or a response item.
     MadeImage {
-        id: "id" Text,
-        call_id: "call_id" Text,
-        revised_prompt: "revised_prompt" Text,
-        result: "result" Text,
-        saved_path: "saved_path" Text,
+        id: "id" String,
+        call_id: "call_id" String,
+        revised_prompt: "revised_prompt" String,
+        result: "result" String,
+        saved_path: "saved_path" String,
     }
 }
 
@@ -87,7 +87,7 @@ impl Converter {
 
     /// A judge of the harness's own decides on a call that asks for more than it may do. It is announced first.
     pub(super) fn assessment(&mut self, judged: &Assessment<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let (status, reason) = (word(judged.status()), text(judged.rationale()));
+        let (status, reason) = (raw_str(judged.status()), text(judged.rationale()));
         let decision = match status {
             "in_progress" => return Ok(rules::bookkeeping("event_msg/guardian_assessment", rules::ASSESSMENT_BEGUN)),
             "approved" => Decision::Allow,
@@ -101,7 +101,7 @@ impl Converter {
         let call_id = text(judged.target_item_id());
         let call = call_id.and_then(|id| self.history.calls.get(id.decode_lossy()));
         let tool = call.map(|call| Text::Plain(call.tool.as_ref()));
-        let parent = call_id.and_then(|id| out.call(id));
+        let parent = call_id.and_then(|id| out.seq_of_call(id));
         out.parent_of_next(parent);
         out.emit(Meta::Permission(Permission { decision, tool, call_id, text: reason }), Pointer::At("/payload"))?;
         if let Some(action) = judged.action().filter(|_| parent.is_none()) {
@@ -114,14 +114,14 @@ impl Converter {
     /// What happened to another agent, as an event states it (up to 0.146).
     pub(super) fn agent_event(&mut self, kind: &str, event: &AgentActivity<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let thread = event.agent_thread_id().or(event.new_thread_id()).or(event.receiver_thread_id());
-        let name = if kind == "sub_agent_activity" { format!("{kind}.{}", word(event.kind())) } else { kind.to_owned() };
+        let name = if kind == "sub_agent_activity" { format!("{kind}.{}", raw_str(event.kind())) } else { kind.to_owned() };
         self.agent_notice(event.event_id().or(event.call_id()), &name, text(thread), "/payload", out)
     }
 
     /// A web search that the provider made, as an event or an item states it. The response item directly behind it says the same.
     pub(super) fn searched(&mut self, search: &Searched<'_>, at: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let id = text(search.call_id().or(search.id()));
-        if id.is_some_and(|id| out.call(id).is_some()) {
+        if id.is_some_and(|id| out.seq_of_call(id).is_some()) {
             return Ok(rules::duplicate("event_msg/web_search_end", rules::SEARCH_RESULT));
         }
         self.history.searched_at = Some(self.history.records);
@@ -142,7 +142,7 @@ impl Converter {
         }
         let id = text(search.id());
         made(WEB_SEARCH, id, search.action().map(Value::raw), self.root().pointer(), out)?;
-        if let Some(id) = id.filter(|_| word(search.status()) == "completed") {
+        if let Some(id) = id.filter(|_| raw_str(search.status()) == "completed") {
             out.emit(result(WEB_SEARCH, id), self.root().pointer())?;
         }
         Ok(Outcome::Mapped)
@@ -153,16 +153,16 @@ impl Converter {
         let Some(id) = text(image.call_id().or(image.id())) else {
             return Err(Fault::malformed(self.at("/payload"), "the id of a call", "nothing"));
         };
-        if out.call(id).is_some() {
+        if out.seq_of_call(id).is_some() {
             return Ok(rules::duplicate(record, rules::IMAGE_MADE));
         }
         let (tool, root) = ("image_generation", self.root());
         made(tool, Some(id), None, root.pointer(), out)?;
         let data = image.result().filter(|data| data.raw().len() > 2).map(|data| media::base64_hash(unquote(data.raw())));
         let attachment = data.map(|(hash, bytes)| Attachment { media_type: None, hash: Some(hash), bytes: Some(bytes), name: None });
-        let artifact = text(image.saved_path()).map(|path| Artifact { path, hash: None, bytes: None });
+        let artifact = text(image.saved_path()).map(|path| SideFile { path, hash: None, bytes: None });
         let attachments = attachment.into_iter().collect();
-        out.emit(ToolResult { stdout: filled_text(image.revised_prompt()), artifact, attachments, ..result(tool, id) }, root.pointer())?;
+        out.emit(ToolResult { stdout: non_empty_text(image.revised_prompt()), artifact, attachments, ..result(tool, id) }, root.pointer())?;
         Ok(Outcome::Mapped)
     }
 }
@@ -170,10 +170,10 @@ impl Converter {
 /// The memories that an answer draws on: where each stands, and what it was good for.
 pub(super) fn cited(citation: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
     for (index, entry) in elements(citation.first("entries")).enumerate() {
-        let entry = Cited::of(entry);
+        let entry = Cited::lenient(entry);
         let number = |field: Field<'_>| field.map_or(String::new(), |number| number.raw().to_owned());
-        let place = format!("{}:{}-{}", word(entry.path()), number(entry.line_start()), number(entry.line_end()));
-        let said = format!("\"{place}: {}\"", word(entry.note()));
+        let place = format!("{}:{}-{}", raw_str(entry.path()), number(entry.line_start()), number(entry.line_end()));
+        let said = format!("\"{place}: {}\"", raw_str(entry.note()));
         let notice = Meta::System { name: Text::Plain("memory_citation"), text: Some(Text::Token(&said)) };
         out.emit(notice, Pointer::Item("/payload/memory_citation/entries", index))?;
     }

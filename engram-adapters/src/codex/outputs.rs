@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-use crate::kit::value::{Index, integer, parse, word};
+use crate::shared::value::{StructuralIndex, integer, parse, raw_str};
 
 use super::schema::{Metadata, Wrapped};
 
@@ -32,17 +32,17 @@ pub(super) struct Ending {
 
 impl<'a> Wrapped<'a> {
     /// The wrapped output that a decoded output text is.
-    pub fn inside(text: &'a str, index: &'a mut Index) -> Option<Wrapped<'a>> {
+    pub fn inside(text: &'a str, index: &'a mut StructuralIndex) -> Option<Wrapped<'a>> {
         if !text.starts_with("{\"output\":\"") {
             return None;
         }
-        Wrapped::read(parse(text, index).ok()?, "").ok()
+        Wrapped::strict(parse(text, index).ok()?, "").ok()
     }
 
     /// How the call ended.
     pub fn ending(&self) -> Ending {
-        let mut ending = Ending::of_body(word(self.output()));
-        if let Some(metadata) = self.metadata().map(Metadata::of) {
+        let mut ending = Ending::of_body(raw_str(self.output()));
+        if let Some(metadata) = self.metadata().map(Metadata::lenient) {
             ending.exit = integer(metadata.exit_code());
             ending.duration_ms = metadata.duration_seconds().and_then(|seconds| millis(seconds.raw()));
         }
@@ -72,7 +72,7 @@ impl Ending {
         ending.patched = said.patched;
         if body.starts_with("{\\\"output\\\":")
             && let Ok(decoded) = Text::Token(&format!("\"{body}\"")).decode()
-            && let Some(wrapped) = Wrapped::inside(&decoded, &mut Index::default())
+            && let Some(wrapped) = Wrapped::inside(&decoded, &mut StructuralIndex::default())
         {
             let inner = wrapped.ending();
             ending.exit = inner.exit.or(ending.exit);
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn exit_codes_of_every_form() {
         let wrapped = r#"{"output":"err-line\n","metadata":{"exit_code":3,"duration_seconds":0.3}}"#;
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let wrapped = Wrapped::inside(wrapped, &mut index).unwrap().ending();
         assert_eq!((wrapped.exit, wrapped.duration_ms, wrapped.status), (Some(3), Some(300), Some(Status::Error)));
         let shell_command = ending("Exit code: 3\nWall time: 0 seconds\nTotal output lines: 3\nOutput:\nx");

@@ -1,13 +1,13 @@
 //! How calls end for the model: outputs, one text or a list of parts, completed by what an item stated before.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::ToolResult;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::media;
-use crate::kit::value::{Field, Value, text, word};
+use crate::shared::media;
+use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::convert::Converter;
 use super::held::Held;
@@ -28,7 +28,7 @@ impl Converter {
             return self.output_parts(item, output, &key, held.as_ref(), out);
         }
         let (mut room, mut index) = std::mem::take(&mut self.inner);
-        let decoded = output.text().filter(|text| may_be_wrapped(text.spelled())).and_then(|text| text.decode_in(&mut room).ok());
+        let decoded = output.text().filter(|text| may_be_wrapped(text.raw())).and_then(|text| text.decode_into(&mut room).ok());
         let wrapped = decoded.and_then(|text| Wrapped::inside(text, &mut index));
         let ending = wrapped.as_ref().map_or_else(|| Ending::of_token(output.raw()), Wrapped::ending);
         let said = wrapped.and_then(|wrapped| wrapped.output()).unwrap_or(output);
@@ -62,15 +62,16 @@ impl Converter {
         let path = self.at("/payload/output");
         let said = joined(Some(output), "");
         let mut ending = said.as_deref().map(Ending::of_token).unwrap_or_default();
-        ending.truncated |= output.elements().filter_map(|part| Part::of(part).text()).any(|text| Ending::of_token(text.raw()).truncated);
-        let attachments = output.elements().filter_map(|part| Part::of(part).image_url()).filter_map(media::data_url).collect();
+        ending.truncated |=
+            output.elements().filter_map(|part| Part::lenient(part).text()).any(|text| Ending::of_token(text.raw()).truncated);
+        let attachments = output.elements().filter_map(|part| Part::lenient(part).image_url()).filter_map(media::data_url).collect();
         let result = ToolResult { stdout: said.as_deref().map(Text::Token), attachments, ..ending.facts() };
         let is_said = held.is_none_or(|held| held.is_in(said.as_deref().unwrap_or_default()));
         self.emit_output(item, key, result, held, is_said, out)?;
         for (index, value) in output.elements().enumerate() {
-            let part = Part::read(value, &path)?;
+            let part = Part::strict(value, &path)?;
             if part.text().is_none() && part.image_url().is_none() {
-                out.unrecognized_block(word(part.kind()), value.raw(), Pointer::Item(&path, index))?;
+                out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(&path, index))?;
             }
         }
         self.close(key, ending, None, item, out)?;
@@ -98,7 +99,7 @@ impl Converter {
         if !is_said {
             held.notice(call_id, out)?;
         }
-        held.say_words(output.map(|output| output.spelled()).unwrap_or_default(), call_id, out)
+        held.say_words(output.map(|output| output.raw()).unwrap_or_default(), call_id, out)
     }
 
     /// Ends a call: a patch that was applied and whose changes no record lists gives its edits now.
@@ -121,6 +122,6 @@ impl Converter {
 
 /// The texts of parts as one JSON token; the tokens are joined as they stand.
 pub(super) fn joined(parts: Field<'_>, between: &str) -> Option<String> {
-    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::of(part).text()).map(|text| unquote(text.raw())).collect();
+    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::lenient(part).text()).map(|text| unquote(text.raw())).collect();
     (!texts.is_empty()).then(|| format!("\"{}\"", texts.join(between)))
 }

@@ -1,13 +1,13 @@
 //! The shapes of Codex records: which fields of each type the tape needs.
 
-use crate::kit::value::{Field, Value};
-use crate::kit::view::view;
+use crate::shared::value::{Field, Value};
+use crate::shared::view::view;
 
 view! {
     /// One line of the envelope form (0.34 and later).
     Line {
-        timestamp: "timestamp" Text,
-        kind: "type" Text,
+        timestamp: "timestamp" String,
+        kind: "type" String,
         ordinal: "ordinal" Number,
         payload: "payload" Object,
     }
@@ -16,9 +16,9 @@ view! {
 view! {
     /// One line of the bare form (0.8 to 0.29): the header, a state line, or a response item.
     Bare {
-        kind: "type" Text,
-        id: "id" Text,
-        timestamp: "timestamp" Text,
+        kind: "type" String,
+        id: "id" String,
+        timestamp: "timestamp" String,
         instructions: "instructions" Any,
         git: "git" Object,
         payload: "payload" Any,
@@ -28,8 +28,8 @@ view! {
 view! {
     /// `session` of the TypeScript document (0.1).
     SessionHead {
-        id: "id" Text,
-        timestamp: "timestamp" Text,
+        id: "id" String,
+        timestamp: "timestamp" String,
         instructions: "instructions" Any,
     }
 }
@@ -37,40 +37,40 @@ view! {
 view! {
     /// A message, and a message between agents.
     Message {
-        id: "id" Text,
-        role: "role" Text,
-        author: "author" Text,
-        content: "content" List,
-        phase: "phase" Text,
+        id: "id" String,
+        role: "role" String,
+        author: "author" String,
+        content: "content" Array,
+        phase: "phase" String,
     }
 }
 
 view! {
     /// One part of a message, of a reasoning, or of an output that is a list.
     Part {
-        kind: "type" Text,
-        text: "text" Text,
-        image_url: "image_url" Text,
+        kind: "type" String,
+        text: "text" String,
+        image_url: "image_url" String,
     }
 }
 
 view! {
     /// A reasoning.
     Reasoning {
-        id: "id" Text,
-        summary: "summary" List,
-        content: "content" List,
-        encrypted_content: "encrypted_content" Text,
+        id: "id" String,
+        summary: "summary" Array,
+        content: "content" Array,
+        encrypted_content: "encrypted_content" String,
     }
 }
 
 view! {
     /// A call of any kind. Arguments are JSON in a string, or a value.
     Asked {
-        id: "id" Text,
-        name: "name" Text,
-        namespace: "namespace" Text,
-        call_id: "call_id" Text,
+        id: "id" String,
+        name: "name" String,
+        namespace: "namespace" String,
+        call_id: "call_id" String,
         arguments: "arguments" Any,
         input: "input" Any,
         action: "action" Any,
@@ -80,17 +80,17 @@ view! {
 view! {
     /// The output of a call: a text, or a list of parts. Of a search for tools, what was found.
     Output {
-        call_id: "call_id" Text,
+        call_id: "call_id" String,
         output: "output" Any,
-        status: "status" Text,
-        tools: "tools" List,
+        status: "status" String,
+        tools: "tools" Array,
     }
 }
 
 view! {
     /// `{"output":"...","metadata":{...}}`: an output of 0.1 to 0.53, and of `apply_patch` up to 0.125.
     Wrapped {
-        output: "output" Text,
+        output: "output" String,
         metadata: "metadata" Object,
     }
 }
@@ -114,19 +114,19 @@ view! {
 view! {
     /// A snapshot commit that the harness made of the working tree (0.63 to 0.73).
     GhostCommit {
-        id: "id" Text,
+        id: "id" String,
     }
 }
 
 view! {
     /// An event that says something, or states a fact about the thread.
     Notice {
-        message: "message" Text,
-        text: "text" Text,
-        phase: "phase" Text,
-        images: "images" List,
-        reason: "reason" Text,
-        thread_name: "thread_name" Text,
+        message: "message" String,
+        text: "text" String,
+        phase: "phase" String,
+        images: "images" Array,
+        reason: "reason" String,
+        thread_name: "thread_name" String,
         num_turns: "num_turns" Number,
         memory_citation: "memory_citation" Object,
         thread_settings: "thread_settings" Object,
@@ -137,7 +137,7 @@ view! {
 view! {
     /// The end of a turn.
     TurnEnd {
-        last_agent_message: "last_agent_message" Text,
+        last_agent_message: "last_agent_message" String,
         error: "error" Object,
     }
 }
@@ -145,7 +145,7 @@ view! {
 view! {
     /// What a turn failed with (0.150 and later).
     TurnError {
-        message: "message" Text,
+        message: "message" String,
         info: "codex_error_info" Any,
     }
 }
@@ -153,34 +153,34 @@ view! {
 view! {
     /// An item of the conversation (0.150 and later).
     Spoken {
-        id: "id" Text,
-        content: "content" List,
-        phase: "phase" Text,
-        summary_text: "summary_text" List,
-        raw_content: "raw_content" List,
+        id: "id" String,
+        content: "content" Array,
+        phase: "phase" String,
+        summary_text: "summary_text" Array,
+        raw_content: "raw_content" Array,
     }
 }
 
 view! {
     /// What another agent did, or was asked to do.
     AgentActivity {
-        id: "id" Text,
-        kind: "kind" Text,
-        tool: "tool" Text,
-        agent_thread_id: "agent_thread_id" Text,
-        new_thread_id: "new_thread_id" Text,
-        receiver_thread_id: "receiver_thread_id" Text,
-        event_id: "event_id" Text,
-        call_id: "call_id" Text,
-        receiver_thread_ids: "receiver_thread_ids" List,
+        id: "id" String,
+        kind: "kind" String,
+        tool: "tool" String,
+        agent_thread_id: "agent_thread_id" String,
+        new_thread_id: "new_thread_id" String,
+        receiver_thread_id: "receiver_thread_id" String,
+        event_id: "event_id" String,
+        call_id: "call_id" String,
+        receiver_thread_ids: "receiver_thread_ids" Array,
     }
 }
 
 view! {
     /// A call of a tool that the client offers.
     ClientCall {
-        call_id: "callId" Text,
-        tool: "tool" Text,
+        call_id: "callId" String,
+        tool: "tool" String,
         arguments: "arguments" Any,
     }
 }
@@ -188,33 +188,33 @@ view! {
 view! {
     /// A look at an image, as an item or as an event.
     ImageView {
-        id: "id" Text,
-        call_id: "call_id" Text,
-        path: "path" Text,
+        id: "id" String,
+        call_id: "call_id" String,
+        path: "path" String,
     }
 }
 
 view! {
     /// The end of a call, as an item or as an event.
     CallEnd {
-        id: "id" Text,
-        call_id: "call_id" Text,
-        status: "status" Text,
-        success: "success" Flag,
-        source: "source" Text,
+        id: "id" String,
+        call_id: "call_id" String,
+        status: "status" String,
+        success: "success" Bool,
+        source: "source" String,
         exit_code: "exit_code" Number,
         duration: "duration" Object,
-        aggregated_output: "aggregated_output" Text,
-        stdout: "stdout" Text,
-        stderr: "stderr" Text,
-        command: "command" List,
+        aggregated_output: "aggregated_output" String,
+        stdout: "stdout" String,
+        stderr: "stderr" String,
+        command: "command" Array,
         changes: "changes" Object,
-        server: "server" Text,
-        tool: "tool" Text,
+        server: "server" String,
+        tool: "tool" String,
         arguments: "arguments" Any,
         invocation: "invocation" Object,
         result: "result" Object,
-        content_items: "content_items" List,
+        content_items: "content_items" Array,
         error: "error" Any,
     }
 }
@@ -238,8 +238,8 @@ impl Duration<'_> {
 view! {
     /// What an MCP call asked for.
     Invocation {
-        server: "server" Text,
-        tool: "tool" Text,
+        server: "server" String,
+        tool: "tool" String,
         arguments: "arguments" Any,
     }
 }
@@ -248,20 +248,20 @@ view! {
     /// What an MCP server answered. `mcp_tool_call_end` puts it into `Ok`, or an error text into `Err`.
     McpResult {
         ok: "Ok" Object,
-        err: "Err" Text,
-        content: "content" List,
+        err: "Err" String,
+        content: "content" Array,
         structured: "structuredContent" Any,
-        is_error: "isError" Flag,
+        is_error: "isError" Bool,
     }
 }
 
 view! {
     /// One file of a patch.
     Change {
-        kind: "type" Text,
-        content: "content" Text,
-        unified_diff: "unified_diff" Text,
-        move_path: "move_path" Text,
+        kind: "type" String,
+        content: "content" String,
+        unified_diff: "unified_diff" String,
+        move_path: "move_path" String,
     }
 }
 
@@ -296,70 +296,70 @@ view! {
 view! {
     /// The header of a session.
     SessionMeta {
-        id: "id" Text,
-        cwd: "cwd" Text,
-        model_provider: "model_provider" Text,
+        id: "id" String,
+        cwd: "cwd" String,
+        model_provider: "model_provider" String,
         instructions: "instructions" Any,
         base_instructions: "base_instructions" Object,
         dynamic_tools: "dynamic_tools" Any,
         git: "git" Object,
         /// Who started the session: a word, or an object for a sub-agent.
         source: "source" Any,
-        forked_from_id: "forked_from_id" Text,
-        parent_thread_id: "parent_thread_id" Text,
-        agent_path: "agent_path" Text,
-        agent_nickname: "agent_nickname" Text,
+        forked_from_id: "forked_from_id" String,
+        parent_thread_id: "parent_thread_id" String,
+        agent_path: "agent_path" String,
+        agent_nickname: "agent_nickname" String,
         own_from: "subagent_history_start_ordinal" Number,
         history_base: "history_base" Object,
-        cli_version: "cli_version" Text,
+        cli_version: "cli_version" String,
     }
 }
 
 view! {
     /// The repository that the session was started in.
     Git {
-        commit_hash: "commit_hash" Text,
-        branch: "branch" Text,
-        repository_url: "repository_url" Text,
+        commit_hash: "commit_hash" String,
+        branch: "branch" String,
+        repository_url: "repository_url" String,
     }
 }
 
 view! {
     /// The system prompt (0.92 and later).
     BaseInstructions {
-        text: "text" Text,
+        text: "text" String,
     }
 }
 
 view! {
     /// Where a fork by reference (0.160 and later) takes its history from.
     HistoryBase {
-        thread_id: "thread_id" Text,
+        thread_id: "thread_id" String,
     }
 }
 
 view! {
     /// Who spawned the session, and as what.
     ThreadSpawn {
-        parent_thread_id: "parent_thread_id" Text,
-        agent_path: "agent_path" Text,
-        agent_nickname: "agent_nickname" Text,
+        parent_thread_id: "parent_thread_id" String,
+        agent_path: "agent_path" String,
+        agent_nickname: "agent_nickname" String,
     }
 }
 
 /// Who spawned a session, if `source` says that an agent did.
 pub(super) fn spawned(source: Field<'_>) -> Option<ThreadSpawn<'_>> {
-    source?.member("subagent")?.member("thread_spawn").map(ThreadSpawn::of)
+    source?.member("subagent")?.member("thread_spawn").map(ThreadSpawn::lenient)
 }
 
 view! {
     /// What a turn or a thread works with from here on.
     Settings {
-        cwd: "cwd" Text,
-        model: "model" Text,
-        model_provider_id: "model_provider_id" Text,
-        user_instructions: "user_instructions" Text,
-        developer_instructions: "developer_instructions" Text,
+        cwd: "cwd" String,
+        model: "model" String,
+        model_provider_id: "model_provider_id" String,
+        user_instructions: "user_instructions" String,
+        developer_instructions: "developer_instructions" String,
         collaboration_mode: "collaboration_mode" Object,
     }
 }

@@ -1,14 +1,14 @@
 //! What the session works with: its header, the settings of its turns, the state behind its messages, compactions and token counts.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta, SessionFacts, Tokens, Usage};
+use engram_core::event::{ImplicitInput, Meta, SessionFacts, Tokens, Usage};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::correlate::key;
-use crate::kit::value::{Field, Value, filled_text, number, text};
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Field, Value, non_empty_text, number, text};
 
 use super::convert::Converter;
 use super::rules;
@@ -20,11 +20,11 @@ const MAX_STATE_DEPTH: usize = 8;
 impl Converter {
     /// The header of the envelope form. That of another thread belongs to the history that a fork or child copied.
     pub(super) fn session_meta(&mut self, meta: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let meta = SessionMeta::read(meta, "/payload")?;
+        let meta = SessionMeta::strict(meta, "/payload")?;
         if self.history.copied.is_own_meta() {
             let (prompt, tools) = (meta.base_instructions(), meta.dynamic_tools());
             let stated = [meta.cwd(), meta.git(), meta.model_provider(), meta.instructions(), prompt, tools, meta.source()];
-            let header = key(stated.map(|field| field.map(Value::raw)));
+            let header = hash64(stated.map(|field| field.map(Value::raw)));
             if self.history.header.replace(header) == Some(header) {
                 return Ok(rules::duplicate("session_meta", rules::HEADER));
             }
@@ -32,14 +32,14 @@ impl Converter {
         let spawn = spawned(meta.source());
         let mut facts = SessionFacts { provider: text(meta.model_provider()), cwd: text(meta.cwd()), ..SessionFacts::default() };
         self.repository(meta.git(), &mut facts);
-        let path = filled_text(meta.agent_path()).or_else(|| filled_text(spawn?.agent_path()));
-        let nickname = filled_text(meta.agent_nickname()).or_else(|| filled_text(spawn?.agent_nickname()));
+        let path = non_empty_text(meta.agent_path()).or_else(|| non_empty_text(spawn?.agent_path()));
+        let nickname = non_empty_text(meta.agent_nickname()).or_else(|| non_empty_text(spawn?.agent_nickname()));
         // A sub-agent of the harness's own has a name only: `review`, or `{"other":"guardian"}`.
         let helper = meta.source().and_then(|source| source.member("subagent"));
         facts.agent = path.or(nickname).or_else(|| text(helper).or_else(|| text(helper?.member("other"))));
         facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
         if spawn.is_none() {
-            facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::of(meta.history_base()?).thread_id()));
+            facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::lenient(meta.history_base()?).thread_id()));
         }
         if self.history.copied.is_own_meta() {
             self.history.is_spawned = helper.is_some();
@@ -48,10 +48,10 @@ impl Converter {
         }
         out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
         self.instructions(meta.instructions(), "/payload/instructions", out)?;
-        if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::of(base).text())) {
+        if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::lenient(base).text())) {
             let decoded = prompt.decode_lossy();
             let (hash, bytes) = (Some(Hash::of_text(&decoded)), Some(decoded.len() as u64));
-            let context = Context { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
+            let context = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
             out.emit(Meta::Context(context), Pointer::At("/payload/base_instructions/text"))?;
         }
         self.tools_offered(meta.dynamic_tools().filter(|tools| tools.raw() != "[]"), "/payload/dynamic_tools", out)?;
@@ -59,7 +59,7 @@ impl Converter {
     }
 
     pub(super) fn repository<'a>(&self, git: Field<'a>, facts: &mut SessionFacts<'a>) {
-        let git = Git::stated(git);
+        let git = Git::lenient_opt(git);
         facts.repo_head = text(git.commit_hash());
         facts.repo_branch = text(git.branch());
         facts.repo_url = text(git.repository_url());
@@ -75,20 +75,20 @@ impl Converter {
 
     /// Instructions that a person wrote: they keep their text, and stand once.
     pub(super) fn instructions(&mut self, said: Field<'_>, path: &'static str, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(said) = filled_text(said) else { return Ok(false) };
-        if !self.history.said.first(("instructions", said.spelled())) {
+        let Some(said) = non_empty_text(said) else { return Ok(false) };
+        if !self.history.said.first(("instructions", said.raw())) {
             return Ok(false);
         }
         let decoded = said.decode_lossy();
         let (hash, bytes) = (Some(Hash::of_text(&decoded)), Some(decoded.len() as u64));
-        let context = Context { name: Text::Plain("instructions"), file: None, hash, bytes, text: Some(said) };
+        let context = ImplicitInput { name: Text::Plain("instructions"), file: None, hash, bytes, text: Some(said) };
         out.emit(Meta::Context(context), Pointer::At(&self.at(path)))?;
         Ok(true)
     }
 
     /// Up to 0.105 one a request, later one a turn: an event when something changed.
     pub(super) fn turn_context(&mut self, turn: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let turn = Settings::read(turn, "/payload")?;
+        let turn = Settings::strict(turn, "/payload")?;
         let mut mapped = self.session_facts(&turn, out)?;
         mapped |= self.instructions(turn.user_instructions(), "/payload/user_instructions", out)?;
         mapped |= self.instructions(turn.developer_instructions(), "/payload/developer_instructions", out)?;
@@ -101,7 +101,7 @@ impl Converter {
         let Some(settings) = event.thread_settings() else {
             return Err(Fault::malformed("/payload/thread_settings", "settings", "nothing"));
         };
-        let settings = Settings::read(settings, "/payload/thread_settings")?;
+        let settings = Settings::strict(settings, "/payload/thread_settings")?;
         let mut mapped = self.session_facts(&settings, out)?;
         let path = "/payload/thread_settings/collaboration_mode/settings/developer_instructions";
         mapped |= self.instructions(settings.mode_instructions(), path, out)?;
@@ -110,7 +110,7 @@ impl Converter {
 
     /// States model and directory when they changed.
     fn session_facts(&mut self, settings: &Settings<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let now = key((settings.model().map(Value::raw), settings.cwd().map(Value::raw)));
+        let now = hash64((settings.model().map(Value::raw), settings.cwd().map(Value::raw)));
         if self.history.settings.replace(now) == Some(now) {
             return Ok(false);
         }
@@ -132,7 +132,7 @@ impl Converter {
             return Err(Fault::malformed("/payload/state", "an object", "nothing"));
         };
         let (hash, bytes) = (Some(Hash::of_bytes(state.raw().as_bytes())), Some(state.raw().len() as u64));
-        let context = Context { name: Text::Plain("world_state"), file: None, hash, bytes, text: None };
+        let context = ImplicitInput { name: Text::Plain("world_state"), file: None, hash, bytes, text: None };
         out.emit(Meta::Context(context), Pointer::At("/payload/state"))?;
         let mut files = Vec::new();
         texts(state.member("agents_md"), 0, &mut files);
@@ -144,13 +144,13 @@ impl Converter {
 
     pub(super) fn compacted(&mut self, compacted: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.history.unmarked_compactions += 1;
-        let summary = filled_text(compacted.member("message"));
+        let summary = non_empty_text(compacted.member("message"));
         out.emit(Meta::Compaction { text: summary, trigger: None }, Pointer::At("/payload/message"))?;
         Ok(Outcome::Mapped)
     }
 
     pub(super) fn usage_record(&mut self, record: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let record = UsageRecord::read(record, "/payload")?;
+        let record = UsageRecord::strict(record, "/payload")?;
         let Some(usage) = record.usage() else {
             return Err(Fault::malformed("/payload/usage", "token counts", "nothing"));
         };
@@ -185,7 +185,7 @@ fn texts<'a>(field: Field<'a>, depth: usize, out: &mut Vec<Value<'a>>) {
 
 /// Token counts as the source spells them.
 pub(super) fn tokens<'a>(usage: Value<'a>, at: &str) -> Result<Tokens<'a>, Fault> {
-    let usage = TokenUsage::read(usage, at)?;
+    let usage = TokenUsage::strict(usage, at)?;
     Ok(Tokens {
         input: number(usage.input()),
         output: number(usage.output()),

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::head::Head;
 use memchr::memmem;
 
-use crate::kit::value::{Index, parse, text, word};
+use crate::shared::value::{StructuralIndex, parse, raw_str, text};
 
 use super::detect;
 use super::schema::{AgentActivity, Output, elements};
@@ -21,13 +21,13 @@ const MAX_FILES: usize = 10_000;
 /// The call that started the session, where the parent's rollout lies in the same folder and names it.
 ///
 /// Rollouts lie in folders by day and carry the id of their thread in their names. Nothing is opened beside the parent's.
-pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
+pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> SideInfo {
     let known = || {
         let (child, parent) = detect::lineage(head)?;
         let rollout = rollout_of(path.parent()?, &parent)?;
         spawning_call(&rollout, &child)
     };
-    Context { parent_call_id: known(), ..Context::default() }
+    SideInfo { parent_call_id: known(), ..SideInfo::default() }
 }
 
 /// The rollout of that thread in a folder.
@@ -56,22 +56,22 @@ fn spawning_call(rollout: &Path, child: &str) -> Option<String> {
 
 /// The call by which this record says that the child was started.
 fn starts(line: &str, child: &str) -> Option<String> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let payload = parse(line, &mut index).ok()?.member("payload")?;
-    let call = match payload.first("item").map(AgentActivity::of) {
-        None if word(payload.first("type")).starts_with("collab_") || word(payload.first("type")) == "sub_agent_activity" => {
-            let event = AgentActivity::of(payload);
-            let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| word(event.kind()) == "started"));
-            (word(started) == child).then_some(event.call_id().or(event.event_id()))?
+    let call = match payload.first("item").map(AgentActivity::lenient) {
+        None if raw_str(payload.first("type")).starts_with("collab_") || raw_str(payload.first("type")) == "sub_agent_activity" => {
+            let event = AgentActivity::lenient(payload);
+            let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| raw_str(event.kind()) == "started"));
+            (raw_str(started) == child).then_some(event.call_id().or(event.event_id()))?
         }
-        None if word(payload.first("type")) == "function_call_output" => {
-            let output = Output::of(payload);
+        None if raw_str(payload.first("type")) == "function_call_output" => {
+            let output = Output::lenient(payload);
             let said = text(output.output())?.decode().ok()?;
             said.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id())?
         }
-        Some(activity) if word(activity.agent_thread_id()) == child => activity.id(),
-        Some(activity) if word(activity.tool()) == "spawn_agent" => {
-            elements(activity.receiver_thread_ids()).any(|id| word(Some(id)) == child).then_some(activity.id())?
+        Some(activity) if raw_str(activity.agent_thread_id()) == child => activity.id(),
+        Some(activity) if raw_str(activity.tool()) == "spawn_agent" => {
+            elements(activity.receiver_thread_ids()).any(|id| raw_str(Some(id)) == child).then_some(activity.id())?
         }
         _ => None,
     };

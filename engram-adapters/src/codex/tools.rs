@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engram_core::tool_kind::ToolKind;
 
-use crate::kit::tool_table::ToolTable;
+use crate::shared::tool_table::ToolTable;
 
 /// Every tool name that a recorded session holds, and the names of the same tools in their other releases.
 pub(super) static TOOLS: ToolTable = ToolTable {

@@ -9,9 +9,9 @@ use memchr::memmem::Finder;
 
 use super::transcript_json::MESSAGES;
 use super::{clock, decoded, millis, revisions};
-use crate::kit::document::{the_list, whole_document};
-use crate::kit::value::{Field, Index, Value, find_line, parse, word};
-use crate::kit::view::view;
+use crate::shared::document::{required_array, whole_document};
+use crate::shared::value::{Field, StructuralIndex, Value, find_line, parse, raw_str};
+use crate::shared::view::view;
 
 /// Cursor's kinds of artifact. Each is a schema of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,12 +142,12 @@ pub(super) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
         return Some((Form::TranscriptJson, vec!["transcript.json"]));
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     for (parsed, line) in lines(head).filter(|line| may_show_a_mark(line.as_bytes())).enumerate() {
         if parsed == SILENT && found.is_empty() {
             return None;
         }
-        if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::of(line)))
+        if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::lenient(line)))
             && !found.contains(&mark)
         {
             found.push(mark);
@@ -180,24 +180,24 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     if line.hook_event_name().is_some() && line.conversation_id().is_some() && line.generation_id().is_some() {
         return Some((Form::Hooks, "hook.payload"));
     }
-    if word(line.store()) == "chat" && line.meta().is_some_and(|meta| meta.member("agentId").is_some()) {
+    if raw_str(line.store()) == "chat" && line.meta().is_some_and(|meta| meta.member("agentId").is_some()) {
         return Some((Form::Chat, "store.chat"));
     }
-    match word(line.store()) {
+    match raw_str(line.store()) {
         "composer" => return Some((Form::Rows, "store.composer_row")),
         "inline_composer" | "tab" => return Some((Form::Inline, "store.composer_inline")),
         _ => {}
     }
     if line.kind().is_none() && line.store().is_none() {
         let content = line.message().and_then(|message| message.member("content"));
-        let is_message = matches!(word(line.role()), "user" | "assistant") && content.is_some_and(Value::is_array);
+        let is_message = matches!(raw_str(line.role()), "user" | "assistant") && content.is_some_and(Value::is_array);
         return is_message.then_some((Form::Transcript, "transcript.message"));
     }
-    if word(line.kind()) == "turn_ended" && line.status().is_some() {
+    if raw_str(line.kind()) == "turn_ended" && line.status().is_some() {
         return Some((Form::Transcript, "transcript.turn_ended"));
     }
     line.session_id()?;
-    match word(line.kind()) {
+    match raw_str(line.kind()) {
         "tool_call" if line.call_id().is_some() && line.tool_call().is_some() => Some((Form::Stream, "stream.tool_call")),
         "result" if line.request_id().is_some() && line.duration_api_ms().is_some() => Some((Form::Stream, "stream.result")),
         "assistant" if line.timestamp_ms().is_some() => Some((Form::Stream, "stream.timestamp_ms")),
@@ -210,8 +210,8 @@ fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
 
 /// `{"mode": .., "messages": [{"role": ..`: a document may be larger than its head, so only its first bytes are looked at.
 fn is_json_transcript(text: &str) -> bool {
-    let opening: String = text.chars().take(256).filter(|c| !c.is_ascii_whitespace()).collect();
-    let messages = opening.strip_prefix("{\"mode\":\"").and_then(|rest| rest.split_once("\",\"messages\":["));
+    let init: String = text.chars().take(256).filter(|c| !c.is_ascii_whitespace()).collect();
+    let messages = init.strip_prefix("{\"mode\":\"").and_then(|rest| rest.split_once("\",\"messages\":["));
     messages.is_some_and(|(mode, rest)| !mode.contains('"') && rest.starts_with("{\"role\":\""))
 }
 
@@ -221,10 +221,10 @@ fn is_rearranged_transcript(document: &str) -> bool {
     if !["\"messages\"", "\"mode\"", "\"turnEnded\""].iter().any(|name| first.starts_with(name)) {
         return false;
     }
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let transcript =
         parse(document, &mut index).ok().filter(|transcript| transcript.member("mode").is_some_and(|mode| mode.text().is_some()));
-    let messages = transcript.and_then(|transcript| the_list(transcript, MESSAGES).ok());
+    let messages = transcript.and_then(|transcript| required_array(transcript, MESSAGES).ok());
     messages.and_then(|messages| messages.elements().next()).is_some_and(|first| first.member("role").is_some())
 }
 
@@ -232,7 +232,7 @@ fn is_rearranged_transcript(document: &str) -> bool {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let Some((form, _)) = form(head) else { return Identity::default() };
     let mut identity = Identity { schema: form.schema(), ..Identity::default() };
-    let find = |fact: fn(&Line<'_>) -> Option<String>| find_line(lines(head), |line| fact(&Line::of(line)));
+    let find = |fact: fn(&Line<'_>) -> Option<String>| find_line(lines(head), |line| fact(&Line::lenient(line)));
     match form {
         Form::Transcript => identity.start = find_line(lines(head), transcript_time),
         Form::TranscriptJson => identity.start = json_transcript_time(head.text()),
@@ -261,7 +261,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
 fn rows_are_known(head: &Head<'_>) -> bool {
     let number = |record: Field<'_>| record?.member("_v")?.unsigned();
     let known = find_line(lines(head), |line| {
-        let line = Line::of(line);
+        let line = Line::lenient(line);
         let of_record = number(line.composer()).map(|version| COMPOSER_SCHEMAS.contains(&version));
         of_record.or_else(|| number(line.bubble()).map(|version| version == BUBBLE_SCHEMA))
     });

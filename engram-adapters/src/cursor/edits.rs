@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::patch::{Run, unified_runs};
-use crate::kit::spans::{ChangedSpan, pinned};
-use crate::kit::value::{Value, filled_text, text};
-use crate::kit::view::view;
+use crate::shared::patch::{Run, unified_runs};
+use crate::shared::spans::{ChangedSpan, hash_and_anchors};
+use crate::shared::value::{Value, non_empty_text, text};
+use crate::shared::view::view;
 
 view! {
     /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
     Args {
-        path: "path" Text,
-        contents: "contents" Text,
-        old_string: "old_string" Text,
-        new_string: "new_string" Text,
+        path: "path" String,
+        contents: "contents" String,
+        old_string: "old_string" String,
+        new_string: "new_string" String,
     }
 }
 
@@ -31,8 +31,8 @@ pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitte
         "Delete" => EditOp::Delete,
         _ => return Ok(()),
     };
-    let args = Args::of(args);
-    let Some(file) = filled_text(args.path()) else { return Ok(()) };
+    let args = Args::lenient(args);
+    let Some(file) = non_empty_text(args.path()) else { return Ok(()) };
     let mut edit = CodeEdit::new(op, file);
     edit.unconfirmed = true;
     (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string()));
@@ -45,7 +45,7 @@ pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitte
 
 /// Hash and anchors of a text, where it is one that a file can hold.
 pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
-    text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| pinned(&text))
+    text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| hash_and_anchors(&text))
 }
 
 /// The edits of one call by the whole file before and after it: one for each changed span, where a diff tells them apart.

@@ -1,19 +1,19 @@
 //! Logs of hook payloads, a payload a line: the only artifact of Cursor that records its version.
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{
-    Attachment, CodeEdit, Context, EditOp, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
+    Attachment, CodeEdit, EditOp, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage,
 };
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::edits::snippet;
 use super::{decoded, text_or_json, tools};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, word};
-use crate::kit::view::view;
+use crate::shared::value::{Field, StructuralIndex, Value, is_true, non_empty_text, number, parse, raw_str, text};
+use crate::shared::view::view;
 
 view! {
     /// The fields of all hook steps (SDK 1.0.32; `preCompact` also from the command line 2026.10.01).
@@ -23,11 +23,11 @@ view! {
         generation_id: "generation_id" Any,
         cursor_version: "cursor_version" Any,
         model: "model" Any,
-        workspace_roots: "workspace_roots" List,
+        workspace_roots: "workspace_roots" Array,
         transcript_path: "transcript_path" Any,
         composer_mode: "composer_mode" Any,
         prompt: "prompt" Any,
-        attachments: "attachments" List,
+        attachments: "attachments" Array,
         text: "text" Any,
         tool_name: "tool_name" Any,
         tool_input: "tool_input" Any,
@@ -66,13 +66,13 @@ view! {
 pub(super) struct Converter {
     /// The session facts that were stated last.
     stated: (String, String, String),
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|payload| self.payload(&Payload::read(payload, "")?, out));
+        let outcome = parse(source, &mut index).and_then(|payload| self.payload(&Payload::strict(payload, "")?, out));
         self.index = index;
         outcome
     }
@@ -85,9 +85,9 @@ impl Converter {
         }
         let session = decoded(payload.conversation_id()).filter(|id| !id.is_empty());
         let agent = decoded(payload.subagent_id()).filter(|id| !id.is_empty());
-        out.source(session.as_deref(), agent.as_deref());
-        out.stamp(Stamp { id: filled_text(payload.generation_id()), ..Stamp::default() });
-        let name = word(payload.hook_event_name());
+        out.set_source(session.as_deref(), agent.as_deref());
+        out.set_header(RecordHeader { id: non_empty_text(payload.generation_id()), ..RecordHeader::default() });
+        let name = raw_str(payload.hook_event_name());
         if !is_known(name) {
             return Err(Fault::unrecognized(name));
         }
@@ -139,7 +139,7 @@ fn is_known(step: &str) -> bool {
 impl Converter {
     /// Every payload repeats the facts of the session; only what is new is written. `preCompact` names the model that compacts.
     fn session(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let is_sessions = !matches!(word(payload.hook_event_name()), "preCompact" | "subagentStart");
+        let is_sessions = !matches!(raw_str(payload.hook_event_name()), "preCompact" | "subagentStart");
         let model = if is_sessions { decoded(payload.model()).unwrap_or_default().into_owned() } else { self.stated.0.clone() };
         let root = payload.workspace_roots().and_then(|roots| roots.elements().next());
         let cwd = decoded(root).unwrap_or_default().into_owned();
@@ -152,7 +152,7 @@ impl Converter {
         let facts = SessionFacts {
             model: new(&now.0, &self.stated.0).then_some(Text::Plain(&now.0)),
             cwd: new(&now.1, &self.stated.1).then_some(Text::Plain(&now.1)),
-            agent: filled_text(payload.composer_mode()),
+            agent: non_empty_text(payload.composer_mode()),
             ..SessionFacts::default()
         };
         let mut written = false;
@@ -186,7 +186,7 @@ impl<'a> Payload<'a> {
             "preToolUse" => self.call(out)?,
             "postToolUse" => self.result(Some(Status::Ok), self.tool_output(), None, out)?,
             "postToolUseFailure" => {
-                let status = match (is_true(self.is_interrupt()), word(self.failure_type())) {
+                let status = match (is_true(self.is_interrupt()), raw_str(self.failure_type())) {
                     (true, _) => Status::Cancelled,
                     (_, "permission_denied") => Status::Denied,
                     _ => Status::Error,
@@ -199,12 +199,12 @@ impl<'a> Payload<'a> {
             "beforeReadFile" | "beforeTabFileRead" => self.file_content(step, out)?,
             "afterFileEdit" | "afterTabFileEdit" => self.edited(step, out)?,
             "preCompact" => {
-                out.emit(Meta::Compaction { text: None, trigger: filled_text(self.trigger()) }, Pointer::Root)?;
+                out.emit(Meta::Compaction { text: None, trigger: non_empty_text(self.trigger()) }, Pointer::Root)?;
             }
             "subagentStart" => self.subagent(out)?,
             "subagentStop" => {
                 self.notice(step, self.summary(), out)?;
-                if filled_text(self.agent_transcript_path()).is_some() {
+                if non_empty_text(self.agent_transcript_path()).is_some() {
                     self.notice("agent_transcript_path", self.agent_transcript_path(), out)?;
                 }
             }
@@ -219,8 +219,12 @@ impl<'a> Payload<'a> {
     }
 
     fn say_prompt(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let file =
-            |attached: Value<'a>| Attachment { media_type: None, hash: None, bytes: None, name: filled_text(attached.member("file_path")) };
+        let file = |attached: Value<'a>| Attachment {
+            media_type: None,
+            hash: None,
+            bytes: None,
+            name: non_empty_text(attached.member("file_path")),
+        };
         let attachments = self.attachments().into_iter().flat_map(Value::elements).map(file).collect();
         let prompt = text(self.prompt()).ok_or_else(|| Fault::malformed("/prompt", "a string", "none"))?;
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments }, Pointer::At("/prompt"))?;
@@ -228,21 +232,21 @@ impl<'a> Payload<'a> {
     }
 
     fn call(&self, out: &mut Emitter) -> Result<(), Fault> {
-        let tool = filled_text(self.tool_name()).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
+        let tool = non_empty_text(self.tool_name()).ok_or_else(|| Fault::malformed("/tool_name", "a string", "none"))?;
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
-        let call = ToolCall { tool, kind, call_id: filled_text(self.tool_use_id()), args: self.tool_input().map(Value::raw) };
+        let call = ToolCall { tool, kind, call_id: non_empty_text(self.tool_use_id()), args: self.tool_input().map(Value::raw) };
         out.emit(call, Pointer::At("/tool_input"))?;
         Ok(())
     }
 
     /// A result, after its call where no earlier payload gave the call.
     fn result(&self, status: Option<Status>, output: Field<'a>, error: Option<Text<'a>>, out: &mut Emitter) -> Result<(), Fault> {
-        let call_id = filled_text(self.tool_use_id());
-        if call_id.is_none_or(|id| out.call(id).is_none()) {
+        let call_id = non_empty_text(self.tool_use_id());
+        if call_id.is_none_or(|id| out.seq_of_call(id).is_none()) {
             self.call(out)?;
         }
         let duration_ms = self.duration().and_then(|value| value.raw().split('.').next()?.parse().ok());
-        let (tool, stdout) = (filled_text(self.tool_name()), text_or_json(output).filter(|text| !text.is_empty()));
+        let (tool, stdout) = (non_empty_text(self.tool_name()), text_or_json(output).filter(|text| !text.is_empty()));
         let result = ToolResult { tool, call_id, status, stdout, stderr: error, duration_ms, ..ToolResult::default() };
         out.emit(result, Pointer::Root)?;
         Ok(())
@@ -259,14 +263,14 @@ impl<'a> Payload<'a> {
         let content = text(self.content()).and_then(|content| content.decode().ok());
         let hash = content.as_deref().and_then(Hash::of_pinned_text);
         let bytes = content.as_deref().map(|content| content.len() as u64);
-        let context = Context { name: Text::Plain(step), file: filled_text(self.file_path()), hash, bytes, text: None };
+        let context = ImplicitInput { name: Text::Plain(step), file: non_empty_text(self.file_path()), hash, bytes, text: None };
         out.emit(Meta::Context(context), Pointer::At("/content"))?;
         Ok(())
     }
 
     /// Edits that were made, by their old and new text, which stands in a notice: no call may have been logged.
     fn edited(&self, step: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let file = filled_text(self.file_path()).ok_or_else(|| Fault::malformed("/file_path", "a string", "none"))?;
+        let file = non_empty_text(self.file_path()).ok_or_else(|| Fault::malformed("/file_path", "a string", "none"))?;
         let edits = self.edits().filter(|edits| edits.is_array()).ok_or_else(|| Fault::malformed("/edits", "a list", "none"))?;
         self.notice(step, self.edits(), out)?;
         for (index, replaced) in edits.elements().enumerate() {
@@ -281,16 +285,16 @@ impl<'a> Payload<'a> {
 
     fn subagent(&self, out: &mut Emitter) -> Result<(), Fault> {
         let facts = SessionFacts {
-            model: filled_text(self.subagent_model()),
-            repo_branch: filled_text(self.git_branch()),
-            parent_session_id: filled_text(self.parent_conversation_id()),
-            parent_call_id: filled_text(self.tool_call_id()),
-            agent: filled_text(self.subagent_type()),
+            model: non_empty_text(self.subagent_model()),
+            repo_branch: non_empty_text(self.git_branch()),
+            parent_session_id: non_empty_text(self.parent_conversation_id()),
+            parent_call_id: non_empty_text(self.tool_call_id()),
+            agent: non_empty_text(self.subagent_type()),
             ..SessionFacts::default()
         };
-        out.parent_of_next(filled_text(self.tool_call_id()).and_then(|id| out.call(id)));
+        out.parent_of_next(non_empty_text(self.tool_call_id()).and_then(|id| out.seq_of_call(id)));
         out.emit(Meta::Session(facts), Pointer::Root)?;
-        if let Some(task) = filled_text(self.task()) {
+        if let Some(task) = non_empty_text(self.task()) {
             let task = MsgIn { role: Role::User, text: Some(task), synthetic: true, attachments: Vec::new() };
             out.emit(task, Pointer::At("/task"))?;
         }
@@ -299,11 +303,11 @@ impl<'a> Payload<'a> {
 
     fn ended(&self, out: &mut Emitter) -> Result<bool, Fault> {
         let counted = self.usage(out)?;
-        match word(self.status()) {
-            "aborted" => out.emit(Meta::Interrupt { text: filled_text(self.error_message()) }, Pointer::At("/status"))?,
+        match raw_str(self.status()) {
+            "aborted" => out.emit(Meta::Interrupt { text: non_empty_text(self.error_message()) }, Pointer::At("/status"))?,
             "error" => {
                 let code = Some(Text::Plain("error"));
-                out.emit(Meta::Error { code, text: filled_text(self.error_message()) }, Pointer::At("/status"))?
+                out.emit(Meta::Error { code, text: non_empty_text(self.error_message()) }, Pointer::At("/status"))?
             }
             _ => return Ok(counted),
         };

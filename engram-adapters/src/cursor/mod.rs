@@ -22,14 +22,14 @@ mod transcript_json;
 use std::borrow::Cow;
 use std::path::Path;
 
-use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, SideInfo, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 use engram_core::text::Text;
 
 use crate::Entry;
-use crate::kit::time;
-use crate::kit::value::{Field, text};
+use crate::shared::time;
+use crate::shared::value::{Field, text};
 use detect::Form;
 
 /// The registry's row.
@@ -55,23 +55,23 @@ impl StreamAdapter for Cursor {
         detect::identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        match detect::form(opening.head).map(|(form, _)| form) {
-            Some(Form::TranscriptJson) => Box::new(transcript_json::Converter::new(opening.context)),
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        match detect::form(init.head).map(|(form, _)| form) {
+            Some(Form::TranscriptJson) => Box::new(transcript_json::Converter::new(init.context)),
             Some(Form::Stream) => Box::new(stream::Converter::default()),
             Some(Form::Rows | Form::Inline) => Box::<store::ide::Converter>::default(),
             Some(Form::Chat) => Box::new(store::chat::Converter::default()),
             Some(Form::Hooks) => Box::new(hooks::Converter::default()),
-            Some(Form::Transcript) | None => Box::new(transcript::Converter::new(opening.context)),
+            Some(Form::Transcript) | None => Box::new(transcript::Converter::new(init.context)),
         }
     }
 }
 
 /// A sub-agent's transcript lies in `<parent session>/subagents/`: the only place that names its parent.
-fn surroundings(path: &Path, _head: &Head<'_>) -> Context {
+fn surroundings(path: &Path, _head: &Head<'_>) -> SideInfo {
     let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "subagents"));
     let parent = folder.and_then(Path::parent).and_then(Path::file_name);
-    Context { parent_session_id: parent.and_then(|name| name.to_str()).map(str::to_owned), ..Context::default() }
+    SideInfo { parent_session_id: parent.and_then(|name| name.to_str()).map(str::to_owned), ..SideInfo::default() }
 }
 
 /// The decoded text of a field, if it is a string.

@@ -1,19 +1,19 @@
 //! `stream-json` captures: what the command line prints, saved line by line, with whatever else came through the same pipe.
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::stream_called::{Called, ToolCallBody};
 use super::stream_calls::Calls;
-use super::stream_pieces::{Piece, Pieces};
+use super::stream_pieces::{Piece, PullReader};
 use super::stream_queries::Queries;
 use super::{decoded, millis, text_or_json};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, number, parse, text, word};
-use crate::kit::view::view;
+use crate::shared::value::{Field, StructuralIndex, Value, is_true, non_empty_text, number, parse, raw_str, text};
+use crate::shared::view::view;
 
 view! {
     /// A line of any type.
@@ -44,7 +44,7 @@ view! {
 view! {
     /// What a message says.
     Message {
-        content: "content" List,
+        content: "content" Array,
     }
 }
 
@@ -69,10 +69,10 @@ view! {
 /// Converts one capture.
 #[derive(Default)]
 pub(super) struct Converter {
-    pieces: Pieces,
+    pieces: PullReader,
     calls: Calls,
     queries: Queries,
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Session for Converter {
@@ -94,7 +94,7 @@ impl Session for Converter {
 
 impl<'a> Record<'a> {
     fn called(&self) -> Result<Called<'a>, Fault> {
-        let call_id = filled_text(self.call_id()).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
+        let call_id = non_empty_text(self.call_id()).ok_or_else(|| Fault::malformed("/call_id", "a string", "none"))?;
         let body = self.tool_call().ok_or_else(|| Fault::malformed("/tool_call", "an object", "none"))?;
         let body = ToolCallBody::read(body, "/tool_call")?;
         Ok(Called { call_id, body, name: None, told: None, failed: false, pointer: Pointer::At("/tool_call") })
@@ -103,18 +103,18 @@ impl<'a> Record<'a> {
 
 impl Converter {
     fn line(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let record = Record::read(line, "")?;
+        let record = Record::strict(line, "")?;
         let time = millis(record.timestamp_ms());
         if let Some(session_id) = decoded(record.session_id()).filter(|id| !id.is_empty()) {
-            out.source(Some(&session_id), None);
+            out.set_source(Some(&session_id), None);
         }
-        let stamp = Stamp { t: time.as_deref(), ..Stamp::default() };
-        let (kind, subtype) = (word(record.kind()), word(record.subtype()));
-        let spot = out.spot();
+        let stamp = RecordHeader { t: time.as_deref(), ..RecordHeader::default() };
+        let (kind, subtype) = (raw_str(record.kind()), raw_str(record.subtype()));
+        let location = out.location();
         if !matches!(kind, "assistant" | "thinking") && self.pieces.flush(out)? > 0 {
-            out.restamp(spot, stamp);
+            out.attribute_to(location, stamp);
         } else {
-            out.stamp(stamp);
+            out.set_header(stamp);
         }
         match (kind, subtype) {
             ("system", "init") => init(&record, out),
@@ -134,7 +134,7 @@ impl Converter {
             }
             ("tool_call", "started") => self.calls.started(&record.called()?, &mut self.queries, out),
             ("tool_call", "completed") => self.calls.completed(&record.called()?, &mut self.queries, out),
-            ("interaction_query", "request") => self.queries.request(word(record.query_type()), record.query(), out),
+            ("interaction_query", "request") => self.queries.request(raw_str(record.query_type()), record.query(), out),
             ("interaction_query", "response") => self.queries.response(record.response(), out),
             ("connection" | "retry", _) => connection(kind, subtype, record.endpoint_url(), out),
             ("result", subtype) => self.result(&record, subtype, out),
@@ -144,10 +144,10 @@ impl Converter {
     }
 
     /// A piece of a message has a time and belongs to no model call; the whole message follows and is what counts.
-    fn assistant(&mut self, record: &Record<'_>, stamp: Stamp<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn assistant(&mut self, record: &Record<'_>, stamp: RecordHeader<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let is_piece = record.timestamp_ms().is_some() && record.model_call_id().is_none();
         let parts = parts(record)?;
-        if is_piece && parts.iter().all(|(part, _)| word(part.kind()) == "text") {
+        if is_piece && parts.iter().all(|(part, _)| raw_str(part.kind()) == "text") {
             for (part, _) in parts {
                 self.pieces.add(Piece::Answer, &decoded(part.text()).unwrap_or_default(), stamp, out)?;
             }
@@ -157,8 +157,8 @@ impl Converter {
         let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
         for (index, (part, value)) in parts.iter().enumerate() {
             let pointer = Pointer::Item("/message/content", index);
-            if word(part.kind()) != "text" {
-                out.unrecognized_block(word(part.kind()), value.raw(), pointer)?;
+            if raw_str(part.kind()) != "text" {
+                out.unrecognized_block(raw_str(part.kind()), value.raw(), pointer)?;
                 outcome = Ok(Outcome::Mapped);
                 continue;
             }
@@ -175,7 +175,7 @@ impl Converter {
 
     /// The end of the run. Its text is that of all messages, joined without a separator; only a text that is not is new.
     fn result(&mut self, record: &Record<'_>, subtype: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let said = filled_text(record.result());
+        let said = non_empty_text(record.result());
         let failed = is_true(record.is_error()) || subtype != "success";
         let mut outcome = Outcome::Duplicate { record: "result/success", rule: "result_text" };
         if failed {
@@ -190,7 +190,7 @@ impl Converter {
             outcome = Outcome::Mapped;
         }
         if let Some(usage) = record.usage() {
-            out.emit(Meta::Usage(TurnUsage::of(usage).counted()), Pointer::At("/usage"))?;
+            out.emit(Meta::Usage(TurnUsage::lenient(usage).counted()), Pointer::At("/usage"))?;
             outcome = Outcome::Mapped;
         }
         Ok(outcome)
@@ -213,9 +213,9 @@ impl<'a> TurnUsage<'a> {
 /// The parts of a message, each with the value that it was read from.
 fn parts<'a>(record: &Record<'a>) -> Result<Vec<(Part<'a>, Value<'a>)>, Fault> {
     let message = record.message().ok_or_else(|| Fault::malformed("/message", "an object", "nothing"))?;
-    let content = Message::read(message, "/message")?.content();
+    let content = Message::strict(message, "/message")?.content();
     let content = content.ok_or_else(|| Fault::malformed("/message/content", "a list of parts", "nothing"))?;
-    content.elements().map(|part| Ok((Part::read(part, "/message/content")?, part))).collect()
+    content.elements().map(|part| Ok((Part::strict(part, "/message/content")?, part))).collect()
 }
 
 /// Standard error often shares the pipe: a line that is no JSON object is a line of it.
@@ -231,7 +231,7 @@ fn error_output(text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
 }
 
 fn init(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let facts = SessionFacts { model: filled_text(record.model()), cwd: filled_text(record.cwd()), ..SessionFacts::default() };
+    let facts = SessionFacts { model: non_empty_text(record.model()), cwd: non_empty_text(record.cwd()), ..SessionFacts::default() };
     out.emit(Meta::Session(facts), Pointer::Root)?;
     Ok(Outcome::Mapped)
 }
@@ -240,7 +240,7 @@ fn user(record: &Record<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let mut outcome = Err(Fault::malformed("/message/content", "a part", "none"));
     for (index, (part, value)) in parts(record)?.iter().enumerate() {
         let pointer = Pointer::Item("/message/content", index);
-        match (word(part.kind()), text(part.text())) {
+        match (raw_str(part.kind()), text(part.text())) {
             ("text", None) => return Err(Fault::malformed("/message/content", "a text", "none")),
             ("text", text) => out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer).map(|_| ())?,
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,

@@ -1,12 +1,12 @@
 //! A call of a capture, or its result, as the harness states it.
 
 use engram_core::emit::Fault;
-use engram_core::render::Pointer;
+use engram_core::emit::Pointer;
 use engram_core::text::Text;
 
 use super::decoded;
-use crate::kit::value::{Field, Value, filled_text, word};
-use crate::kit::view::view;
+use crate::shared::value::{Field, Value, non_empty_text, raw_str};
+use crate::shared::view::view;
 
 /// `{"<name>ToolCall": {...}, "hookAdditionalContexts": [], "startedAtMs": "..", "completedAtMs": ".."}`: the key names the tool.
 #[derive(Clone, Copy, Default)]
@@ -72,15 +72,15 @@ impl<'a> ToolCallBody<'a> {
         for (name, member) in value.members() {
             match name {
                 "hookAdditionalContexts" => body.hook_contexts = Some(member),
-                "toolCallId" => body.call_id = filled_text(Some(member)),
+                "toolCallId" => body.call_id = non_empty_text(Some(member)),
                 "startedAtMs" => body.started_at = Some(member),
                 "completedAtMs" => body.completed_at = Some(member),
                 "function" => {
-                    let function = Function::read(member, pointer)?;
-                    (body.tool, body.inner) = (word(function.name()), Inner::within(member));
+                    let function = Function::strict(member, pointer)?;
+                    (body.tool, body.inner) = (raw_str(function.name()), Inner::empty_of(member));
                     body.inner.set("args", function.arguments());
                 }
-                name if name.ends_with("ToolCall") => (body.tool, body.inner) = (name, Inner::read(member, pointer)?),
+                name if name.ends_with("ToolCall") => (body.tool, body.inner) = (name, Inner::strict(member, pointer)?),
                 _ => {}
             }
         }

@@ -1,16 +1,16 @@
 //! `tool_call` lines of a capture: the call, said by the first line that has it, and its result.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta, ToolCall};
+use engram_core::event::{ImplicitInput, Meta, ToolCall};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::stream_called::{Args, Called};
 use super::stream_queries::Queries;
 use super::{stream_results, tools};
-use crate::kit::correlate::{OpenCalls, key};
-use crate::kit::value::{Value, filled_text, is_true};
+use crate::shared::correlate::{PendingCalls, hash64};
+use crate::shared::value::{Value, is_true, non_empty_text};
 
 /// What is kept of a call until its result comes.
 pub(super) struct Asked {
@@ -23,12 +23,12 @@ pub(super) struct Asked {
 /// The calls of a capture.
 #[derive(Default)]
 pub(super) struct Calls {
-    open: OpenCalls<Asked>,
+    open: PendingCalls<Asked>,
 }
 
 impl Calls {
     pub(super) fn started(&mut self, called: &Called<'_>, queries: &mut Queries, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if out.call(called.call_id).is_some() {
+        if out.seq_of_call(called.call_id).is_some() {
             return Err(Fault::malformed("/call_id", "the id of a new call", &called.call_id.decode_lossy()));
         }
         queries.called(called.call_id);
@@ -39,19 +39,19 @@ impl Calls {
     pub(super) fn completed(&mut self, called: &Called<'_>, queries: &mut Queries, out: &mut Emitter) -> Result<Outcome, Fault> {
         let id = called.call_id.decode_lossy();
         let inner = &called.body.inner;
-        if out.call(called.call_id).is_none() {
+        if out.seq_of_call(called.call_id).is_none() {
             queries.called(called.call_id);
             self.call(called, out)?;
         } else if let Some(args) = inner.args()
-            && self.open.get(&id).is_some_and(|asked| asked.args != Some(key(args.raw())))
+            && self.open.get(&id).is_some_and(|asked| asked.args != Some(hash64(args.raw())))
         {
-            out.parent_of_next(out.call(called.call_id));
+            out.parent_of_next(out.seq_of_call(called.call_id));
             let changed = Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args.raw())) };
             out.emit(changed, called.pointer)?;
         }
         if let Some(contexts) = called.body.hook_contexts.filter(|contexts| contexts.elements().next().is_some()) {
             let context =
-                Context { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text: Some(Text::Plain(contexts.raw())) };
+                ImplicitInput { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text: Some(Text::Plain(contexts.raw())) };
             out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
         }
         let numbered = self.open.close(&id).is_some_and(|asked| asked.numbered);
@@ -66,7 +66,7 @@ impl Calls {
 
     /// A call with its result.
     pub(super) fn call_and_result(&mut self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        if out.call(called.call_id).is_none() {
+        if out.seq_of_call(called.call_id).is_none() {
             self.call(called, out)?;
         }
         stream_results::emit(called, false, out)
@@ -85,14 +85,14 @@ impl Calls {
             args: inner.args().map(Value::raw),
         };
         let seq = out.emit(call, called.pointer)?;
-        let stated = Args::stated(inner.args());
-        if let Some(label) = filled_text(inner.description())
+        let stated = Args::lenient_opt(inner.args());
+        if let Some(label) = non_empty_text(inner.description())
             && stated.description().map(Value::raw) != inner.description().map(Value::raw)
         {
             out.parent_of_next(Some(seq));
             out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, called.pointer)?;
         }
-        let asked = Asked { args: inner.args().map(|args| key(args.raw())), numbered: is_true(stated.include_line_numbers()) };
+        let asked = Asked { args: inner.args().map(|args| hash64(args.raw())), numbered: is_true(stated.include_line_numbers()) };
         self.open.open(called.call_id.decode_lossy(), asked);
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use engram_core::emit::{Emitter, Fault, Spot, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader, RecordLocation};
 use engram_core::event::{Channel, MsgOut};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 /// What a piece is a piece of.
@@ -33,9 +33,9 @@ impl Piece {
     }
 }
 
-/// Pieces that wait for the rest, and what has been said.
+/// PullReader that wait for the rest, and what has been said.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(super) struct PullReader {
     waiting: Option<Waiting>,
     /// The last message that was put together from its pieces because no whole had come.
     flushed: Option<String>,
@@ -46,31 +46,31 @@ pub(super) struct Pieces {
 struct Waiting {
     piece: Piece,
     text: String,
-    spot: Spot,
+    location: RecordLocation,
     t: Option<String>,
 }
 
-impl Pieces {
+impl PullReader {
     /// Takes a piece. A piece of another kind ends what waits.
-    pub(super) fn add(&mut self, piece: Piece, text: &str, stamp: Stamp<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    pub(super) fn add(&mut self, piece: Piece, text: &str, stamp: RecordHeader<'_>, out: &mut Emitter) -> Result<(), Fault> {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.piece != piece) {
-            let spot = out.spot();
+            let location = out.location();
             self.flush(out)?;
-            out.restamp(spot, stamp);
+            out.attribute_to(location, stamp);
         }
-        let fresh = || Waiting { piece, text: String::new(), spot: out.spot(), t: stamp.t.map(str::to_owned) };
+        let fresh = || Waiting { piece, text: String::new(), location: out.location(), t: stamp.t.map(str::to_owned) };
         self.waiting.get_or_insert_with(fresh).text.push_str(text);
         Ok(())
     }
 
     /// Takes a whole message. False when it was already put together from its pieces.
-    pub(super) fn whole(&mut self, text: &str, stamp: Stamp<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    pub(super) fn whole(&mut self, text: &str, stamp: RecordHeader<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.piece == Piece::Answer && waiting.text == text) {
             self.waiting = None;
         } else if self.waiting.is_some() {
-            let spot = out.spot();
+            let location = out.location();
             self.flush(out)?;
-            out.restamp(spot, stamp);
+            out.attribute_to(location, stamp);
         }
         if self.flushed.take().is_some_and(|flushed| flushed == text) {
             return Ok(false);
@@ -82,7 +82,7 @@ impl Pieces {
     /// Writes what waits, where its first piece stands, and gives the number of events.
     pub(super) fn flush(&mut self, out: &mut Emitter) -> Result<usize, Fault> {
         let Some(waiting) = self.waiting.take().filter(|waiting| !waiting.text.is_empty()) else { return Ok(0) };
-        out.restamp(waiting.spot, Stamp { t: waiting.t.as_deref(), ..Stamp::default() });
+        out.attribute_to(waiting.location, RecordHeader { t: waiting.t.as_deref(), ..RecordHeader::default() });
         let channel = (waiting.piece == Piece::Thought).then_some(Channel::Reasoning);
         out.emit(MsgOut { text: Some(Text::Plain(&waiting.text)), channel, ..MsgOut::default() }, Pointer::Root)?;
         let (record, rule) = waiting.piece.omission();

@@ -1,13 +1,13 @@
 //! Questions to the user in a capture: may a tool run, which option is it to be. Their arguments are those of a call that comes before or after.
 
-use engram_core::emit::{Emitter, Fault, Spot, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader, RecordLocation};
 use engram_core::event::{Decision, Meta, Permission};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
-use crate::kit::value::{Field, Value, filled_text};
-use crate::kit::view::view;
+use crate::shared::value::{Field, Value, non_empty_text};
+use crate::shared::view::view;
 
 /// The most questions that are held until their call comes.
 const MAX_OPEN: usize = 256;
@@ -21,7 +21,7 @@ pub(super) struct Queries {
 }
 
 struct Open {
-    spot: Spot,
+    location: RecordLocation,
     call_id: String,
     name: String,
     args: String,
@@ -65,17 +65,17 @@ impl Queries {
     /// A question. Its arguments are held until a call with the same id says them, or the capture ends.
     pub(super) fn request(&mut self, name: &str, query: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let named = Named::of(query, "/query")?;
-        let asked = Asked::read(named.value, "/query")?;
-        let call_id = filled_text(asked.tool_call_id()).or(asked.args().and_then(|args| filled_text(args.member("toolCallId"))));
+        let asked = Asked::strict(named.value, "/query")?;
+        let call_id = non_empty_text(asked.tool_call_id()).or(asked.args().and_then(|args| non_empty_text(args.member("toolCallId"))));
         let permission =
             Permission { decision: Decision::Ask, tool: Some(Text::Plain(name)).filter(|name| !name.is_empty()), call_id, text: None };
         out.emit(Meta::Permission(permission), Pointer::At("/query"))?;
         let call_id = call_id.map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
-        let known = !call_id.is_empty() && out.call(Text::Plain(&call_id)).is_some();
+        let known = !call_id.is_empty() && out.seq_of_call(Text::Plain(&call_id)).is_some();
         if let Some(args) = asked.args().filter(|_| !known && self.open.len() < MAX_OPEN) {
             let name = if name.is_empty() { "query" } else { name };
             let (name, args) = (name.to_owned(), args.raw().to_owned());
-            self.open.push(Open { spot: out.spot(), call_id: call_id.clone(), name, args });
+            self.open.push(Open { location: out.location(), call_id: call_id.clone(), name, args });
         }
         self.last = named.id.map(|id| (id, call_id));
         Ok(Outcome::Mapped)
@@ -103,7 +103,7 @@ impl Queries {
     /// Writes the questions whose call never came: a plan to be approved is nowhere else.
     pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         for open in self.open.drain(..) {
-            out.restamp(open.spot, Stamp::default());
+            out.attribute_to(open.location, RecordHeader::default());
             out.emit(Meta::System { name: Text::Plain(&open.name), text: Some(Text::Plain(&open.args)) }, Pointer::At("/query"))?;
         }
         Ok(())
@@ -112,16 +112,16 @@ impl Queries {
 
 /// `{"approved": {}}`, `{"rejected": {"reason": ..}}`, or `{"result": ..}` around either.
 fn decision(value: Value<'_>) -> Result<(Decision, Option<Text<'_>>), Fault> {
-    let answered = Answered::read(value, "/response")?;
+    let answered = Answered::strict(value, "/response")?;
     if let Some(result) = answered.result() {
-        let inner = Answered::read(result, "/response/result")?;
+        let inner = Answered::strict(result, "/response/result")?;
         return Ok(match inner.rejected() {
-            Some(rejected) => (Decision::Deny, filled_text(rejected.member("reason"))),
+            Some(rejected) => (Decision::Deny, non_empty_text(rejected.member("reason"))),
             None => (Decision::Allow, Some(Text::Plain(result.raw()))),
         });
     }
     if let Some(rejected) = answered.rejected() {
-        return Ok((Decision::Deny, filled_text(rejected.member("reason"))));
+        return Ok((Decision::Deny, non_empty_text(rejected.member("reason"))));
     }
     match answered.approved() {
         Some(_) => Ok((Decision::Allow, None)),

@@ -1,15 +1,15 @@
 //! Results of calls in a capture: a one-of whose name says how the call ended, and the reads and edits that it shows.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, CodeEdit, CodeRead, EditOp, Range, Status, ToolResult};
+use engram_core::event::{CodeEdit, CodeRead, EditOp, Range, SideFile, Status, ToolResult};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use super::edits::{snippet, whole_file_edits};
 use super::stream_called::Called;
-use crate::kit::spans::{ChangedSpan, line_count, pinned};
-use crate::kit::value::{Field, Value, filled_text, integer, is_true, text};
-use crate::kit::view::view;
+use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count};
+use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, text};
+use crate::shared::view::view;
 
 /// How a call ended, by the name of the one-of's member (SDK 1.0.32 descriptors). The first that is there counts.
 const CASES: &[(&str, Status)] = &[
@@ -67,7 +67,7 @@ view! {
 fn only_text(content: Field<'_>) -> Option<Text<'_>> {
     let mut parts = content?.elements();
     let text = parts.next()?.member("text")?.member("text");
-    if parts.next().is_some() { None } else { filled_text(text) }
+    if parts.next().is_some() { None } else { non_empty_text(text) }
 }
 
 fn unsigned(field: Field<'_>) -> Option<u64> {
@@ -95,7 +95,7 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
     }
     let case = CASES.iter().find_map(|(name, status)| Some((Some(*status), returned.member(name)?)));
     let (status, value) = case.unwrap_or((None, returned));
-    let ending = Ending::of(value);
+    let ending = Ending::lenient(value);
     result.status = status;
     match (tool, status) {
         ("shellToolCall", _) => ending.shell(&mut result),
@@ -127,10 +127,11 @@ pub(super) fn emit(called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Re
 impl<'a> Ending<'a> {
     fn shell(&self, result: &mut ToolResult<'a>) {
         result.exit = integer(self.exit_code());
-        result.stdout = filled_text(self.stdout());
-        result.stderr = filled_text(self.stderr());
+        result.stdout = non_empty_text(self.stdout());
+        result.stderr = non_empty_text(self.stderr());
         if result.stdout.is_none() && result.stderr.is_none() {
-            result.stdout = filled_text(self.interleaved_output()).or(filled_text(self.output_head())).or(filled_text(self.output_tail()));
+            result.stdout =
+                non_empty_text(self.interleaved_output()).or(non_empty_text(self.output_head())).or(non_empty_text(self.output_tail()));
         }
         result.truncated = unsigned(self.elided_chars()).is_some_and(|elided| elided > 0);
         result.duration_ms = unsigned(self.execution_time()).or(result.duration_ms);
@@ -144,11 +145,11 @@ impl<'a> Ending<'a> {
     /// What a successful call gave: the text, where the tool has one, else the value as JSON.
     fn output(&self, tool: &str, value: Value<'a>, result: &mut ToolResult<'a>) {
         result.stdout = match tool {
-            "readToolCall" if self.content().is_some() => filled_text(self.content()),
-            "editToolCall" | "writeToolCall" => filled_text(self.message()),
+            "readToolCall" if self.content().is_some() => non_empty_text(self.content()),
+            "editToolCall" | "writeToolCall" => non_empty_text(self.message()),
             "deleteToolCall" => None,
-            "webFetchToolCall" if self.markdown().is_some() => filled_text(self.markdown()),
-            "fetchToolCall" if self.content().is_some() => filled_text(self.content()),
+            "webFetchToolCall" if self.markdown().is_some() => non_empty_text(self.markdown()),
+            "fetchToolCall" if self.content().is_some() => non_empty_text(self.content()),
             "mcpToolCall" => {
                 if is_true(self.is_error()) {
                     result.status = Some(Status::Error);
@@ -162,19 +163,19 @@ impl<'a> Ending<'a> {
     /// Why a call failed. Several wordings stand together as the JSON that holds them.
     fn failure(&self, value: Value<'a>) -> Option<Text<'a>> {
         let wordings = [self.reason(), self.error(), self.error_message(), self.model_visible_error()];
-        let mut filled = wordings.into_iter().filter_map(filled_text);
+        let mut filled = wordings.into_iter().filter_map(non_empty_text);
         let first = filled.next()?;
         Some(if filled.next().is_some() { Text::Plain(value.raw()) } else { first })
     }
 
-    fn artifact(&self) -> Option<Artifact<'a>> {
-        let path = filled_text(self.output_location()?.member("filePath"))?;
-        Some(Artifact { path, hash: None, bytes: None })
+    fn artifact(&self) -> Option<SideFile<'a>> {
+        let path = non_empty_text(self.output_location()?.member("filePath"))?;
+        Some(SideFile { path, hash: None, bytes: None })
     }
 
     /// `content` is the lines of `readRange`, joined. Cursor counts the nothing after a final line end as a line; the tape does not.
     fn show_read(&self, called: &Called<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(self.path()) else { return Ok(()) };
         let mut read =
             CodeRead { call_id: Some(called.call_id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
         let stated = self.read_range().and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
@@ -189,7 +190,7 @@ impl<'a> Ending<'a> {
             read.range = Some(Range { first, last: first + lines - 1 });
             read.total_lines = whole_end.then_some(first + lines - 1);
             let span = if whole_end { content.strip_suffix('\n').unwrap_or(&content) } else { &content };
-            (read.hash, read.anchor_hashes) = pinned(span);
+            (read.hash, read.anchor_hashes) = hash_and_anchors(span);
         }
         out.emit(read, called.pointer)?;
         Ok(())
@@ -197,7 +198,7 @@ impl<'a> Ending<'a> {
 
     /// The whole file before and after. Without the text before, the file is new, unless lines were removed.
     fn show_edit(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(self.path()) else { return Ok(()) };
         let before = text(self.before_full_file_content());
         let is_new = before.is_none() && unsigned(self.lines_removed()).unwrap_or_default() == 0;
         let op = if is_new { EditOp::Create } else { EditOp::Update };
@@ -214,7 +215,7 @@ impl<'a> Ending<'a> {
 
     /// The documented form of a write (2025): the new text is an argument.
     fn show_write(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(self.path()) else { return Ok(()) };
         let written = called.body.inner.args().and_then(|args| args.member("fileText"));
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Overwrite, file) };
         (edit.after_hash, edit.after_anchor_hashes) = snippet(text(written));
@@ -224,7 +225,7 @@ impl<'a> Ending<'a> {
     }
 
     fn show_delete(&self, called: &Called<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(self.path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(self.path()) else { return Ok(()) };
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Delete, file) };
         if let Some(Ok(before)) = text(self.prev_content()).map(|text| text.decode()) {
             edit.file_before_hash = Hash::of_pinned_text(&before);

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use engram_core::audit::audit;
 use engram_core::check::check;
-use engram_core::drive::{Input, Options, Summary};
 use engram_core::error::ErrorCode;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, Summary};
 use engram_core::policy::Policy;
 use proptest::prelude::*;
 

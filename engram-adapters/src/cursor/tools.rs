@@ -2,7 +2,7 @@
 
 use engram_core::tool_kind::ToolKind;
 
-use crate::kit::tool_table::ToolTable;
+use crate::shared::tool_table::ToolTable;
 
 /// Names from a census of 191 transcripts, the SDK 1.0.32 tool list, real captures, and public readers of the editor's rows.
 pub(super) static TOOLS: ToolTable = ToolTable {

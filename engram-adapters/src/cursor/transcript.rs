@@ -1,15 +1,15 @@
 //! Agent transcripts (`agent-transcripts/**.jsonl`): messages and calls without ids, results or times of their own.
 
-use engram_core::adapter::{Context, Session};
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::adapter::{Session, SideInfo};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, ToolCall};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::{clock, edits, text_or_json, tools};
-use crate::kit::value::{Field, Index, Value, filled_text, parse, text, word};
-use crate::kit::view::view;
+use crate::shared::value::{Field, StructuralIndex, Value, non_empty_text, parse, raw_str, text};
+use crate::shared::view::view;
 
 view! {
     /// A message, or what is said of the whole transcript.
@@ -26,7 +26,7 @@ view! {
 view! {
     /// What a message says.
     Message {
-        content: "content" List,
+        content: "content" Array,
     }
 }
 
@@ -46,30 +46,30 @@ const SYNTHETIC: &[&str] = &["<dynamic_tool_catalog>"];
 /// Converts one transcript.
 pub(super) struct Converter {
     parent: Parent,
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Converter {
-    pub(super) fn new(context: &Context) -> Self {
-        Converter { parent: Parent::new(context), index: Index::default() }
+    pub(super) fn new(context: &SideInfo) -> Self {
+        Converter { parent: Parent::new(context), index: StructuralIndex::default() }
     }
 }
 
 impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line = Line::read(parse(text, &mut self.index)?, "")?;
+        let line = Line::strict(parse(text, &mut self.index)?, "")?;
         self.parent.state(out)?;
-        match (word(line.role()), word(line.kind())) {
+        match (raw_str(line.role()), raw_str(line.kind())) {
             (role @ ("user" | "assistant"), "") => {
                 let Some(said) = line.message() else { return Err(Fault::malformed("/message", "an object", "nothing")) };
                 message(said, role, out)
             }
-            ("", "turn_ended") => turn_ended(word(line.status()), line.error(), Pointer::Root, out),
+            ("", "turn_ended") => turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out),
             ("", "error") => {
                 out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
                 Ok(Outcome::Mapped)
             }
-            ("", "metadata") => match line.metadata().and_then(|metadata| filled_text(metadata.member("overview"))) {
+            ("", "metadata") => match line.metadata().and_then(|metadata| non_empty_text(metadata.member("overview"))) {
                 Some(overview) => {
                     let notice = Meta::System { name: Text::Plain("overview"), text: Some(overview) };
                     out.emit(notice, Pointer::At("/metadata/overview"))?;
@@ -83,14 +83,14 @@ impl Session for Converter {
 }
 
 fn message(message: Value<'_>, role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let Some(content) = Message::read(message, "/message")?.content() else {
+    let Some(content) = Message::strict(message, "/message")?.content() else {
         return Err(Fault::malformed("/message/content", "a list of parts", "nothing"));
     };
     let mut events = 0;
     for (index, value) in content.elements().enumerate() {
-        let part = Part::read(value, "/message/content")?;
+        let part = Part::strict(value, "/message/content")?;
         let pointer = Pointer::Item("/message/content", index);
-        events += match (word(part.kind()), role) {
+        events += match (raw_str(part.kind()), role) {
             ("text", "user") => prompt(text(part.text()), None, pointer, out)?,
             ("text", _) => answer(text(part.text()), pointer, out)?,
             ("tool_use", "assistant") => call(part.name(), part.input(), pointer, out).map(|_| 1)?,
@@ -114,7 +114,7 @@ pub(super) fn prompt(text: Option<Text<'_>>, id: Option<Text<'_>>, pointer: Poin
     let decoded = text.decode_lossy();
     let time = clock::prompt_time(&decoded);
     if time.is_some() {
-        out.stamp(Stamp { t: time.as_deref(), id, replay: false });
+        out.set_header(RecordHeader { t: time.as_deref(), id, replay: false });
     }
     let synthetic = SYNTHETIC.iter().any(|beginning| decoded.starts_with(beginning));
     out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer)?;
@@ -130,7 +130,7 @@ pub(super) fn answer(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emi
 
 /// Writes a thought and gives the number of events. An empty one, or the word that stands for it, is all that a redacted one leaves.
 pub(super) fn reasoning(thought: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    let redacted = thought.is_empty() || thought.is("[REDACTED]");
+    let redacted = thought.is_empty() || thought.eq_str("[REDACTED]");
     let text = Some(thought).filter(|_| !redacted);
     out.emit(MsgOut { text, channel: Some(Channel::Reasoning), redacted, ..MsgOut::default() }, pointer)?;
     Ok(1)
@@ -138,7 +138,7 @@ pub(super) fn reasoning(thought: Text<'_>, pointer: Pointer<'_>, out: &mut Emitt
 
 /// Writes a call, with the edit that it asks for, and gives the call's `seq`.
 pub(super) fn call(name: Field<'_>, input: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<u64, Fault> {
-    let Some(name) = filled_text(name) else { return Err(Fault::malformed("/message/content", "the name of a tool", "none")) };
+    let Some(name) = non_empty_text(name) else { return Err(Fault::malformed("/message/content", "the name of a tool", "none")) };
     let tool = name.decode_lossy();
     let call = ToolCall { tool: name, kind: tools::TOOLS.kind(&tool), call_id: None, args: input.map(Value::raw) };
     let seq = out.emit(call, pointer)?;
@@ -167,7 +167,7 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    pub(super) fn new(context: &Context) -> Self {
+    pub(super) fn new(context: &SideInfo) -> Self {
         Parent { session_id: context.parent_session_id.clone() }
     }
 

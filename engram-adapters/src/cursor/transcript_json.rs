@@ -1,15 +1,15 @@
 //! The older transcript: one JSON document of messages, with reasoning apart and results that are names only.
 
-use engram_core::adapter::{Context, Session};
+use engram_core::adapter::{Session, SideInfo};
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::ToolResult;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 
 use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
-use crate::kit::document::{beside_the_list, the_list};
-use crate::kit::value::{Index, Value, filled_text, parse, text, word};
-use crate::kit::view::view;
+use crate::shared::document::{required_array, without_member};
+use crate::shared::value::{StructuralIndex, Value, non_empty_text, parse, raw_str, text};
+use crate::shared::view::view;
 
 /// The document's list.
 pub(super) const MESSAGES: &str = "messages";
@@ -27,7 +27,7 @@ view! {
         role: "role" Any,
         text: "text" Any,
         thinking: "thinking" Any,
-        tool_calls: "toolCalls" List,
+        tool_calls: "toolCalls" Array,
         tool_result: "toolResult" Object,
     }
 }
@@ -47,17 +47,17 @@ pub(super) struct Converter {
 }
 
 impl Converter {
-    pub(super) fn new(context: &Context) -> Self {
+    pub(super) fn new(context: &SideInfo) -> Self {
         Converter { parent: Parent::new(context), waiting: Waiting::default() }
     }
 
     fn message(&mut self, index: usize, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let message = Message::read(value, "/messages")?;
-        match word(message.role()) {
+        let message = Message::strict(value, "/messages")?;
+        match raw_str(message.role()) {
             "user" => said(prompt(text(message.text()), None, Pointer::Field("/messages", index, "/text"), out)?),
             "assistant" => self.assistant(index, &message, out),
             "tool" => {
-                let tool = message.tool_result().and_then(|result| filled_text(result.member("toolName")));
+                let tool = message.tool_result().and_then(|result| non_empty_text(result.member("toolName")));
                 let result = ToolResult { tool, ..ToolResult::default() };
                 out.parent_of_next(tool.and_then(|tool| self.waiting.answer(&tool.decode_lossy())));
                 out.emit(result, Pointer::Field("/messages", index, "/toolResult"))?;
@@ -72,7 +72,7 @@ impl Converter {
         let mut events = text(message.thinking()).map_or(Ok(0), |thought| reasoning(thought, thinking, out))?;
         events += answer(text(message.text()), Pointer::Field("/messages", index, "/text"), out)?;
         for (nth, asked) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
-            let asked = Call::read(asked, "/messages")?;
+            let asked = Call::strict(asked, "/messages")?;
             let rest = format!("/toolCalls/{nth}");
             let seq = call(asked.tool_name(), asked.args(), Pointer::Field("/messages", index, &rest), out)?;
             if let Some(tool) = text(asked.tool_name()) {
@@ -90,9 +90,9 @@ impl Session for Converter {
     }
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let whole = parse(text, &mut index)?;
-        let messages = the_list(whole, MESSAGES)?;
+        let messages = required_array(whole, MESSAGES)?;
         out.begin();
         self.parent.state(out)?;
         for (index, message) in messages.elements().enumerate() {
@@ -104,9 +104,9 @@ impl Session for Converter {
         }
         if let Some(ended) = whole.member("turnEnded") {
             out.begin();
-            match Document::read(whole, "").and_then(|_| end_of_turn(ended, out)) {
+            match Document::strict(whole, "").and_then(|_| end_of_turn(ended, out)) {
                 Ok(outcome) => out.settle(outcome),
-                Err(fault) => out.settle_fault(fault, &beside_the_list(whole, MESSAGES))?,
+                Err(fault) => out.settle_fault(fault, &without_member(whole, MESSAGES))?,
             }
         }
         Ok(())
@@ -114,7 +114,7 @@ impl Session for Converter {
 }
 
 fn end_of_turn(ended: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    turn_ended(word(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
+    turn_ended(raw_str(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
 }
 
 /// Calls that wait for a result, which names its tool and nothing else.

@@ -1,8 +1,8 @@
 //! Tool calls: once each, however often the log writes them.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::ToolCall;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::Converter;
@@ -11,15 +11,15 @@ use super::heard::Reading;
 use super::parts::spelling;
 use super::schema::{Call, FunctionCall};
 use super::tools::TOOLS;
-use crate::kit::correlate::key;
-use crate::kit::time::tape_time;
-use crate::kit::value::{Value, text};
+use crate::shared::correlate::hash64;
+use crate::shared::time::tape_time;
+use crate::shared::value::{Value, text};
 
 /// The one call of a list. None where there is none, or several.
 fn only<'a>(list: Value<'a>, path: &str) -> Result<Option<Call<'a>>, Fault> {
     let mut elements = list.elements();
     let (Some(call), None) = (elements.next(), elements.next()) else { return Ok(None) };
-    Call::read(call, path).map(Some)
+    Call::strict(call, path).map(Some)
 }
 
 impl Converter {
@@ -34,7 +34,7 @@ impl Converter {
                 &alone[..]
             }
             None => {
-                several = calls.elements().map(|call| Call::read(call, path)).collect::<Result<Vec<_>, _>>()?;
+                several = calls.elements().map(|call| Call::strict(call, path)).collect::<Result<Vec<_>, _>>()?;
                 &several[..]
             }
         };
@@ -42,7 +42,7 @@ impl Converter {
         for (n, call) in calls.iter().enumerate() {
             let time = tape_time(call.timestamp());
             if time.is_some() {
-                out.stamp(Stamp { t: time.as_deref(), id: text(call.id()), replay: false });
+                out.set_header(RecordHeader { t: time.as_deref(), id: text(call.id()), replay: false });
             }
             self.call(call, changes.get(n).and_then(Option::as_ref), path, n, out)?;
         }
@@ -54,7 +54,7 @@ impl Converter {
         let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
         let key_of_call = call.key();
         if key_of_call.is_none_or(|call| self.asks_first(call)) {
-            self.heard.note(key(("call", spelling(call.name()), spelling(call.args()))));
+            self.heard.note(hash64(("call", spelling(call.name()), spelling(call.args()))));
             self.tool_call(tool, text(call.id()), spelling(call.args()), Pointer::Item(path, n), out)?;
         }
         if call.is_settled() && key_of_call.is_none_or(|call| self.answers_first(call)) {
@@ -76,8 +76,8 @@ impl Converter {
     ) -> Result<(), Fault> {
         let Some(tool) = text(call.name()) else { return Err(Fault::malformed("/content", "the name of a tool", "none")) };
         let news = match call.id() {
-            Some(id) => self.asks_first(key(id.raw())),
-            None => self.is_news(key(("call", spelling(call.name()), spelling(call.args()))), reading),
+            Some(id) => self.asks_first(hash64(id.raw())),
+            None => self.is_news(hash64(("call", spelling(call.name()), spelling(call.args()))), reading),
         };
         if news { self.tool_call(tool, text(call.id()), spelling(call.args()), pointer, out) } else { Ok(()) }
     }

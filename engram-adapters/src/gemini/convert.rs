@@ -1,10 +1,10 @@
 //! The converter of one artifact: which module a record goes to.
 
-use engram_core::adapter::{Opening, Session};
+use engram_core::adapter::{Session, SessionInit};
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::{Converter, Relogging};
@@ -12,8 +12,8 @@ use super::descriptor::rule;
 use super::detect::Form;
 use super::heard::Reading;
 use super::schema::{Record, SESSION_CONTEXT};
-use crate::kit::time::is_tape_time;
-use crate::kit::value::{Field, Index, Value, parse, word};
+use crate::shared::time::is_tape_time;
+use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str};
 
 /// A change of nothing but the time of the last one.
 const CLOCK: Outcome = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
@@ -22,7 +22,7 @@ const CLOCK: Outcome = Outcome::Bookkeeping { record: "lastUpdated", rule: rule:
 pub(super) struct Artifact {
     converter: Converter,
     /// Where the values of the current line lie.
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Converter {
@@ -46,7 +46,7 @@ impl Converter {
             return Err(Fault::malformed("/$set/lastUpdated", "a time", time.raw()));
         }
         let mut header = Record::default();
-        header.fill(changes, "/$set")?;
+        header.strict_into(changes, "/$set")?;
         let before = (self.events, self.repeats);
         if header.summary().is_some() || header.directories().is_some() {
             self.enter(time(), None, out);
@@ -74,7 +74,7 @@ impl Converter {
         for (n, message) in messages.elements().enumerate() {
             let base = ["/$set/messages/", &n.to_string()].concat();
             let mut record = Record::default();
-            record.fill(message, &base)?;
+            record.strict_into(message, &base)?;
             self.enter(record.timestamp(), record.id(), out);
             self.say(&record, &base, Some(&mut reading), out)?;
         }
@@ -123,9 +123,9 @@ fn text_of(part: Value<'_>) -> Field<'_> {
 /// prompt, or the model's parts as they were sent.
 fn begins_history(message: &Record<'_>) -> bool {
     let Some(content) = message.content().filter(|content| content.is_array()) else { return false };
-    match word(message.kind()) {
+    match raw_str(message.kind()) {
         "gemini" => true,
-        "user" => content.elements().next().is_some_and(|part| word(text_of(part)).starts_with(SESSION_CONTEXT)),
+        "user" => content.elements().next().is_some_and(|part| raw_str(text_of(part)).starts_with(SESSION_CONTEXT)),
         _ => false,
     }
 }
@@ -160,8 +160,8 @@ impl Converter {
 
 impl Artifact {
     /// An artifact of which nothing has been read.
-    pub fn open(opening: &Opening<'_>) -> Self {
-        Artifact { converter: Converter::open(opening), index: Index::default() }
+    pub fn open(init: &SessionInit<'_>) -> Self {
+        Artifact { converter: Converter::open(init), index: StructuralIndex::default() }
     }
 }
 
@@ -178,7 +178,7 @@ impl Session for Artifact {
         }
         let line = parse(source, &mut self.index)?;
         let mut record = Record::default();
-        record.fill(line, "")?;
+        record.strict_into(line, "")?;
         self.converter.line(&record, out)
     }
 

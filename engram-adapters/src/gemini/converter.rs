@@ -1,23 +1,23 @@
 //! What is remembered from record to record.
 
-use engram_core::adapter::{Context, Opening};
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::Event;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 
 use super::descriptor::rule;
 use super::detect::{self, Form};
 use super::heard::{CallFacts, Heard, Reading, Rewritten, Turns, answer_key};
 use super::schema::{FunctionResponse, Record};
-use crate::kit::correlate::{KeyMap, key};
-use crate::kit::time::tape_time;
-use crate::kit::value::{Field, Value, text};
+use crate::shared::correlate::{KeyMap, hash64};
+use crate::shared::time::tape_time;
+use crate::shared::value::{Field, Value, text};
 
 /// What is remembered from record to record.
 pub(super) struct Converter {
     pub form: Form,
-    pub context: Context,
+    pub context: SideInfo,
     /// The artifact is the log of a sub-agent: nobody but the harness speaks to it.
     pub in_subagent: bool,
     pub heard: Heard,
@@ -49,10 +49,10 @@ pub(super) struct Relogging {
 
 impl Converter {
     /// A converter that has seen nothing yet.
-    pub fn open(opening: &Opening<'_>) -> Self {
+    pub fn open(init: &SessionInit<'_>) -> Self {
         Converter {
-            form: detect::form(opening.head),
-            context: opening.context.clone(),
+            form: detect::form(init.head),
+            context: init.context.clone(),
             in_subagent: false,
             heard: Heard::default(),
             model: None,
@@ -60,7 +60,7 @@ impl Converter {
             calls: KeyMap::default(),
             turns: Turns::default(),
             relogging: None,
-            session_id: opening.identity.session_id.clone(),
+            session_id: init.identity.session_id.clone(),
             introduced: false,
             events: 0,
             repeats: 0,
@@ -105,7 +105,7 @@ impl Converter {
 
     /// True when a response for the model says nothing new: lines give it or the turn's own result first, a document after the turn.
     pub fn repeats_answer(&mut self, call: u64, response: Value<'_>) -> bool {
-        if self.form == Form::Lines { !self.answers_first(call) } else { self.is_same_answer(call, &FunctionResponse::of(response)) }
+        if self.form == Form::Lines { !self.answers_first(call) } else { self.is_same_answer(call, &FunctionResponse::lenient(response)) }
     }
 
     /// True when the turn of a call gives this answer.
@@ -125,7 +125,7 @@ impl Converter {
     #[inline(never)]
     pub fn rewritten(&mut self, turn: &Record<'_>, in_history: bool) -> Rewritten {
         let (Form::Lines, Some(id)) = (self.form, turn.id()) else { return Rewritten::default() };
-        let id = key(id.raw());
+        let id = hash64(id.raw());
         let written = if in_history { self.turns.known(id, turn) } else { self.turns.write(id, turn) };
         self.repeats += u64::from(written.text || written.thoughts || written.tokens);
         written
@@ -146,7 +146,7 @@ impl Converter {
     #[inline(never)]
     pub fn enter(&self, time: Field<'_>, id: Field<'_>, out: &mut Emitter) {
         let time = tape_time(time);
-        out.stamp(Stamp { t: time.as_deref(), id: text(id), replay: false });
+        out.set_header(RecordHeader { t: time.as_deref(), id: text(id), replay: false });
     }
 
     /// Where the record went, by what it added since `before`.

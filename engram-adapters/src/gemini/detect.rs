@@ -9,9 +9,9 @@ use serde::de::IgnoredAny;
 
 use super::revisions;
 use super::schema::{MESSAGES, Record, Turn, Typed};
-use crate::kit::document::{beside_the_list, the_list, whole_document};
-use crate::kit::time::tape_time;
-use crate::kit::value::{Index, Value, parse, text, word};
+use crate::shared::document::{required_array, whole_document, without_member};
+use crate::shared::time::tape_time;
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 /// The first line of a JSON Lines log.
 const HEADER: &str = "header.sessionId+startTime+lastUpdated";
@@ -84,11 +84,11 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     if memmem::find(beginning, START_TIME).is_none() {
         return whole_document(head).and_then(rearranged);
     }
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     for line in head.lines() {
         // A document may lie on many lines.
         let Ok(value) = parse(line, &mut index) else { break };
-        let record = Record::of(value);
+        let record = Record::lenient(value);
         if is_header(&record, value) {
             let lines = Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) };
             return if record.messages().is_some() { document_form(source) } else { Some(lines) };
@@ -100,11 +100,11 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
 /// A document whose messages some other program has put before what stands in front of them.
 fn rearranged(document: &str) -> Option<Found<'_>> {
     memmem::find(document.as_bytes(), START_TIME)?;
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let value = parse(document, &mut index).ok()?;
-    let messages = the_list(value, MESSAGES).ok().filter(|_| is_header(&Record::of(value), value))?;
+    let messages = required_array(value, MESSAGES).ok().filter(|_| is_header(&Record::lenient(value), value))?;
     let messages = Cow::Owned(messages.raw().to_owned());
-    Some(Found { form: Form::Document, mark: DOCUMENT, header: Some(beside_the_list(value, MESSAGES)), messages })
+    Some(Found { form: Form::Document, mark: DOCUMENT, header: Some(without_member(value, MESSAGES)), messages })
 }
 
 fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
@@ -115,9 +115,9 @@ fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
 fn document_form(source: &str) -> Option<Found<'_>> {
     let (before, messages) = split_at_key(source, "\"messages\"")?;
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let value = parse(&header, &mut index).ok()?;
-    let is_document = is_header(&Record::of(value), value) && messages.starts_with('[');
+    let is_document = is_header(&Record::lenient(value), value) && messages.starts_with('[');
     is_document.then(|| Found { form: Form::Document, mark: DOCUMENT, header: Some(header.clone()), messages: Cow::Borrowed(messages) })
 }
 
@@ -134,14 +134,14 @@ fn value_behind(behind: &str) -> Option<&str> {
 
 /// What a list is, by its first element.
 fn list_form(list: &str) -> Option<Found<'static>> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let first = parse(elements(list).next()?, &mut index).ok()?;
-    let typed = Typed::of(first);
+    let typed = Typed::lenient(first);
     if text(typed.session_id()).is_some() && text(typed.message()).is_some() && typed.message_id().is_some() {
         return Some(found(Form::TypedLog, TYPED_LOG));
     }
-    let turn = Turn::of(first);
-    let is_turn = matches!(word(turn.role()), "user" | "model") && turn.parts().is_some_and(Value::is_array);
+    let turn = Turn::lenient(first);
+    let is_turn = matches!(raw_str(turn.role()), "user" | "model") && turn.parts().is_some_and(Value::is_array);
     is_turn.then(|| found(Form::Saved, SAVED))
 }
 
@@ -178,11 +178,11 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         Form::Saved => Some(revisions::SAVED_CONVERSATION),
         Form::Lines | Form::Document => None,
     };
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
-    let record = Record::of(header);
+    let record = Record::lenient(header);
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
-    identity.agent_id = identity.session_id.clone().filter(|_| word(record.role()) == "subagent");
+    identity.agent_id = identity.session_id.clone().filter(|_| raw_str(record.role()) == "subagent");
     identity.start = tape_time(record.start_time()).map(|time| time.into_owned());
     identity.schema = if is_known_header(header) { schema(head, &found, &record) } else { None };
     identity
@@ -193,7 +193,7 @@ fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'s
     if found.form == Form::Lines {
         return (header.role().is_some() && knows_the_messages(head)).then_some(revisions::LINES);
     }
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     if !elements(&found.messages).take(LOOKED_AT).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
         return None;
     }
@@ -213,7 +213,7 @@ fn has_key(text: &str, key: &str) -> bool {
 
 /// True when no message among the first lines has what no known version writes.
 fn knows_the_messages(head: &Head<'_>) -> bool {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let is_known = |line| parse(line, &mut index).ok().filter(|record| record.member("id").is_some()).map(is_known_message);
     head.lines().filter_map(is_known).take(LOOKED_AT).all(|is_known| is_known)
 }
@@ -221,11 +221,11 @@ fn knows_the_messages(head: &Head<'_>) -> bool {
 fn is_known_header(header: Value<'_>) -> bool {
     let is_hash = |hash: &str| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     header.members().all(|(name, _)| HEADER_FIELDS.contains(&name))
-        && is_hash(word(header.member("projectHash")))
-        && matches!(word(header.member("kind")), "" | "main" | "subagent")
+        && is_hash(raw_str(header.member("projectHash")))
+        && matches!(raw_str(header.member("kind")), "" | "main" | "subagent")
         && tape_time(header.member("startTime")).is_some()
 }
 
 fn is_known_message(message: Value<'_>) -> bool {
-    message.members().all(|(name, _)| MESSAGE_FIELDS.contains(&name)) && MESSAGE_TYPES.contains(&word(message.member("type")))
+    message.members().all(|(name, _)| MESSAGE_FIELDS.contains(&name)) && MESSAGE_TYPES.contains(&raw_str(message.member("type")))
 }

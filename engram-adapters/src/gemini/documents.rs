@@ -1,28 +1,28 @@
 //! Artifacts that are one JSON document: whole-file logs, the log of typed prompts, saved conversations.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{MsgIn, Role};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 
 use super::converter::Converter;
 use super::descriptor::rule;
 use super::schema::{MESSAGES, Record, Turn, Typed};
-use crate::kit::document::{beside_the_list, the_list};
-use crate::kit::value::{Value, text, word};
+use crate::shared::document::{required_array, without_member};
+use crate::shared::value::{Value, raw_str, text};
 
 impl Converter {
     /// Converts a whole-file log: its header, then a record a message.
     pub fn session_document(&mut self, document: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let messages = the_list(document, MESSAGES)?;
+        let messages = required_array(document, MESSAGES)?;
         out.begin();
-        match Record::read(document, "").and_then(|header| self.header(&header, out)) {
+        match Record::strict(document, "").and_then(|header| self.header(&header, out)) {
             Ok(()) => out.settle(Outcome::Mapped),
-            Err(fault) => out.settle_fault(fault, &beside_the_list(document, MESSAGES))?,
+            Err(fault) => out.settle_fault(fault, &without_member(document, MESSAGES))?,
         }
         for (n, message) in messages.elements().enumerate() {
             let base = format!("/messages/{n}");
-            self.record_of(message, out, |converter, out| converter.message(&Record::read(message, &base)?, &base, out))?;
+            self.record_of(message, out, |converter, out| converter.message(&Record::strict(message, &base)?, &base, out))?;
         }
         Ok(())
     }
@@ -49,13 +49,13 @@ impl Converter {
         for (n, entry) in entries.elements().enumerate() {
             let base = format!("/{n}");
             self.record_of(entry, out, |converter, out| {
-                let typed = Typed::read(entry, &base)?;
-                if word(typed.kind()) != "user" {
-                    return Err(Fault::unrecognized(word(typed.kind())));
+                let typed = Typed::strict(entry, &base)?;
+                if raw_str(typed.kind()) != "user" {
+                    return Err(Fault::unrecognized(raw_str(typed.kind())));
                 }
                 let said = text(typed.message()).ok_or_else(|| Fault::malformed(format!("{base}/message"), "text", "none"))?;
                 let session = text(typed.session_id()).map(|id| id.decode_lossy());
-                out.source(session.as_deref(), None);
+                out.set_source(session.as_deref(), None);
                 converter.enter(typed.timestamp(), None, out);
                 let said = MsgIn { role: Role::User, text: Some(said), synthetic: false, attachments: Vec::new() };
                 converter.emit(said, Pointer::At(&format!("{base}/message")), out)?;
@@ -73,18 +73,18 @@ impl Converter {
         };
         for (n, turn) in turns.elements().enumerate() {
             let base = format!("{path}/{n}");
-            self.record_of(turn, out, |converter, out| converter.turn(&Turn::read(turn, &base)?, &base, out))?;
+            self.record_of(turn, out, |converter, out| converter.turn(&Turn::strict(turn, &base)?, &base, out))?;
         }
         Ok(())
     }
 
     /// Converts a turn of a saved conversation as the message that it would be in a log.
     fn turn(&mut self, turn: &Turn<'_>, base: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        out.stamp(Stamp::default());
+        out.set_header(RecordHeader::default());
         let before = self.events;
-        let mut message = Record::within(turn.object());
+        let mut message = Record::empty_of(turn.object());
         message.set("content", turn.parts());
-        let role = match word(turn.role()) {
+        let role = match raw_str(turn.role()) {
             "user" => self.user(&message, base, "/parts", None, out).map(|()| "user")?,
             "model" => self.model(&message, base, "/parts", None, out).map(|()| "model")?,
             other => return Err(Fault::unrecognized(other)),

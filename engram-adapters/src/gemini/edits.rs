@@ -3,17 +3,17 @@
 
 use std::borrow::Cow;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::Converter;
 use super::parts::spelling;
 use super::schema::{Call, FileArgs, FileChange};
-use crate::kit::spans::{ChangedSpan, Rewrite, pinned};
-use crate::kit::value::{Field, filled_text, is_true, text, word};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors};
+use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
 /// A file before and after a call.
 pub(super) struct Change<'a> {
@@ -26,7 +26,7 @@ pub(super) struct Change<'a> {
 
 /// True for the tools that edit files.
 fn is_edit(call: &Call<'_>) -> bool {
-    matches!(word(call.name()), "replace" | "write_file")
+    matches!(raw_str(call.name()), "replace" | "write_file")
 }
 
 /// The changes that a turn's calls report, each at its call's place. Only calls that did what they were asked count: a cancelled
@@ -38,7 +38,7 @@ pub(super) fn changes<'a>(calls: &[Call<'a>], is_open: impl Fn(&Call<'_>) -> boo
         else {
             continue;
         };
-        let file = FileChange::of(display);
+        let file = FileChange::lenient(display);
         let before = changes.iter_mut().flatten().rfind(|before| spelling(before.file.file_path()) == spelling(file.file_path()));
         let contested = before.is_some_and(|before| {
             let same = spelling(before.file.original()) == spelling(file.original());
@@ -66,7 +66,7 @@ impl Converter {
         if !is_edit(call) || !call.succeeded() {
             return Ok(());
         }
-        let args = FileArgs::stated(call.args());
+        let args = FileArgs::lenient_opt(call.args());
         match change {
             Some(change) if !change.contested => {
                 self.whole_file(call, tool, &args, &change.file, Pointer::Field(path, n, "/resultDisplay"), out)
@@ -99,7 +99,7 @@ impl Converter {
         };
         let op = match creates {
             true => EditOp::Create,
-            false if tool.is("write_file") => EditOp::Overwrite,
+            false if tool.eq_str("write_file") => EditOp::Overwrite,
             false => EditOp::Update,
         };
         if before == after && op != EditOp::Create {
@@ -139,9 +139,9 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         let Some(file) = text(args.file_path()) else { return Ok(()) };
-        let writes = tool.is("write_file");
+        let writes = tool.eq_str("write_file");
         let Some(Ok(new)) = text(if writes { args.content() } else { args.new_string() }).map(|text| text.decode()) else { return Ok(()) };
-        let creates = if writes { says_created(call) } else { filled_text(args.old_string()).is_none() };
+        let creates = if writes { says_created(call) } else { non_empty_text(args.old_string()).is_none() };
         let op = match (writes, creates) {
             (_, true) => EditOp::Create,
             (true, false) => EditOp::Overwrite,
@@ -156,10 +156,10 @@ impl Converter {
             ChangedSpan::whole("", &new).describe(&mut edit);
             return self.emit(edit, pointer, out);
         }
-        (edit.after_hash, edit.after_anchor_hashes) = pinned(&new);
+        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&new);
         edit.snippet = true;
         if !writes && let Some(Ok(old)) = text(args.old_string()).map(|text| text.decode()) {
-            (edit.before_hash, edit.before_anchor_hashes) = pinned(&old);
+            (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(&old);
         }
         self.emit(edit, pointer, out)
     }
@@ -167,7 +167,7 @@ impl Converter {
 
 /// True when the result of a `write_file` says that the file is new.
 fn says_created(call: &Call<'_>) -> bool {
-    word(call.output()).starts_with("Successfully created")
+    raw_str(call.output()).starts_with("Successfully created")
 }
 
 /// The call's own replacement, where it leads to the text after.

@@ -1,20 +1,20 @@
 //! What a header, or a change of it, states of the session.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta, SessionFacts};
-use engram_core::render::Pointer;
+use engram_core::event::{ImplicitInput, Meta, SessionFacts};
 use engram_core::text::Text;
 
 use super::converter::Converter;
 use super::schema::{Record, under};
-use crate::kit::value::{Field, Value, filled_text, text, word};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 impl Converter {
     /// Converts what stands before the messages: the first line, or the document without its messages.
     #[cold]
     pub fn header(&mut self, header: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
         self.enter(header.start_time(), None, out);
-        self.in_subagent = word(header.role()) == "subagent";
+        self.in_subagent = raw_str(header.role()) == "subagent";
         self.change_session(header.session_id(), out);
         let context = self.context.clone();
         let mut facts = SessionFacts::default();
@@ -38,7 +38,7 @@ impl Converter {
         let directories: Vec<Text<'_>> = header.directories().into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
         // The harness lists the directory that it works in first, then those that the user added.
         facts.cwd = directories.first().copied();
-        let summary = filled_text(header.summary());
+        let summary = non_empty_text(header.summary());
         // What a sub-agent hands back is no title.
         facts.title = summary.filter(|_| !self.in_subagent);
         self.emit(Meta::Session(facts), Pointer::Root, out)?;
@@ -48,7 +48,7 @@ impl Converter {
         }
         for (n, directory) in directories.iter().enumerate().skip(1) {
             let name = Text::Plain("directory");
-            let context = Context { name, file: Some(*directory), hash: None, bytes: None, text: None };
+            let context = ImplicitInput { name, file: Some(*directory), hash: None, bytes: None, text: None };
             self.emit(Meta::Context(context), Pointer::Item(&under(base, "/directories"), n), out)?;
         }
         Ok(())
@@ -60,7 +60,7 @@ impl Converter {
         if self.session_id.as_deref() == Some(&*session_id) {
             return false;
         }
-        out.source(Some(&*session_id), self.in_subagent.then_some(&*session_id));
+        out.set_source(Some(&*session_id), self.in_subagent.then_some(&*session_id));
         self.session_id = Some(session_id.into_owned());
         true
     }

@@ -9,8 +9,8 @@ use std::hash::Hash;
 use engram_core::text::Text;
 
 use super::schema::{FunctionResponse, Record, Response};
-use crate::kit::correlate::{KeyMap, key};
-use crate::kit::value::{Field, Value};
+use crate::shared::correlate::{KeyMap, hash64};
+use crate::shared::value::{Field, Value};
 
 /// How often each text was said, at twelve bytes a text.
 #[derive(Debug, Default)]
@@ -54,10 +54,10 @@ pub(super) struct CallFacts {
 
 /// What the model is told of a call, as eight bytes.
 pub(super) fn answer_key(response: &FunctionResponse<'_>) -> u64 {
-    let answer = Response::stated(response.response());
+    let answer = Response::lenient_opt(response.response());
     match (answer.output(), answer.error()) {
-        (None, None) => key(response.response().map(Value::raw)),
-        (output, error) => key((output.map(Value::raw), error.map(Value::raw))),
+        (None, None) => hash64(response.response().map(Value::raw)),
+        (output, error) => hash64((output.map(Value::raw), error.map(Value::raw))),
     }
 }
 
@@ -99,7 +99,7 @@ impl Turns {
 
 impl Turn {
     fn of(message: &Record<'_>) -> Turn {
-        let digest = |field: Field<'_>| field.map_or(0, |value| key(value.raw()));
+        let digest = |field: Field<'_>| field.map_or(0, |value| hash64(value.raw()));
         Turn { text: digest(message.content()), thoughts: digest(message.thoughts()), tokens: digest(message.tokens()) }
     }
 
@@ -110,12 +110,12 @@ impl Turn {
 
 /// The key of a text of one speaker. One harness spells one text in one way, so the source's spelling will do.
 pub(super) fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
-    key((speaker, text.spelled()))
+    hash64((speaker, text.raw()))
 }
 
 /// The key of a thought, whatever white space and emphasis stand in it: the harness takes thoughts apart and joins them again.
 pub(super) fn thought_key(text: Text<'_>) -> u64 {
-    let mut bytes = text.spelled().bytes().peekable();
+    let mut bytes = text.raw().bytes().peekable();
     let mut plain = Vec::with_capacity(bytes.len());
     while let Some(byte) = bytes.next() {
         match byte {
@@ -125,7 +125,7 @@ pub(super) fn thought_key(text: Text<'_>) -> u64 {
             other => plain.push(other),
         }
     }
-    key(plain)
+    hash64(plain)
 }
 
 #[cfg(test)]

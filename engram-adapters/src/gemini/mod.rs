@@ -1,7 +1,7 @@
 //! Gemini CLI: sessions under `~/.gemini/tmp/<project>/chats`, whole-file JSON to 0.38.2 and JSON Lines from 0.39.0,
 //! the terminal's `logs.json`, and saved conversations.
 
-use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
@@ -48,7 +48,7 @@ impl StreamAdapter for Gemini {
         detect::identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(convert::Artifact::open(opening))
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        Box::new(convert::Artifact::open(init))
     }
 }

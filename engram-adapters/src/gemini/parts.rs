@@ -1,16 +1,16 @@
 //! What is said: the messages of people, the model and the harness, as strings or as lists of parts.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Attachment, Channel, Context, Meta, MsgIn, MsgOut, Role, SessionFacts, Usage};
-use engram_core::render::Pointer;
+use engram_core::event::{Attachment, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts, Usage};
 use engram_core::text::Text;
 
 use super::converter::Converter;
 use super::heard::{Reading, text_key, thought_key};
 use super::schema::{Blob, FunctionCall, FunctionResponse, Record, Thought, Tokens, parts, under};
-use crate::kit::correlate::key;
-use crate::kit::media::base64_hash;
-use crate::kit::value::{Field, Value, filled_text, is_true, number, text, word};
+use crate::shared::correlate::hash64;
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Field, Value, is_true, non_empty_text, number, raw_str, text};
 
 /// What the harness writes in the user's place begins with one of these.
 const HARNESS_TEXTS: &[&str] = &[
@@ -36,7 +36,7 @@ impl Converter {
         reading: Option<&mut Reading>,
         out: &mut Emitter,
     ) -> Result<&'static str, Fault> {
-        match word(message.kind()) {
+        match raw_str(message.kind()) {
             "user" => self.user(message, base, "/content", reading, out).map(|()| "user"),
             "gemini" => self.model(message, base, "/content", reading, out).map(|()| "gemini"),
             "info" => self.notice("info", message, base, reading, out).map(|()| "info"),
@@ -82,7 +82,7 @@ impl Converter {
             let reading = reading.as_deref_mut();
             if let Some(response) = part.response() {
                 // The model's turn mostly holds it already. A file beside a result belongs to the result.
-                if response.first("id").is_none_or(|id| !self.repeats_answer(key(id.raw()), response)) {
+                if response.first("id").is_none_or(|id| !self.repeats_answer(hash64(id.raw()), response)) {
                     let beside = (responses() == 1).then_some(content);
                     self.response(response, beside, Pointer::Field(&path, n, "/functionResponse"), out)?;
                 }
@@ -90,7 +90,7 @@ impl Converter {
                 let put_in = !typed.is_empty() && !is_typed(said);
                 self.user_text(said, put_in, reading, Pointer::Field(&path, n, "/text"), out)?;
             } else if let Some(blob) = part.inline_data().or(part.file_data()) {
-                if responses() == 0 && self.is_news(key(("file", blob.raw())), reading) {
+                if responses() == 0 && self.is_news(hash64(("file", blob.raw())), reading) {
                     let said = MsgIn { role: Role::User, text: None, synthetic: self.in_subagent, attachments: vec![attachment(blob)] };
                     self.emit(said, Pointer::Item(&path, n), out)?;
                 }
@@ -106,8 +106,8 @@ impl Converter {
     #[cold]
     fn shown_again(&mut self, shown: Value<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
         for (n, part) in parts(Some(shown)).enumerate() {
-            let Some(response) = part.response().map(FunctionResponse::of) else { continue };
-            if !response.id().is_some_and(|id| self.is_same_answer(key(id.raw()), &response)) {
+            let Some(response) = part.response().map(FunctionResponse::lenient) else { continue };
+            if !response.id().is_some_and(|id| self.is_same_answer(hash64(id.raw()), &response)) {
                 let path = format!("{base}/displayContent/{n}/functionResponse");
                 self.told(&response, &path, out)?;
             }
@@ -129,14 +129,14 @@ impl Converter {
         if text.is_empty() || (!restated && self.repeats_interjection(heard)) || !self.is_news(heard, reading) {
             return Ok(());
         }
-        if text.begins("<session_context>") {
+        if text.starts_with("<session_context>") {
             let name = Text::Plain("environment");
-            return self.emit(Meta::Context(Context { name, file: None, hash: None, bytes: None, text: Some(text) }), pointer, out);
+            return self.emit(Meta::Context(ImplicitInput { name, file: None, hash: None, bytes: None, text: Some(text) }), pointer, out);
         }
-        if restated && text.begins("<state_snapshot>") {
+        if restated && text.starts_with("<state_snapshot>") {
             return self.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
         }
-        let synthetic = put_in || self.in_subagent || HARNESS_TEXTS.iter().any(|prefix| text.begins(prefix));
+        let synthetic = put_in || self.in_subagent || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
         self.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer, out)
     }
 
@@ -169,7 +169,7 @@ impl Converter {
             }
         }
         if let Some(tokens) = message.tokens().filter(|_| !written.tokens) {
-            self.usage(&Tokens::of(tokens), message.model(), &under(base, "/tokens"), out)?;
+            self.usage(&Tokens::lenient(tokens), message.model(), &under(base, "/tokens"), out)?;
         }
         message.tool_calls().map_or(Ok(()), |calls| self.calls(calls, &under(base, "/toolCalls"), out))
     }
@@ -184,7 +184,7 @@ impl Converter {
         out: &mut Emitter,
     ) -> Result<(), Fault> {
         for (n, thought) in thoughts.elements().enumerate() {
-            let spelled = spell(&Thought::of(thought));
+            let spelled = spell(&Thought::lenient(thought));
             let spelled = Text::Token(&spelled);
             if !spelled.is_empty() && self.is_news(thought_key(spelled), reading.as_deref_mut()) {
                 self.reasoning(spelled, message, Pointer::Item(path, n), out)?;
@@ -208,7 +208,7 @@ impl Converter {
         for (n, part) in parts(Some(content)).enumerate() {
             let reading = reading.as_deref_mut();
             if let Some(call) = part.call() {
-                self.function_call(&FunctionCall::of(call), reading, Pointer::Field(path, n, "/functionCall"), out)?;
+                self.function_call(&FunctionCall::lenient(call), reading, Pointer::Field(path, n, "/functionCall"), out)?;
             } else if let Some(said) = text(part.said()) {
                 let pointer = Pointer::Field(path, n, "/text");
                 let is_thought = is_true(part.thought());
@@ -258,7 +258,7 @@ impl Converter {
 
     #[cold]
     fn say_model(&mut self, model: Value<'_>, base: &str, out: &mut Emitter) -> Result<(), Fault> {
-        if filled_text(Some(model)).is_none() {
+        if non_empty_text(Some(model)).is_none() {
             return Ok(());
         }
         self.model = Some(model.raw().to_owned());
@@ -280,13 +280,13 @@ impl Converter {
         if let Some(content) = message.content().filter(|content| content.text().is_none()) {
             return Err(Fault::malformed(path, "text", content.raw()));
         }
-        let said = filled_text(message.content());
-        if !self.is_news(key((name, spelling(message.content()))), reading) {
+        let said = non_empty_text(message.content());
+        if !self.is_news(hash64((name, spelling(message.content()))), reading) {
             return Ok(());
         }
         let event = match name {
             "error" => Meta::Error { code: None, text: said },
-            _ if said.is_some_and(|text| text.is("Request cancelled.")) => Meta::Interrupt { text: said },
+            _ if said.is_some_and(|text| text.eq_str("Request cancelled.")) => Meta::Interrupt { text: said },
             _ => Meta::System { name: Text::Plain(name), text: said },
         };
         self.emit(event, Pointer::At(&path), out)
@@ -305,7 +305,7 @@ fn same(one: Text<'_>, other: Text<'_>) -> bool {
 
 /// A thought as the model wrote it, spelled as a JSON string: the harness took `**subject** description` apart.
 fn spell(thought: &Thought<'_>) -> String {
-    let (subject, description) = (word(thought.subject()), word(thought.description()));
+    let (subject, description) = (raw_str(thought.subject()), raw_str(thought.description()));
     match (subject.is_empty(), description.is_empty()) {
         (true, _) => ["\"", description, "\""].concat(),
         (false, true) => ["\"**", subject, "**\""].concat(),
@@ -328,7 +328,7 @@ pub(super) fn spelling<'a>(field: Field<'a>) -> Option<&'a str> {
 
 /// A file beside a text, hashed.
 pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
-    let blob = Blob::of(blob);
-    let (hash, bytes) = blob.data().map(|data| base64_hash(word(Some(data)))).unzip();
+    let blob = Blob::lenient(blob);
+    let (hash, bytes) = blob.data().map(|data| base64_hash(raw_str(Some(data)))).unzip();
     Attachment { media_type: text(blob.media_type()), hash, bytes, name: text(blob.uri()).or_else(|| text(blob.name())) }
 }

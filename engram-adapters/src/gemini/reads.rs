@@ -2,17 +2,17 @@
 
 use std::sync::LazyLock;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use super::converter::Converter;
 use super::results::MASKED;
 use super::schema::{Call, FileArgs, parts};
-use crate::kit::spans::{line_count, pinned, whole_range};
-use crate::kit::value::{Field, text};
+use crate::shared::spans::{hash_and_anchors, line_count, whole_range};
+use crate::shared::value::{Field, text};
 
 /// What stands between the notice and the lines of a partial read (0.10.0 to 0.61.0).
 const CONTENT: &str = "--- FILE CONTENT (truncated) ---\n";
@@ -37,9 +37,9 @@ impl Converter {
         if !call.succeeded() {
             return Ok(());
         }
-        if tool.is("read_file") {
+        if tool.eq_str("read_file") {
             self.read_file(call, path, n, out)
-        } else if tool.is("read_many_files") {
+        } else if tool.eq_str("read_many_files") {
             self.read_many_files(call, path, n, out)
         } else {
             Ok(())
@@ -48,7 +48,7 @@ impl Converter {
 
     #[inline(never)]
     fn read_file(&mut self, call: &Call<'_>, path: &str, n: usize, out: &mut Emitter) -> Result<(), Fault> {
-        let args = FileArgs::stated(call.args());
+        let args = FileArgs::lenient_opt(call.args());
         let (Some(file), Some(shown)) = (text(args.file_path()).or_else(|| text(args.absolute_path())), text(call.display())) else {
             return Ok(());
         };
@@ -72,7 +72,7 @@ impl Converter {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
             if let Some(text) = lines.text.filter(|_| !holds_context) {
-                (event.hash, event.anchor_hashes) = pinned(text);
+                (event.hash, event.anchor_hashes) = hash_and_anchors(text);
             }
         }
         self.emit(event, pointer, out)
@@ -87,7 +87,7 @@ impl Converter {
             let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
             let whole = !content.starts_with("[WARNING: This file was truncated");
             let text = content.strip_suffix('\n').unwrap_or(content);
-            let (hash, anchor_hashes) = if whole { pinned(text) } else { Default::default() };
+            let (hash, anchor_hashes) = if whole { hash_and_anchors(text) } else { Default::default() };
             let event = CodeRead {
                 call_id: self::text(call.id()),
                 file: Text::Plain(file),

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Attachment, Context, Meta, Status, ToolResult};
-use engram_core::render::Pointer;
+use engram_core::event::{Attachment, ImplicitInput, Meta, SideFile, Status, ToolResult};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
@@ -14,7 +14,7 @@ use super::heard::text_key;
 use super::parts::attachment;
 use super::schema::{Call, FunctionResponse, Part, Response, parts};
 use super::tools::TOOLS;
-use crate::kit::value::{Field, Value, text, word};
+use crate::shared::value::{Field, Value, raw_str, text};
 
 /// What stands for a call that the user did not allow.
 const DENIED: &str = "User denied execution";
@@ -77,21 +77,21 @@ impl<'a> Texts<'a> {
 /// A text as it is spelled between its quotes; another value as it would be in a text.
 fn unquoted(value: Value<'_>) -> Cow<'_, str> {
     match value.text() {
-        Some(_) => Cow::Borrowed(word(Some(value))),
+        Some(_) => Cow::Borrowed(raw_str(Some(value))),
         None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default().into(),
     }
 }
 
 impl<'a> Said<'a> {
     fn take_response(&mut self, response: &FunctionResponse<'a>) {
-        let answer = Response::stated(response.response());
+        let answer = Response::lenient_opt(response.response());
         self.output.take(answer.output());
         self.error.take(answer.error());
         if answer.output().is_none() && answer.error().is_none() {
             // A tool of the user's own may answer in another form.
             self.output.take(response.response().filter(|answer| !matches!(answer.raw(), "{}" | "\"\"")));
         }
-        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::of(part).inline_data());
+        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::lenient(part).inline_data());
         self.attachments.extend(files.map(attachment));
     }
 
@@ -114,7 +114,7 @@ impl Converter {
         let mut said = Said::default();
         let before = words_before(call.result());
         for (part_n, part) in parts(call.result()).enumerate() {
-            match part.response().map(FunctionResponse::of) {
+            match part.response().map(FunctionResponse::lenient) {
                 Some(response) => {
                     said.take_response(&response);
                     if let Some(call) = call.key() {
@@ -132,7 +132,7 @@ impl Converter {
             let shown = call.display().filter(|shown| shown.text().is_some());
             if call.succeeded() { said.output.take(shown) } else { said.error.take(shown) }
         }
-        let status = match word(call.status()) {
+        let status = match raw_str(call.status()) {
             "success" => Some(Status::Ok),
             "error" => Some(Status::Error),
             "cancelled" if said.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
@@ -148,8 +148,8 @@ impl Converter {
         let mut said = Said::default();
         said.take_response(response);
         for whole in said.output.iter().chain(said.error.iter()).filter_map(Value::text) {
-            out.parent_of_next(text(response.id()).and_then(|id| out.call(id)));
-            let context = Context { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text: Some(whole) };
+            out.parent_of_next(text(response.id()).and_then(|id| out.seq_of_call(id)));
+            let context = ImplicitInput { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text: Some(whole) };
             self.emit(Meta::Context(context), Pointer::At(path), out)?;
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Converter {
     /// Converts a result in the form in which the model gets it, with the files among the parts that belong to it.
     #[inline(never)]
     pub fn response(&mut self, response: Value<'_>, beside: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let response = FunctionResponse::of(response);
+        let response = FunctionResponse::lenient(response);
         let mut said = Said::default();
         said.take_response(&response);
         for part in parts(beside).filter(|part| part.inline_data().is_some() || part.file_data().is_some()) {
@@ -202,7 +202,7 @@ impl Converter {
         let path = stdout.and_then(saved_to);
         let artifact = path.as_deref().map(|path| {
             let (hash, bytes) = self.context.side_files.as_ref().and_then(|files| files.hash(path)).unzip();
-            Artifact { path: Text::Plain(path), hash, bytes }
+            SideFile { path: Text::Plain(path), hash, bytes }
         });
         let result = ToolResult {
             tool: Some(tool),
@@ -227,14 +227,14 @@ impl Converter {
 fn exit_code(output: Option<Text<'_>>, shown: Field<'_>) -> Option<i64> {
     shown.filter(|shown| memmem::find(shown.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
     // At most four lines of the harness's own follow it.
-    let mut last = output?.spelled().trim_end_matches('"').rsplit("\\n").take(8);
+    let mut last = output?.raw().trim_end_matches('"').rsplit("\\n").take(8);
     last.find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
 }
 
 /// Where the harness put the whole output of which the result holds only a part.
 fn saved_to(output: Text<'_>) -> Option<String> {
     let beginnings = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large", MASKED];
-    if !beginnings.iter().any(|beginning| output.begins(beginning)) {
+    if !beginnings.iter().any(|beginning| output.starts_with(beginning)) {
         return None;
     }
     let output = output.decode_lossy();

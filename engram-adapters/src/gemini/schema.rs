@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::kit::correlate::key;
-use crate::kit::value::{Field, each};
-use crate::kit::view::view;
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Field, one_or_many};
+use crate::shared::view::view;
 
 /// How the context begins that the harness puts before the first prompt.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>";
@@ -18,33 +18,33 @@ view! {
         /// What a line changes in the header and the history.
         changes: "$set" Object,
         rewind_to: "$rewindTo" Any,
-        session_id: "sessionId" Text,
-        start_time: "startTime" Text,
+        session_id: "sessionId" String,
+        start_time: "startTime" String,
         /// `main` or `subagent`.
-        role: "kind" Text,
-        directories: "directories" List,
-        summary: "summary" Text,
-        messages: "messages" List,
-        id: "id" Text,
-        timestamp: "timestamp" Text,
+        role: "kind" String,
+        directories: "directories" Array,
+        summary: "summary" String,
+        messages: "messages" Array,
+        id: "id" String,
+        timestamp: "timestamp" String,
         /// `user`, `gemini`, `info`, `warning`, `error`.
-        kind: "type" Text,
+        kind: "type" String,
         /// A string, or a list of parts.
         content: "content" Any,
         /// What the user typed, where `content` holds it expanded (0.31.0 and later).
         display_content: "displayContent" Any,
-        thoughts: "thoughts" List,
+        thoughts: "thoughts" Array,
         tokens: "tokens" Object,
-        model: "model" Text,
-        tool_calls: "toolCalls" List,
+        model: "model" String,
+        tool_calls: "toolCalls" Array,
     }
 }
 
 view! {
     /// A summary of a thought: the harness takes `**subject** description` apart.
     Thought {
-        subject: "subject" Text,
-        description: "description" Text,
+        subject: "subject" String,
+        description: "description" String,
     }
 }
 
@@ -62,15 +62,15 @@ view! {
 view! {
     /// A tool call with its result (0.10.0 and later).
     Call {
-        id: "id" Text,
-        name: "name" Text,
+        id: "id" String,
+        name: "name" String,
         args: "args" Object,
         /// Parts; the first is the response.
         result: "result" Any,
         /// `success`, `error`, `cancelled`.
-        status: "status" Text,
+        status: "status" String,
         /// When it ended.
-        timestamp: "timestamp" Text,
+        timestamp: "timestamp" String,
         /// What the terminal shows: text, or an object such as [`FileChange`].
         display: "resultDisplay" Any,
     }
@@ -79,21 +79,21 @@ view! {
 view! {
     /// The `resultDisplay` of an edit (0.25.0 and later).
     FileChange {
-        file_path: "filePath" Text,
-        original: "originalContent" Text,
-        new_content: "newContent" Text,
-        is_new_file: "isNewFile" Flag,
+        file_path: "filePath" String,
+        original: "originalContent" String,
+        new_content: "newContent" String,
+        is_new_file: "isNewFile" Bool,
     }
 }
 
 view! {
     /// Arguments that say which file and which text a call is about.
     FileArgs {
-        file_path: "file_path" Text,
+        file_path: "file_path" String,
         /// The file of a read (up to 0.12.0).
-        absolute_path: "absolute_path" Text,
-        old_string: "old_string" Text,
-        new_string: "new_string" Text,
+        absolute_path: "absolute_path" String,
+        old_string: "old_string" String,
+        new_string: "new_string" String,
         content: "content" Any,
         /// 0-based first line of a read (up to 0.30.1).
         offset: "offset" Any,
@@ -105,7 +105,7 @@ view! {
 view! {
     /// One part of what a person, the model or a tool says, in the form of the model's interface.
     Part {
-        text: "text" Text,
+        text: "text" String,
         /// True when `text` is a thought.
         thought: "thought" Any,
         call: "functionCall" Object,
@@ -118,8 +118,8 @@ view! {
 view! {
     /// A call as the model made it.
     FunctionCall {
-        id: "id" Text,
-        name: "name" Text,
+        id: "id" String,
+        name: "name" String,
         args: "args" Object,
     }
 }
@@ -127,11 +127,11 @@ view! {
 view! {
     /// A result as the model gets it.
     FunctionResponse {
-        id: "id" Text,
-        name: "name" Text,
+        id: "id" String,
+        name: "name" String,
         /// An object such as [`Response`].
         response: "response" Any,
-        parts: "parts" List,
+        parts: "parts" Array,
     }
 }
 
@@ -146,21 +146,21 @@ view! {
 view! {
     /// A file beside the text: in base64, or by address.
     Blob {
-        media_type: "mimeType" Text,
-        data: "data" Text,
-        uri: "fileUri" Text,
-        name: "displayName" Text,
+        media_type: "mimeType" String,
+        data: "data" String,
+        uri: "fileUri" String,
+        name: "displayName" String,
     }
 }
 
 view! {
     /// One entry of `logs.json`: what was typed at the terminal.
     Typed {
-        session_id: "sessionId" Text,
+        session_id: "sessionId" String,
         message_id: "messageId" Number,
-        kind: "type" Text,
-        message: "message" Text,
-        timestamp: "timestamp" Text,
+        kind: "type" String,
+        message: "message" String,
+        timestamp: "timestamp" String,
     }
 }
 
@@ -168,8 +168,8 @@ view! {
     /// One message of a saved conversation.
     Turn {
         /// `user` or `model`.
-        role: "role" Text,
-        parts: "parts" List,
+        role: "role" String,
+        parts: "parts" Array,
     }
 }
 
@@ -180,7 +180,7 @@ pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
 
 /// The parts of a list, or the one part that stands in place of one. A string is a part that is text.
 pub(super) fn parts(list: Field<'_>) -> impl Iterator<Item = Part<'_>> {
-    each(list).map(Part::of)
+    one_or_many(list).map(Part::lenient)
 }
 
 impl<'a> Part<'a> {
@@ -193,7 +193,7 @@ impl<'a> Part<'a> {
 impl<'a> Call<'a> {
     /// What tells the call apart from others, if it has an id.
     pub fn key(&self) -> Option<u64> {
-        self.id().map(|id| key(id.raw()))
+        self.id().map(|id| hash64(id.raw()))
     }
 
     /// True when the call did what it was asked.
@@ -209,6 +209,6 @@ impl<'a> Call<'a> {
     /// The response's output, where it stands alone.
     pub fn output(&self) -> Field<'a> {
         let response = parts(self.result()).find_map(|part| part.response())?;
-        Response::of(FunctionResponse::of(response).response()?).output()
+        Response::lenient(FunctionResponse::lenient(response).response()?).output()
     }
 }

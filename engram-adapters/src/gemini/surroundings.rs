@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use engram_core::adapter::{Context, SideFiles};
+use engram_core::adapter::{SideFiles, SideInfo};
 use engram_core::hash::Hash;
 use engram_core::head::Head;
 use memchr::memmem;
 
 use super::detect::identify;
 use super::schema::{Call, Record};
-use crate::kit::value::{Index, Value, parse, text, word};
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 /// The folder of a project's sessions.
 const CHATS: &str = "chats";
@@ -19,9 +19,9 @@ const CHATS: &str = "chats";
 const OUTPUTS: &str = "tool-outputs";
 
 /// Looks around the session at `path`.
-pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> Context {
+pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
-    let mut context = Context::default();
+    let mut context = SideInfo::default();
     let Some(chats) = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == CHATS)) else { return context };
     if let Some(outputs) = chats.parent().map(|project| project.join(OUTPUTS)).filter(|folder| folder.is_dir()) {
         context.side_files = Some(Arc::new(Outputs(outputs)));
@@ -49,11 +49,11 @@ fn starting_call(chats: &Path, parent: &str, agent_id: &str) -> Option<(String, 
 
 fn call_in(log: &str, agent_id: &str) -> Option<(String, Option<String>)> {
     let mark = format!("\"agentId\":\"{agent_id}\"");
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     log.lines().filter(|line| memmem::find(line.as_bytes(), mark.as_bytes()).is_some()).find_map(|line| {
-        let line = Record::of(parse(line, &mut index).ok()?);
-        let call = line.tool_calls()?.elements().find(|call| word(call.member("agentId")) == agent_id)?;
-        let call = Call::of(call);
+        let line = Record::lenient(parse(line, &mut index).ok()?);
+        let call = line.tool_calls()?.elements().find(|call| raw_str(call.member("agentId")) == agent_id)?;
+        let call = Call::lenient(call);
         let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
         Some((owned(call.id())?, owned(call.args().and_then(|args| args.member("agent_name")))))
     })

@@ -2,8 +2,8 @@
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
-use engram_core::drive::Options;
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use engram_core::tool_kind::ToolKind;
 
-use crate::kit::tool_table::ToolTable;
+use crate::shared::tool_table::ToolTable;
 
 /// Every built-in tool that a log of these versions names.
 pub(super) static TOOLS: ToolTable = ToolTable {

@@ -4,7 +4,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use engram_core::text::{Text, push_text};
 
-use crate::kit::value::{Index, parse};
+use crate::shared::value::{StructuralIndex, parse};
 
 /// Lines being written.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ pub fn quoted(text: &str) -> String {
 /// A stored value that should be JSON: as it stands on one line, else as a JSON string of its text.
 pub fn json_or_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if parse(&text, &mut Index::default()).is_err() {
+    if parse(&text, &mut StructuralIndex::default()).is_err() {
         return quoted(&text);
     }
     // Line ends outside of strings are white space; inside of strings JSON has none.

@@ -1,12 +1,12 @@
-//! Opening artifacts: plain and compressed streams, and the candidates that a directory holds.
+//! SessionInit artifacts: plain and compressed streams, and the candidates that a directory holds.
 
 use std::fs::File;
 use std::io::{self, Chain, Cursor, ErrorKind, Read, Take};
 use std::path::Path;
 
-use engram_core::drive::{Input, Reader};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Reader};
 
 mod copies;
 mod discover;
@@ -101,8 +101,8 @@ impl<R: Read> Read for Content<R> {
 
 #[cfg(test)]
 mod tests {
-    use engram_core::drive::Options;
     use engram_core::error::ErrorCode;
+    use engram_core::pipeline::Options;
     use engram_core::policy::Policy;
 
     use super::*;

@@ -1,4 +1,4 @@
-//! Opening SQLite stores for reading: the store on disk is never written, locked, or given a file beside it.
+//! SessionInit SQLite stores for reading: the store on disk is never written, locked, or given a file beside it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
@@ -34,7 +34,7 @@ pub struct Export {
     /// The text that the adapter converts.
     pub text: String,
     /// What the rest of the store says about it.
-    pub context: Context,
+    pub context: SideInfo,
 }
 
 /// A store open for reading.

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Artifact, Attachment, Status, ToolCall, ToolResult};
+use engram_core::event::{Attachment, SideFile, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memmem;
 
@@ -14,8 +14,8 @@ use super::converter::{Converter, notice};
 use super::messages::Turn;
 use super::schema::{File, Invocation, Metadata, Part, State, Time};
 use super::tools::TOOLS;
-use crate::kit::media::data_url;
-use crate::kit::value::{Field, Value, filled_text, integer, is_true, text, word};
+use crate::shared::media::data_url;
+use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
 
 /// A call and its result, in the words of one form. 0.1.174 had others.
 pub(super) struct Call<'a> {
@@ -61,7 +61,7 @@ impl Converter {
         match part.invocation() {
             None => self.say_call(&state_call(part)?, part, turn, place, out),
             Some(invocation) => {
-                self.say_call(&first_call(&Invocation::read(invocation, "/toolInvocation")?, turn)?, part, turn, place, out)
+                self.say_call(&first_call(&Invocation::strict(invocation, "/toolInvocation")?, turn)?, part, turn, place, out)
             }
         }
     }
@@ -74,22 +74,22 @@ impl Converter {
         place: Pointer<'_>,
         out: &mut Emitter,
     ) -> Result<Outcome, Fault> {
-        turn.stamp(call.started, part.id(), &mut self.clock, out);
+        turn.set_header(call.started, part.id(), &mut self.clock, out);
         let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
         out.emit(event, place)?;
         if matches!(call.end, End::Open) {
-            return match filled_text(call.metadata.output()) {
+            return match non_empty_text(call.metadata.output()) {
                 Some(so_far) => notice("tool.output_so_far", Some(so_far), place, out),
                 None => Ok(Outcome::Mapped),
             };
         }
-        turn.stamp(call.ended.or(call.started), part.id(), &mut self.clock, out);
+        turn.set_header(call.ended.or(call.started), part.id(), &mut self.clock, out);
         let mut result = outcome(call);
         result.attachments = call
             .attachments
             .into_iter()
             .flat_map(Value::elements)
-            .map(File::of)
+            .map(File::lenient)
             .map(|file| attachment(file.mime(), file.url(), file.filename()))
             .collect();
         let succeeded = result.status == Some(Status::Ok);
@@ -110,25 +110,25 @@ fn needed<'a>(field: Field<'a>, pointer: &'static str) -> Result<Text<'a>, Fault
 /// The call of a part since 0.5.29.
 fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
     let state = part.state().ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
-    let state = State::read(state, "/state")?;
+    let state = State::strict(state, "/state")?;
     let name = needed(part.tool(), "/tool")?;
-    let end = match word(state.status()) {
+    let end = match raw_str(state.status()) {
         "pending" | "running" => End::Open,
         "completed" => End::Completed(text(state.output())),
         "error" => End::Failed(text(state.error())),
         "" => return Err(Fault::malformed("/state/status", "text", "nothing")),
         other => return Err(Fault::unrecognized(&format!("tool/{other}"))),
     };
-    let time = Time::stated(state.time());
+    let time = Time::lenient_opt(state.time());
     // The arguments of a call that is still being written stand in `raw`.
     let input = state.input().filter(|input| input.raw() != "{}").or(state.raw().filter(|raw| raw.raw() != "\"\"")).or(state.input());
     Ok(Call {
         tool: name.decode_lossy(),
         name,
-        id: filled_text(part.call_id()),
+        id: non_empty_text(part.call_id()),
         input,
         end,
-        metadata: Metadata::stated(state.metadata()),
+        metadata: Metadata::lenient_opt(state.metadata()),
         stated: state.metadata(),
         started: integer(time.start()),
         ended: integer(time.end()),
@@ -141,10 +141,10 @@ fn state_call<'a>(part: &Part<'a>) -> Result<Call<'a>, Fault> {
 #[cold]
 fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'a>, Fault> {
     let name = needed(invocation.name(), "/toolInvocation/toolName")?;
-    let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(word(invocation.call_id())));
-    let of_tool = Metadata::stated(metadata);
+    let metadata = turn.tool_metadata.and_then(|by_call| by_call.member(raw_str(invocation.call_id())));
+    let of_tool = Metadata::lenient_opt(metadata);
     let result = text(invocation.result());
-    let end = match word(invocation.state()) {
+    let end = match raw_str(invocation.state()) {
         "call" | "partial-call" => End::Open,
         "result" if metadata.is_none() => End::Aborted(result),
         "result" if is_true(of_tool.error()) => End::Failed(result),
@@ -152,11 +152,11 @@ fn first_call<'a>(invocation: &Invocation<'a>, turn: &Turn<'a>) -> Result<Call<'
         "" => return Err(Fault::malformed("/toolInvocation/state", "text", "nothing")),
         other => return Err(Fault::unrecognized(&format!("tool-invocation/{other}"))),
     };
-    let time = Time::stated(of_tool.time());
+    let time = Time::lenient_opt(of_tool.time());
     Ok(Call {
         tool: name.decode_lossy(),
         name,
-        id: filled_text(invocation.call_id()),
+        id: non_empty_text(invocation.call_id()),
         input: invocation.args(),
         end,
         metadata: of_tool,
@@ -188,14 +188,14 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
             result.stderr = said;
         }
         End::Failed(said) => {
-            let begins = |words: &[&str]| said.is_some_and(|said| words.iter().any(|words| said.begins(words)));
+            let begins = |words: &[&str]| said.is_some_and(|said| words.iter().any(|words| said.starts_with(words)));
             result.status = Some(match () {
                 () if begins(&DENIALS) => Status::Denied,
                 () if begins(&STOPS) => Status::Cancelled,
                 () => Status::Error,
             });
             result.stderr = said;
-            result.stdout = filled_text(metadata.output());
+            result.stdout = non_empty_text(metadata.output());
         }
         // A call of a tool that does not exist, or with wrong arguments, becomes a call of this one, which always completes.
         End::Completed(said) if call.tool == "invalid" => {
@@ -207,7 +207,7 @@ fn outcome<'a>(call: &Call<'a>) -> ToolResult<'a> {
             result.exit = integer(metadata.exit());
             result.status = completed_status(call, result.exit);
             // The file lies elsewhere, and not at all beside an export: it is named, not read.
-            result.artifact = filled_text(metadata.output_path()).map(|path| Artifact { path, hash: None, bytes: None });
+            result.artifact = non_empty_text(metadata.output_path()).map(|path| SideFile { path, hash: None, bytes: None });
             result.truncated = is_true(metadata.truncated()) && is_cut(call);
         }
     }
@@ -247,5 +247,5 @@ fn duration(call: &Call<'_>) -> Option<u64> {
 pub(super) fn attachment<'a>(mime: Field<'a>, url: Field<'a>, filename: Field<'a>) -> Attachment<'a> {
     let none = Attachment { media_type: None, hash: None, bytes: None, name: None };
     let held = url.and_then(data_url).unwrap_or(none);
-    Attachment { media_type: filled_text(mime).or(held.media_type), name: held.name.or(filled_text(filename)), ..held }
+    Attachment { media_type: non_empty_text(mime).or(held.media_type), name: held.name.or(non_empty_text(filename)), ..held }
 }

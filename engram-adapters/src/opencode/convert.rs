@@ -3,47 +3,47 @@
 use std::fmt::Write as _;
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Decision, Meta, Permission, SessionFacts};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::{Converter, changed};
 use super::messages::Turn;
 use super::schema::{Document, Envelope, Info, Line, Message, Model, Part, Rule, Time};
-use crate::kit::value::{Index, Pieces, Value, filled_text, integer, parse, text, word};
+use crate::shared::value::{PullReader, StructuralIndex, Value, integer, non_empty_text, parse, raw_str, text};
 
 impl Converter {
     /// States what the session says of itself.
     #[cold]
     fn info(&mut self, info: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let info = Info::read(info, "")?;
-        let time = Time::stated(info.time());
+        let info = Info::strict(info, "")?;
+        let time = Time::lenient_opt(info.time());
         self.created = integer(time.created());
         let created = self.created.and_then(|created| self.clock.spell(created));
-        out.stamp(Stamp { t: created, id: text(info.id()), replay: false });
+        out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
         let context = self.context.clone();
-        let model = Model::stated(info.model());
+        let model = Model::lenient_opt(info.model());
         let facts = SessionFacts {
-            title: filled_text(info.title()),
+            title: non_empty_text(info.title()),
             cwd: changed(&mut self.standing.cwd, info.directory()),
             agent: changed(&mut self.standing.agent, info.agent()),
             model: changed(&mut self.standing.model, model.id()),
             provider: changed(&mut self.standing.provider, model.provider_id()),
-            parent_session_id: filled_text(info.parent_id()).or(context.parent_session_id.as_deref().map(Text::Plain)),
+            parent_session_id: non_empty_text(info.parent_id()).or(context.parent_session_id.as_deref().map(Text::Plain)),
             parent_call_id: context.parent_call_id.as_deref().map(Text::Plain),
             ..SessionFacts::default()
         };
         out.emit(Meta::Session(facts), INFO)?;
         for rule in info.permission().into_iter().flat_map(Value::elements) {
-            out.emit(Meta::Permission(permission(&Rule::read(rule, "/permission")?)), INFO)?;
+            out.emit(Meta::Permission(permission(&Rule::strict(rule, "/permission")?)), INFO)?;
         }
-        if let Some(url) = info.share().and_then(|share| filled_text(share.member("url"))) {
+        if let Some(url) = info.share().and_then(|share| non_empty_text(share.member("url"))) {
             out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, INFO)?;
         }
         if let Some(revert) = info.revert() {
-            out.emit(Meta::System { name: Text::Plain("revert"), text: filled_text(revert.member("diff")) }, INFO)?;
+            out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, INFO)?;
         }
         if time.archived().is_some() {
             out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
@@ -53,12 +53,12 @@ impl Converter {
 }
 
 fn permission<'a>(rule: &Rule<'a>) -> Permission<'a> {
-    let decision = match word(rule.action()) {
+    let decision = match raw_str(rule.action()) {
         "allow" => Decision::Allow,
         "deny" => Decision::Deny,
         _ => Decision::Ask,
     };
-    Permission { decision, tool: text(rule.permission()), call_id: None, text: filled_text(rule.pattern()) }
+    Permission { decision, tool: text(rule.permission()), call_id: None, text: non_empty_text(rule.pattern()) }
 }
 
 /// Where the session's own record lies.
@@ -67,7 +67,7 @@ const INFO: Pointer<'static> = Pointer::At("/info");
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| self.stream_line(&Line::read(line, "")?, out));
+        let outcome = parse(source, &mut index).and_then(|line| self.stream_line(&Line::strict(line, "")?, out));
         self.index = index;
         outcome
     }
@@ -87,8 +87,8 @@ impl Session for Converter {
 /// What is wrong with an export as a whole: that is said before what is wrong with one of its records.
 #[cold]
 fn whole(source: &str) -> Result<(), Fault> {
-    let mut index = Index::default();
-    let document = Document::read(parse(source, &mut index)?, "")?;
+    let mut index = StructuralIndex::default();
+    let document = Document::strict(parse(source, &mut index)?, "")?;
     let missing = |field: &'static str| Fault::malformed(field, "a session with messages", "nothing");
     document.info().ok_or_else(|| missing("/info"))?;
     document.messages().ok_or_else(|| missing("/messages"))?;
@@ -97,9 +97,9 @@ fn whole(source: &str) -> Result<(), Fault> {
 
 impl Converter {
     /// Converts an export piece by piece. Those that were converted before it turned out to be cut off are passed over.
-    fn export(&mut self, source: &str, index: &mut Index, out: &mut Emitter) -> Result<(), Fault> {
+    fn export(&mut self, source: &str, index: &mut StructuralIndex, out: &mut Emitter) -> Result<(), Fault> {
         let odd = || Fault::malformed("", "a session with messages", "another document");
-        let mut pieces = Pieces::of(source, index)?;
+        let mut pieces = PullReader::of(source, index)?;
         let (mut has_info, mut has_messages) = (false, false);
         if !pieces.enter(b'{')? {
             return Err(odd());
@@ -143,7 +143,7 @@ impl Converter {
 
     /// Converts a message: what it says of itself, then a record a part.
     fn message(&mut self, n: usize, message: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let stated = Message::of(message);
+        let stated = Message::lenient(message);
         let (Some(info), Some(parts)) = (stated.info(), stated.parts()) else {
             let fault = Fault::malformed("", "a message with parts", message.raw());
             return self.record_at(Pointer::Item("/messages", n), message, out, |_, _| Err(fault));
@@ -163,7 +163,7 @@ impl Converter {
             let place = Pointer::Item(&list, n);
             self.record_at(place, part, out, |converter, out| {
                 let mut view = Part::default();
-                view.fill(part, "")?;
+                view.strict_into(part, "")?;
                 converter.part(&view, &turn, place, out)
             })?;
         }
@@ -192,7 +192,7 @@ impl Converter {
 
 /// True when a part of the message states the tokens of each request.
 fn has_steps(parts: Value<'_>) -> bool {
-    parts.elements().any(|part| word(part.first("type")) == "step-finish")
+    parts.elements().any(|part| raw_str(part.first("type")) == "step-finish")
 }
 
 /// The fault of a field whose path was given from the record that lies at `place`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use rusqlite::types::ValueRef;
@@ -45,7 +45,7 @@ impl Database {
     /// A database with these tables.
     ///
     /// # Errors
-    /// `unknown_harness_version` when they lack columns that every known version has; else as the store's opening.
+    /// `unknown_harness_version` when they lack columns that every known version has; else as the store's init.
     pub fn of(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
         let DatabaseFile { path, limits, store, tables } = file;
         for (table, needed) in NEEDED {
@@ -95,7 +95,7 @@ impl Database {
             Some(parent) => self.parent_call(&parent, session_id)?,
             None => None,
         };
-        let context = Context { parent_call_id, unknown_schema: self.unknown_schema, ..Context::default() };
+        let context = SideInfo { parent_call_id, unknown_schema: self.unknown_schema, ..SideInfo::default() };
         Ok(Export { text: export.end(), context })
     }
 

@@ -9,8 +9,8 @@ use serde::de::IgnoredAny;
 
 use super::revisions::STREAM;
 use super::schema::{Info, Line, Time};
-use crate::kit::time::from_millis;
-use crate::kit::value::{Index, Value, find_line, integer, parse, text, word};
+use crate::shared::time::from_millis;
+use crate::shared::value::{StructuralIndex, Value, find_line, integer, parse, raw_str, text};
 
 /// An export: a session's own record, then its messages.
 const EXPORT: &str = "export.info.id=ses_+version,messages";
@@ -47,14 +47,14 @@ fn export(head: &Head<'_>) -> Option<Header> {
     values.next()?.ok()?;
     let (record, rest) = record.split_at_checked(values.byte_offset())?;
     after(after(rest, ",")?, "\"messages\"")?;
-    let mut index = Index::default();
-    let info = Info::of(parse(record, &mut index).ok()?);
+    let mut index = StructuralIndex::default();
+    let info = Info::lenient(parse(record, &mut index).ok()?);
     let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
     Some(Header {
         session_id: owned(info.id()).filter(|id| id.starts_with(SESSION))?,
         parent_id: owned(info.parent_id()),
         version: owned(info.version())?,
-        created: integer(Time::stated(info.time()).created()),
+        created: integer(Time::lenient_opt(info.time()).created()),
     })
 }
 
@@ -71,13 +71,13 @@ fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
 
 /// The mark that a line of a stream has.
 fn mark(line: &Line<'_>) -> Option<&'static str> {
-    if !word(line.session_id()).starts_with(SESSION) || line.timestamp().is_none() {
+    if !raw_str(line.session_id()).starts_with(SESSION) || line.timestamp().is_none() {
         return None;
     }
-    match word(line.kind()) {
+    match raw_str(line.kind()) {
         "error" => line.error().map(|_| STREAM_ERROR),
         "step_start" | "step_finish" | "text" | "tool_use" | "reasoning" => {
-            word(line.part()?.member("messageID")).starts_with("msg_").then_some(STREAM_PART)
+            raw_str(line.part()?.member("messageID")).starts_with("msg_").then_some(STREAM_PART)
         }
         _ => None,
     }
@@ -90,7 +90,7 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(stream_lines(head), |line| {
-        marks.extend(mark(&Line::of(line)).filter(|mark| !marks.contains(mark)));
+        marks.extend(mark(&Line::lenient(line)).filter(|mark| !marks.contains(mark)));
         None::<()>
     });
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
@@ -108,7 +108,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         };
     }
     let of_stream = |line: Value<'_>| {
-        let line = Line::of(line);
+        let line = Line::lenient(line);
         mark(&line)?;
         let session_id = text(line.session_id()).map(|id| id.decode_lossy().into_owned());
         let start = integer(line.timestamp()).and_then(from_millis);

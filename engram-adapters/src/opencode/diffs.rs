@@ -3,8 +3,8 @@
 
 use engram_core::event::{CodeEdit, Range};
 
-use crate::kit::patch::{FileChange, Run, unified_runs};
-use crate::kit::spans::pinned;
+use crate::shared::patch::{FileChange, Run, unified_runs};
+use crate::shared::spans::hash_and_anchors;
 
 /// A diff of one file.
 pub(super) struct Diff<'d> {
@@ -68,8 +68,8 @@ impl<'d> Diff<'d> {
         event.before_range = Some(range(run.before_first, &run.before));
         event.after_range = Some(range(run.after_first, &run.after));
         if is_exact {
-            (event.before_hash, event.before_anchor_hashes) = pinned(&run.before.join("\n"));
-            (event.after_hash, event.after_anchor_hashes) = pinned(&run.after.join("\n"));
+            (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&run.before.join("\n"));
+            (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&run.after.join("\n"));
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 use memchr::memchr;
 
@@ -13,9 +13,9 @@ use super::calls::Call;
 use super::converter::Converter;
 use super::diffs::{Diff, Proof};
 use super::schema::{FileArgs, FileDiff, Metadata, PatchedFile, flag};
-use crate::kit::patch::{FileChange, Snippet, begin_patch};
-use crate::kit::spans::{ChangedSpan, Rewrite, pinned};
-use crate::kit::value::{Field, filled_text, is_true, text, word};
+use crate::shared::patch::{FileChange, Snippet, begin_patch};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors};
+use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
 /// Where the edits of one call go.
 #[derive(Clone, Copy)]
@@ -32,10 +32,10 @@ impl Converter {
         let Some(input) = call.input else { return Ok(()) };
         let edits = Edits { call_id: call.id, place, moves_are_links: self.dialect.moves_are_links };
         match &*call.tool {
-            "edit" => edits.edit(&call.metadata, &FileArgs::of(input), out),
-            "write" => edits.write(&call.metadata, &FileArgs::of(input), out),
-            "apply_patch" => edits.apply_patch(&call.metadata, &FileArgs::of(input), out),
-            "patch" => edits.patch_text(&FileArgs::of(input), out),
+            "edit" => edits.edit(&call.metadata, &FileArgs::lenient(input), out),
+            "write" => edits.write(&call.metadata, &FileArgs::lenient(input), out),
+            "apply_patch" => edits.apply_patch(&call.metadata, &FileArgs::lenient(input), out),
+            "patch" => edits.patch_text(&FileArgs::lenient(input), out),
             _ => Ok(()),
         }
     }
@@ -49,20 +49,20 @@ impl<'e> Edits<'e> {
 
     /// `write` says whether the file was there, but not what it held. A formatter may change the file afterwards.
     fn write(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(input.file_path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(input.file_path()) else { return Ok(()) };
         let is_new = flag(metadata.exists()) == Some(false);
         let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
         self.emit(snippet(op, file, None, text(input.content()).and_then(lines_of)), out)
     }
 
     fn edit(self, metadata: &Metadata<'e>, input: &FileArgs<'e>, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(file) = filled_text(input.file_path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(input.file_path()) else { return Ok(()) };
         let (old, new) = (text(input.old_string()).and_then(lines_of), text(input.new_string()).and_then(lines_of));
         // An empty old text asks for a new file. The result shows an empty file before, whatever there was.
         if old.as_deref() == Some("") {
             return self.emit(snippet(EditOp::Create, file, None, new), out);
         }
-        let filediff = FileDiff::stated(metadata.filediff());
+        let filediff = FileDiff::lenient_opt(metadata.filediff());
         let all = is_true(input.replace_all());
         if let Some((before, after)) = whole_files(filediff.before(), filediff.after()) {
             let replaced = old.as_deref().zip(new.as_deref());
@@ -116,10 +116,10 @@ impl<'e> Edits<'e> {
         let Some(files) = metadata.files() else { return self.patch_text(input, out) };
         let patch_text = text(input.patch_text()).and_then(lines_of);
         let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
-        for patched in files.elements().map(PatchedFile::of) {
-            let Some(file) = filled_text(patched.file_path()) else { continue };
-            let named = filled_text(patched.move_path()).unwrap_or(file);
-            let kind = word(patched.kind());
+        for patched in files.elements().map(PatchedFile::lenient) {
+            let Some(file) = non_empty_text(patched.file_path()) else { continue };
+            let named = non_empty_text(patched.move_path()).unwrap_or(file);
+            let kind = raw_str(patched.kind());
             if kind == "move" {
                 self.moved(file, named, out)?;
             }
@@ -202,10 +202,10 @@ fn whole_files<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str>,
 fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
     let mut event = CodeEdit::new(op, file);
     if let Some(old) = old {
-        (event.before_hash, event.before_anchor_hashes) = pinned(&old);
+        (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&old);
     }
     if let Some(new) = new {
-        (event.after_hash, event.after_anchor_hashes) = pinned(&new);
+        (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&new);
     }
     event.snippet = event.before_hash.is_some() || event.after_hash.is_some();
     event

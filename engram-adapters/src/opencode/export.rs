@@ -3,8 +3,8 @@
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
-use crate::kit::value::{Index, parse};
-use crate::kit::view::view;
+use crate::shared::value::{StructuralIndex, parse};
+use crate::shared::view::view;
 
 /// An export being written.
 pub(super) struct ExportText {
@@ -12,7 +12,7 @@ pub(super) struct ExportText {
     limit: u64,
     has_messages: bool,
     has_parts: bool,
-    index: Index,
+    index: StructuralIndex,
 }
 
 view! {
@@ -32,7 +32,7 @@ impl ExportText {
             limit: limits.record_bytes,
             has_messages: false,
             has_parts: false,
-            index: Index::default(),
+            index: StructuralIndex::default(),
         };
         export.record(info, &[("id", session_id)]);
         export.text.push_str(",\"messages\":[");
@@ -85,7 +85,7 @@ impl ExportText {
     /// wrong with it.
     fn record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
         let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
-        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::of);
+        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::lenient);
         let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
             push_string(&mut self.text, &String::from_utf8_lossy(record));
             return;

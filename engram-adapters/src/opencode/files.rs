@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use super::export::ExportText;
 use super::surroundings::starts;
-use crate::kit::value::{Index, Value, integer, parse, text};
 use crate::open::store::Export;
+use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
 
 /// How the files lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl SessionFiles {
     pub fn export(&self, limits: Limits) -> Result<Export, AdapterError> {
         let info = fs::read(&self.info)?;
         let mut export = ExportText::begin(limits, &info, &self.id);
-        let (mut with_message, mut index) = (Vec::new(), Index::default());
+        let (mut with_message, mut index) = (Vec::new(), StructuralIndex::default());
         for (id, path) in records(&self.store.join("message").join(&self.id)) {
             let message = fs::read(path)?;
             let inner = inner_parts(&message, &mut index);
@@ -88,7 +88,7 @@ impl SessionFiles {
             with_message.push(id);
         }
         self.parts_without_message(&with_message, &mut export)?;
-        let context = Context { parent_call_id: self.parent_call(&info), ..Context::default() };
+        let context = SideInfo { parent_call_id: self.parent_call(&info), ..SideInfo::default() };
         Ok(Export { text: export.end(), context })
     }
 
@@ -125,11 +125,11 @@ impl SessionFiles {
 
     /// The call of the parent session that started this one (1.0.98 and later).
     fn parent_call(&self, info: &[u8]) -> Option<String> {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
         let parent = text(info.member("parentID"))?;
         // The id leads to a folder only where a folder has just that name.
-        let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| parent.is(name))?;
+        let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| parent.eq_str(name))?;
         let parts = records(&messages).into_iter().flat_map(|(message, _)| records(&self.parts_of(&parent, &message)));
         parts.filter_map(|(_, path)| fs::read_to_string(path).ok()).find_map(|part| starts(&part, &self.id))
     }
@@ -137,7 +137,7 @@ impl SessionFiles {
 
 /// When a session was changed last, as its own record says.
 fn updated(info: &str) -> Option<i64> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     integer(parse(info, &mut index).ok()?.member("time")?.member("updated"))
 }
 
@@ -148,7 +148,7 @@ struct Inner<'a> {
 }
 
 /// Takes the parts out of a message that holds them.
-fn inner_parts<'a>(message: &'a [u8], index: &'a mut Index) -> Option<Inner<'a>> {
+fn inner_parts<'a>(message: &'a [u8], index: &'a mut StructuralIndex) -> Option<Inner<'a>> {
     let message = parse(std::str::from_utf8(message).ok()?, index).ok()?;
     let parts = message.member("parts").filter(|parts| parts.is_array())?;
     let fields = message.members().filter(|(name, _)| *name != "parts").map(|(name, value)| format!("\"{name}\":{}", value.raw()));

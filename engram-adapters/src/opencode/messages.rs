@@ -1,17 +1,17 @@
 //! Messages: who speaks, with which model, and what the harness notes beside the parts.
 
-use engram_core::emit::{Emitter, Fault, Stamp};
-use engram_core::event::{Context, Meta, SessionFacts, Tokens, Usage};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::event::{ImplicitInput, Meta, SessionFacts, Tokens, Usage};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::converter::{Converter, bookkeeping, changed};
 use super::descriptor::rule;
 use super::schema::{self, Cache, Envelope, ErrorData, Model, Summary, Time};
-use crate::kit::time::Clock;
-use crate::kit::value::{Field, Value, filled_text, integer, is_true, number, text, word};
+use crate::shared::time::Clock;
+use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, number, raw_str, text};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,15 +46,15 @@ pub(super) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// What an envelope says.
     pub fn of(envelope: &Envelope<'a>, has_steps: bool, session_created: Option<i64>) -> Self {
-        let created = integer(Time::stated(envelope.time()).created());
+        let created = integer(Time::lenient_opt(envelope.time()).created());
         Turn {
-            speaker: match word(envelope.role()) {
+            speaker: match raw_str(envelope.role()) {
                 "user" => Speaker::User,
                 "assistant" => Speaker::Assistant,
                 _ => Speaker::Unknown,
             },
             message_id: text(envelope.id()),
-            model: filled_text(envelope.model_id()),
+            model: non_empty_text(envelope.model_id()),
             is_summary: is_true(envelope.summary()),
             has_steps,
             replay: created.zip(session_created).is_some_and(|(message, session)| message < session),
@@ -64,9 +64,9 @@ impl<'a> Turn<'a> {
     }
 
     /// States when a record was made, and whether it is a copy.
-    pub fn stamp(&self, millis: Option<i64>, id: Field<'_>, clock: &mut Clock, out: &mut Emitter) {
+    pub fn set_header(&self, millis: Option<i64>, id: Field<'_>, clock: &mut Clock, out: &mut Emitter) {
         let time = millis.or_else(|| integer(self.printed)).and_then(|millis| clock.spell(millis));
-        out.stamp(Stamp { t: time, id: text(id), replay: self.replay });
+        out.set_header(RecordHeader { t: time, id: text(id), replay: self.replay });
     }
 }
 
@@ -75,9 +75,9 @@ impl Converter {
     pub fn envelope(&mut self, envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if turn.speaker == Speaker::Unknown {
             let role = envelope.role().ok_or_else(|| Fault::malformed("/role", "who speaks", "nothing"))?;
-            return Err(Fault::unrecognized(&format!("message/{}", word(Some(role)))));
+            return Err(Fault::unrecognized(&format!("message/{}", raw_str(Some(role)))));
         }
-        turn.stamp(integer(Time::stated(envelope.time()).created()), envelope.id(), &mut self.clock, out);
+        turn.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut self.clock, out);
         let mut said = self.state_session(envelope, place, out)?;
         if let Some(system) = envelope.system() {
             said |= self.system_prompts(system, place, out)?;
@@ -95,7 +95,7 @@ impl Converter {
 
     /// States model, agent and directory, where they changed.
     fn state_session(&mut self, envelope: &Envelope<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let asked = Model::stated(envelope.model());
+        let asked = Model::lenient_opt(envelope.model());
         let cwd = envelope.path().and_then(|path| path.member("cwd"));
         let model = changed(&mut self.standing.model, envelope.model_id().or(asked.model_id()));
         let provider = changed(&mut self.standing.provider, envelope.provider_id().or(asked.provider_id()));
@@ -113,16 +113,16 @@ impl Converter {
     fn system_prompts(&mut self, system: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         let mut said = false;
         for prompt in system.elements().filter_map(Value::text) {
-            if self.prompts.first(("list", prompt.spelled())) {
+            if self.prompts.first(("list", prompt.raw())) {
                 out.emit(Meta::Context(context_of(&prompt.decode_lossy())), place)?;
                 said = true;
             }
         }
-        if let Some(prompt) = filled_text(Some(system))
+        if let Some(prompt) = non_empty_text(Some(system))
             && self.prompts.first(system.raw())
         {
             // On user messages it is what the caller asked for, not the harness's own.
-            let context = Context { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
+            let context = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
             out.emit(Meta::Context(context), place)?;
             said = true;
         }
@@ -139,14 +139,14 @@ fn record_type(turn: &Turn<'_>) -> &'static str {
 }
 
 /// A system prompt by what it begins with (0.1.174 and 0.5.29).
-fn context_of(plain: &str) -> Context<'_> {
+fn context_of(plain: &str) -> ImplicitInput<'_> {
     let (name, file) = match plain.strip_prefix("Instructions from: ") {
         Some(rest) => ("instructions", rest.lines().next()),
         None if plain.starts_with("Here is some useful information about the environment") => ("environment", None),
         None => ("system_prompt", None),
     };
     let is_instructions = file.is_some();
-    Context {
+    ImplicitInput {
         name: Text::Plain(name),
         file: file.map(Text::Plain),
         hash: Some(Hash::of_text(plain)),
@@ -158,10 +158,10 @@ fn context_of(plain: &str) -> Context<'_> {
 /// States the title and text that a model wrote of the turn (user messages, 1.0.0 to 1.2.27).
 #[inline(never)]
 fn summary(summary: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-    let summary = Summary::read(summary, "/summary")?;
+    let summary = Summary::strict(summary, "/summary")?;
     let mut said = false;
     for (name, value) in [("summary.title", summary.title()), ("summary.body", summary.body())] {
-        if let Some(value) = filled_text(value) {
+        if let Some(value) = non_empty_text(value) {
             out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, place)?;
             said = true;
         }
@@ -172,14 +172,14 @@ fn summary(summary: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<
 /// States an error, or that the turn was stopped.
 #[cold]
 pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let error = schema::Error::read(error, "/error")?;
-    let data = ErrorData::stated(error.data());
-    if word(error.name()) == "MessageAbortedError" {
-        out.emit(Meta::Interrupt { text: filled_text(data.message()) }, place)?;
+    let error = schema::Error::strict(error, "/error")?;
+    let data = ErrorData::lenient_opt(error.data());
+    if raw_str(error.name()) == "MessageAbortedError" {
+        out.emit(Meta::Interrupt { text: non_empty_text(data.message()) }, place)?;
         return Ok(());
     }
-    out.emit(Meta::Error { code: text(error.name()), text: filled_text(data.message()) }, place)?;
-    if let Some(body) = filled_text(data.response_body()) {
+    out.emit(Meta::Error { code: text(error.name()), text: non_empty_text(data.message()) }, place)?;
+    if let Some(body) = non_empty_text(data.response_body()) {
         out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, place)?;
     }
     Ok(())
@@ -188,7 +188,7 @@ pub(super) fn state_error(error: Value<'_>, place: Pointer<'_>, out: &mut Emitte
 /// States the tokens of a message none of whose parts does.
 fn usage_of_message(envelope: &Envelope<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let Some(tokens) = envelope.tokens().filter(|_| !turn.has_steps) else { return Ok(false) };
-    let tokens = schema::Tokens::read(tokens, "/tokens")?;
+    let tokens = schema::Tokens::strict(tokens, "/tokens")?;
     if !is_spent(&tokens) {
         return Ok(false);
     }
@@ -203,7 +203,7 @@ fn is_spent(tokens: &schema::Tokens<'_>) -> bool {
 
 /// Tokens and cost as an event.
 pub(super) fn usage<'a>(tokens: &schema::Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
-    let cache = Cache::stated(tokens.cache());
+    let cache = Cache::lenient_opt(tokens.cache());
     Meta::Usage(Usage {
         model,
         tokens: Tokens {

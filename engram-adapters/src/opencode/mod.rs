@@ -1,6 +1,6 @@
 //! OpenCode: `opencode export` JSON, what its stores are opened into, and `run --format json` streams, 0.1.174 and later.
 
-use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
@@ -50,7 +50,7 @@ impl StreamAdapter for OpenCode {
         detect::identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        Box::new(converter::Converter::open(opening))
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        Box::new(converter::Converter::open(init))
     }
 }

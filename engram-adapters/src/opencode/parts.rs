@@ -1,9 +1,9 @@
 //! The parts of a message: what was said, what a request cost, and everything that is not a tool call.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Channel, Context, Meta, MsgIn, MsgOut, Role};
+use engram_core::event::{Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::calls::attachment;
@@ -11,21 +11,21 @@ use super::converter::{Converter, bookkeeping, notice};
 use super::descriptor::rule;
 use super::messages::{Speaker, Turn, state_error, usage};
 use super::schema::{Part, Time, Tokens, flag};
-use crate::kit::value::{Value, filled_text, integer, is_true, text, word};
+use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str, text};
 
 impl Converter {
     /// Converts one part.
     pub fn part(&mut self, part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let time = Time::stated(part.time());
-        turn.stamp(integer(time.start().or(time.created())), part.id(), &mut self.clock, out);
-        match word(part.kind()) {
+        let time = Time::lenient_opt(part.time());
+        turn.set_header(integer(time.start().or(time.created())), part.id(), &mut self.clock, out);
+        match raw_str(part.kind()) {
             "text" => self.text(part, turn, place, out),
             "reasoning" => reasoning(part, turn, place, out),
             "tool" | "tool-invocation" => self.call(part, turn, place, out),
             "step-start" => Ok(bookkeeping("part/step-start", rule::STEP_START)),
             "step-finish" => step_finish(part, turn, place, out),
             "patch" => patch(part, place, out),
-            "snapshot" => notice("snapshot", filled_text(part.snapshot()), place, out),
+            "snapshot" => notice("snapshot", non_empty_text(part.snapshot()), place, out),
             "file" => file(part, turn, place, out),
             "compaction" => {
                 // 1.0.98 does not say.
@@ -37,9 +37,9 @@ impl Converter {
                 state_error(error, place, out)?;
                 Ok(Outcome::Mapped)
             }
-            "agent" => notice("agent", filled_text(part.name()), place, out),
+            "agent" => notice("agent", non_empty_text(part.name()), place, out),
             "subtask" => subtask(part, place, out),
-            "source-url" => notice("source", filled_text(part.url()), place, out),
+            "source-url" => notice("source", non_empty_text(part.url()), place, out),
             "" => Err(Fault::malformed("/type", "a type of part", "nothing")),
             other => Err(Fault::unrecognized(other)),
         }
@@ -77,7 +77,7 @@ fn nobody() -> Fault {
 
 /// Reasoning. That which only its provider can read has no text.
 fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let said = filled_text(part.text());
+    let said = non_empty_text(part.text());
     if said.is_none() && part.metadata().is_none() {
         return notice("empty_reasoning", None, place, out);
     }
@@ -89,7 +89,7 @@ fn reasoning(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emi
 
 fn step_finish(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let tokens = part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
-    out.emit(usage(&Tokens::read(tokens, "/tokens")?, part.cost(), turn.model), place)?;
+    out.emit(usage(&Tokens::strict(tokens, "/tokens")?, part.cost(), turn.model), place)?;
     Ok(Outcome::Mapped)
 }
 
@@ -112,7 +112,7 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
         }
         Speaker::Assistant => {
             let context =
-                Context { name: Text::Plain("file"), file: attached.name, hash: attached.hash, bytes: attached.bytes, text: None };
+                ImplicitInput { name: Text::Plain("file"), file: attached.name, hash: attached.hash, bytes: attached.bytes, text: None };
             out.emit(Meta::Context(context), place)?;
         }
         Speaker::Unknown => return Err(nobody()),
@@ -123,8 +123,8 @@ fn file(part: &Part<'_>, turn: &Turn<'_>, place: Pointer<'_>, out: &mut Emitter)
 /// A task that the user hands to an agent with a command.
 #[inline(never)]
 fn subtask(part: &Part<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    if let Some(prompt) = filled_text(part.prompt()) {
+    if let Some(prompt) = non_empty_text(part.prompt()) {
         out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments: Vec::new() }, place)?;
     }
-    notice("subtask", filled_text(part.description()), place, out)
+    notice("subtask", non_empty_text(part.description()), place, out)
 }

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeRead, Range};
-use engram_core::render::Pointer;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
@@ -12,8 +12,8 @@ use super::calls::Call;
 use super::converter::Converter;
 use super::revisions::Dialect;
 use super::schema::FileArgs;
-use crate::kit::spans::pinned;
-use crate::kit::value::filled_text;
+use crate::shared::spans::hash_and_anchors;
+use crate::shared::value::non_empty_text;
 
 /// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
 const LONGEST_LINE: usize = 2000;
@@ -29,7 +29,7 @@ impl Converter {
     #[inline(never)]
     pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
         let ("read", Some(input)) = (&*call.tool, call.input) else { return Ok(()) };
-        let Some(file) = filled_text(FileArgs::of(input).file_path()) else { return Ok(()) };
+        let Some(file) = non_empty_text(FileArgs::lenient(input).file_path()) else { return Ok(()) };
         let Some(said) = call.output() else { return Ok(()) };
         if DIRECTORY.find(said.as_bytes()).is_some() {
             return Ok(());
@@ -39,7 +39,7 @@ impl Converter {
             event.range = Some(lines.range);
             event.total_lines = lines.total;
             if lines.whole {
-                (event.hash, event.anchor_hashes) = pinned(&lines.text);
+                (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
             }
         }
         out.emit(event, place)?;

@@ -2,14 +2,14 @@
 
 use engram_core::emit::Fault;
 
-use crate::kit::value::{Field, Value};
-use crate::kit::view::view;
+use crate::shared::value::{Field, Value};
+use crate::shared::view::view;
 
 view! {
     /// `opencode export`: a session with its messages and their parts.
     Document {
         info: "info" Any,
-        messages: "messages" List,
+        messages: "messages" Array,
     }
 }
 
@@ -17,20 +17,20 @@ view! {
     /// One message with its parts.
     Message {
         info: "info" Any,
-        parts: "parts" List,
+        parts: "parts" Array,
     }
 }
 
 view! {
     /// What a session says of itself.
     Info {
-        id: "id" Text,
-        version: "version" Text,
-        directory: "directory" Text,
-        title: "title" Text,
-        parent_id: "parentID" Text,
+        id: "id" String,
+        version: "version" String,
+        directory: "directory" String,
+        title: "title" String,
+        parent_id: "parentID" String,
         /// 1.14.34 and later.
-        agent: "agent" Text,
+        agent: "agent" String,
         /// 1.14.34 and later.
         model: "model" Object,
         time: "time" Object,
@@ -39,25 +39,25 @@ view! {
         /// Where the session is published.
         share: "share" Object,
         /// The permissions that the session was started with.
-        permission: "permission" List,
+        permission: "permission" Array,
     }
 }
 
 view! {
     /// A model: `id` on sessions, `modelID` on messages.
     Model {
-        id: "id" Text,
-        model_id: "modelID" Text,
-        provider_id: "providerID" Text,
+        id: "id" String,
+        model_id: "modelID" String,
+        provider_id: "providerID" String,
     }
 }
 
 view! {
     /// A permission that the session was started with.
     Rule {
-        permission: "permission" Text,
-        pattern: "pattern" Text,
-        action: "action" Text,
+        permission: "permission" String,
+        pattern: "pattern" String,
+        action: "action" String,
     }
 }
 
@@ -74,16 +74,16 @@ view! {
 view! {
     /// What a message says of itself.
     Envelope {
-        id: "id" Text,
+        id: "id" String,
         /// `user` or `assistant`.
-        role: "role" Text,
+        role: "role" String,
         time: "time" Object,
-        agent: "agent" Text,
-        mode: "mode" Text,
+        agent: "agent" String,
+        mode: "mode" String,
         /// User messages, 1.0.98 and later.
         model: "model" Object,
-        model_id: "modelID" Text,
-        provider_id: "providerID" Text,
+        model_id: "modelID" String,
+        provider_id: "providerID" String,
         path: "path" Object,
         /// System prompts: a list on assistant messages up to 0.5.29, a string on user messages.
         system: "system" Any,
@@ -104,15 +104,15 @@ view! {
 view! {
     /// The summary of a user message's turn.
     Summary {
-        title: "title" Text,
-        body: "body" Text,
+        title: "title" String,
+        body: "body" String,
     }
 }
 
 view! {
     /// An error that the harness recorded.
     Error {
-        name: "name" Text,
+        name: "name" String,
         data: "data" Object,
     }
 }
@@ -120,9 +120,9 @@ view! {
 view! {
     /// Details of an [`Error`].
     ErrorData {
-        message: "message" Text,
+        message: "message" String,
         /// What the provider answered.
-        response_body: "responseBody" Text,
+        response_body: "responseBody" String,
     }
 }
 
@@ -149,31 +149,31 @@ view! {
 view! {
     /// One part of a message. Which fields it has follows from its `type`.
     Part {
-        kind: "type" Text,
-        id: "id" Text,
-        message_id: "messageID" Text,
+        kind: "type" String,
+        id: "id" String,
+        message_id: "messageID" String,
         time: "time" Object,
-        text: "text" Text,
-        synthetic: "synthetic" Flag,
+        text: "text" String,
+        synthetic: "synthetic" Bool,
         /// What a provider added, reasoning that only it can read among it.
         metadata: "metadata" Any,
-        tool: "tool" Text,
-        call_id: "callID" Text,
+        tool: "tool" String,
+        call_id: "callID" String,
         state: "state" Object,
         invocation: "toolInvocation" Object,
         cost: "cost" Number,
         tokens: "tokens" Object,
-        snapshot: "snapshot" Text,
-        files: "files" List,
-        mime: "mime" Text,
+        snapshot: "snapshot" String,
+        files: "files" Array,
+        mime: "mime" String,
         /// 0.1.174.
-        media_type: "mediaType" Text,
-        url: "url" Text,
-        filename: "filename" Text,
-        auto: "auto" Flag,
-        name: "name" Text,
-        prompt: "prompt" Text,
-        description: "description" Text,
+        media_type: "mediaType" String,
+        url: "url" String,
+        filename: "filename" String,
+        auto: "auto" Bool,
+        name: "name" String,
+        prompt: "prompt" String,
+        description: "description" String,
         error: "error" Object,
     }
 }
@@ -182,15 +182,15 @@ view! {
     /// What a tool part says about its call.
     State {
         /// `pending`, `running`, `completed` or `error`.
-        status: "status" Text,
+        status: "status" String,
         input: "input" Any,
         /// The arguments of a pending call as far as they have come.
-        raw: "raw" Text,
-        output: "output" Text,
-        error: "error" Text,
+        raw: "raw" String,
+        output: "output" String,
+        error: "error" String,
         metadata: "metadata" Object,
         time: "time" Object,
-        attachments: "attachments" List,
+        attachments: "attachments" Array,
     }
 }
 
@@ -198,11 +198,11 @@ view! {
     /// A call of 0.1.174 with its result.
     Invocation {
         /// `partial-call`, `call` or `result`.
-        state: "state" Text,
-        call_id: "toolCallId" Text,
-        name: "toolName" Text,
+        state: "state" String,
+        call_id: "toolCallId" String,
+        name: "toolName" String,
         args: "args" Any,
-        result: "result" Text,
+        result: "result" String,
     }
 }
 
@@ -211,17 +211,17 @@ view! {
     Metadata {
         /// `bash`: `null` when the command was stopped.
         exit: "exit" Number,
-        output: "output" Text,
-        truncated: "truncated" Flag,
-        output_path: "outputPath" Text,
-        exists: "exists" Flag,
-        diff: "diff" Text,
+        output: "output" String,
+        truncated: "truncated" Bool,
+        output_path: "outputPath" String,
+        exists: "exists" Bool,
+        diff: "diff" String,
         filediff: "filediff" Object,
-        files: "files" List,
+        files: "files" Array,
         /// `task`: the session that the call started (1.0.98 and later).
-        session_id: "sessionId" Text,
+        session_id: "sessionId" String,
         /// 0.1.174: the call failed.
-        error: "error" Flag,
+        error: "error" Bool,
         /// 0.1.174: when the call ran.
         time: "time" Object,
     }
@@ -231,55 +231,55 @@ view! {
     /// `metadata.filediff` of `edit`.
     FileDiff {
         /// The whole file before, 1.0.0 to 1.3.2.
-        before: "before" Text,
+        before: "before" String,
         /// The whole file after, 1.0.0 to 1.3.2.
-        after: "after" Text,
+        after: "after" String,
         /// A unified diff, 1.14.34 and later.
-        patch: "patch" Text,
+        patch: "patch" String,
     }
 }
 
 view! {
     /// One file in the result of `apply_patch` (1.1.65 and later).
     PatchedFile {
-        file_path: "filePath" Text,
+        file_path: "filePath" String,
         /// `add`, `update`, `delete` or `move`.
-        kind: "type" Text,
-        move_path: "movePath" Text,
-        relative_path: "relativePath" Text,
-        before: "before" Text,
-        after: "after" Text,
-        patch: "patch" Text,
+        kind: "type" String,
+        move_path: "movePath" String,
+        relative_path: "relativePath" String,
+        before: "before" String,
+        after: "after" String,
+        patch: "patch" String,
     }
 }
 
 view! {
     /// Arguments that say which file and which text a call is about.
     FileArgs {
-        file_path: "filePath" Text,
-        old_string: "oldString" Text,
-        new_string: "newString" Text,
-        replace_all: "replaceAll" Flag,
-        content: "content" Text,
-        patch_text: "patchText" Text,
+        file_path: "filePath" String,
+        old_string: "oldString" String,
+        new_string: "newString" String,
+        replace_all: "replaceAll" Bool,
+        content: "content" String,
+        patch_text: "patchText" String,
     }
 }
 
 view! {
     /// A file that is attached to a message or a result.
     File {
-        mime: "mime" Text,
-        url: "url" Text,
-        filename: "filename" Text,
+        mime: "mime" String,
+        url: "url" String,
+        filename: "filename" String,
     }
 }
 
 view! {
     /// One line of `run --format json`.
     Line {
-        kind: "type" Text,
+        kind: "type" String,
         timestamp: "timestamp" Number,
-        session_id: "sessionID" Text,
+        session_id: "sessionID" String,
         part: "part" Object,
         error: "error" Object,
     }
@@ -288,15 +288,15 @@ view! {
 impl<'a> Envelope<'a> {
     /// Reads a message's own record into an empty envelope where it stands: it is large.
     pub fn fill_message(&mut self, value: Value<'a>) -> Result<(), Fault> {
-        self.fill(value, "")?;
+        self.strict_into(value, "")?;
         self.metadata().map_or(Ok(()), |metadata| self.add_metadata(metadata))
     }
 
     /// Puts what 0.1.174 has under `metadata` and `metadata.assistant` in its later place.
     fn add_metadata(&mut self, metadata: Value<'a>) -> Result<(), Fault> {
-        let common = Envelope::read(metadata, "/metadata")?;
+        let common = Envelope::strict(metadata, "/metadata")?;
         let of_assistant = match common.assistant() {
-            Some(assistant) => Envelope::read(assistant, "/metadata/assistant")?,
+            Some(assistant) => Envelope::strict(assistant, "/metadata/assistant")?,
             None => Envelope::default(),
         };
         self.set("time", self.time().or(common.time()));

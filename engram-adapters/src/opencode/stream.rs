@@ -1,33 +1,33 @@
 //! `run --format json`: the agent's finished parts as lines, without prompts and reasoning (1.0.0 and later).
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::convert::under;
 use super::converter::{Converter, notice};
 use super::messages::{Speaker, Turn, state_error};
 use super::schema::{Line, Part};
-use crate::kit::value::{text, word};
+use crate::shared::value::{raw_str, text};
 
 impl Converter {
     /// Converts one line of a stream.
     pub fn stream_line(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
-            out.source(Some(&*session), None);
+            out.set_source(Some(&*session), None);
         }
         let printed = line.timestamp();
-        match (word(line.kind()), line.part(), line.error()) {
+        match (raw_str(line.kind()), line.part(), line.error()) {
             ("step_start" | "step_finish" | "text" | "tool_use" | "reasoning", Some(stated), _) => {
                 let mut part = Part::default();
-                part.fill(stated, "/part")?;
+                part.strict_into(stated, "/part")?;
                 let message_id = text(part.message_id());
                 let turn = Turn { speaker: Speaker::Assistant, printed, message_id, has_steps: true, ..Turn::default() };
                 self.part(&part, &turn, Pointer::At("/part"), out).map(as_line).map_err(|fault| under(Pointer::At("/part"), fault))
             }
             ("error", _, Some(error)) => {
-                Turn { printed, ..Turn::default() }.stamp(None, None, &mut self.clock, out);
+                Turn { printed, ..Turn::default() }.set_header(None, None, &mut self.clock, out);
                 state_error(error, Pointer::At("/error"), out)?;
                 Ok(Outcome::Mapped)
             }

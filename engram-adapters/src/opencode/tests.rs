@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_core::adapter::Context;
-use engram_core::drive::{Input, Options};
+use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options};
 use engram_core::policy::Policy;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::open::openers;
 use crate::open::store::Store;
 
-fn convert(text: &str, context: Context, policy: Policy) -> Result<Vec<Value>, AdapterError> {
+fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
     let mut tape = Vec::new();
     crate::ingest(Input::new(text.as_bytes(), options.limits), &options, &mut tape)?;
@@ -240,7 +240,7 @@ fn export(parts: &str) -> String {
 fn an_export_that_is_cut_is_truncated() {
     let whole = export(r#"{"type":"text","text":"words"}"#);
     for end in [whole.len() - 1, whole.len() - 20, whole.len() - 40] {
-        assert_eq!(convert(&whole[..end], Context::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
+        assert_eq!(convert(&whole[..end], SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
     }
 }
 
@@ -252,7 +252,7 @@ fn of_a_cut_export_each_whole_message_is_converted_once() {
         text.push_str(&message(n));
         let begun = text.clone() + ", " + &message(n + 1);
         for end in text.len()..begun.len() {
-            let tape = convert(&begun[..end], Context::default(), Policy::Permissive).unwrap();
+            let tape = convert(&begun[..end], SideInfo::default(), Policy::Permissive).unwrap();
             let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
             assert_eq!(said, ["words 0", "words 1", "words 2", "words 3"][..=n], "{}", &begun[..end]);
         }
@@ -263,21 +263,21 @@ fn of_a_cut_export_each_whole_message_is_converted_once() {
 #[test]
 fn one_part_of_another_shape_does_not_take_the_others_with_it() {
     let parts = r#"{"type":"text","text":"first"},{"type":7},{"type":"tool","tool":"bash","state":"done"},{"type":"text","text":"last"}"#;
-    let tape = convert(&export(parts), Context::default(), Policy::Permissive).unwrap();
+    let tape = convert(&export(parts), SideInfo::default(), Policy::Permissive).unwrap();
     let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.out").filter_map(|event| event["text"].as_str()).collect();
     assert_eq!(said, ["first", "last"]);
     assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 2);
-    assert_eq!(convert(&export(parts), Context::default(), Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+    assert_eq!(convert(&export(parts), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
 }
 
 #[test]
 fn a_call_that_is_still_being_written_or_running_has_no_result() {
     let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
     let pending = call(r#"{"status":"pending","input":{},"raw":"{\"comm"}"#);
-    let tape = convert(&export(&pending), Context::default(), Policy::Strict).unwrap();
+    let tape = convert(&export(&pending), SideInfo::default(), Policy::Strict).unwrap();
     assert_eq!(tape.iter().find(|event| event["k"] == "tool.call").unwrap()["args"], "{\"comm");
     let running = call(r#"{"status":"running","input":{"command":"sleep 60"},"metadata":{"output":"so far\n"},"time":{"start":1002}}"#);
-    let tape = convert(&export(&running), Context::default(), Policy::Strict).unwrap();
+    let tape = convert(&export(&running), SideInfo::default(), Policy::Strict).unwrap();
     assert!(tape.iter().all(|event| event["k"] != "tool.result"));
     assert!(tape.iter().any(|event| event["name"] == "tool.output_so_far" && event["text"] == "so far\n"));
 }
@@ -286,7 +286,7 @@ fn a_call_that_is_still_being_written_or_running_has_no_result() {
 fn nesting_is_no_problem_where_it_is_skipped_and_a_limit_where_it_is_kept() {
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let skipped = format!(r#"{{"type":"text","text":"words","other":{deep}}}"#);
-    assert!(convert(&export(&skipped), Context::default(), Policy::Strict).is_ok());
+    assert!(convert(&export(&skipped), SideInfo::default(), Policy::Strict).is_ok());
     let kept = format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{{"status":"running","input":{deep}}}}}"#);
-    assert_eq!(convert(&export(&kept), Context::default(), Policy::Strict).unwrap_err().code, ErrorCode::LimitExceeded);
+    assert_eq!(convert(&export(&kept), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::LimitExceeded);
 }

@@ -2,7 +2,7 @@
 
 use engram_core::tool_kind::ToolKind;
 
-use crate::kit::tool_table::ToolTable;
+use crate::shared::tool_table::ToolTable;
 
 /// Every built-in tool. Tools of MCP servers are named `<server>_<tool>`, as those of plug-ins may be: the log does not tell
 /// them apart, so they are of no kind.

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use engram_adapters::{REGISTRY, detect};
 use engram_core::adapter::Framing;
-use engram_core::drive::Input;
 use engram_core::head::{HEAD_BYTES, Head};
 use engram_core::limits::Limits;
+use engram_core::pipeline::Input;
 use rayon::prelude::*;
 
 use crate::bless;

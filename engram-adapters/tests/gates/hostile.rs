@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use engram_adapters::{by_id, ingest};
 use engram_conformance::tape::parse;
 use engram_core::audit::audit;
-use engram_core::drive::{Input, Options};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options};
 use engram_core::policy::Policy;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,7 +49,7 @@ struct Kept {
     complete: bool,
     unrecognized: u64,
     malformed: u64,
-    /// Pieces of text that stand in the tape.
+    /// PullReader of text that stand in the tape.
     #[serde(default)]
     holds: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! Damage at random: any mutation of real lines gives a tape that keeps the rules, or an error, and never a panic.
 
-use engram_core::adapter::{Context, StreamAdapter};
+use engram_core::adapter::{SideInfo, StreamAdapter};
 use engram_core::policy::Policy;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -101,7 +101,7 @@ fn piece(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
 fn outcome(adapter: &dyn StreamAdapter, bytes: &[u8]) -> Result<u64, String> {
     let mut tapes = 0;
     for policy in [Policy::Strict, Policy::Permissive] {
-        if let Ok(tape) = convert_bytes(adapter, bytes, policy, Context::default()) {
+        if let Ok(tape) = convert_bytes(adapter, bytes, policy, SideInfo::default()) {
             tapes += 1;
             let broken = violations(policy.as_str(), &tape.text);
             if !broken.is_empty() {

@@ -17,7 +17,7 @@ struct Judge {
 impl Judge {
     fn new() -> Judge {
         const NAME: &str = "tape.json";
-        let document = serde_json::from_str(&engram_core::schema::json_schema()).expect("the schema is JSON");
+        let document = serde_json::from_str(&engram_core::json_schema::json_schema()).expect("the schema is JSON");
         let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
         compiler.add_resource(NAME, document).expect("the schema has a name of its own");
         let schema = compiler.compile(NAME, &mut schemas).expect("the schema is a schema");

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
 
-use engram_core::adapter::{Context, StreamAdapter};
+use engram_core::adapter::{SideInfo, StreamAdapter};
 use engram_core::check::check;
-use engram_core::drive::{Input, Options, Summary, convert};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, Summary, convert};
 use engram_core::policy::Policy;
 
 use crate::tree::Artifact;
@@ -24,7 +24,7 @@ pub struct Tape {
 }
 
 /// Converts bytes by one adapter.
-pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: Context) -> Result<Tape, AdapterError> {
+pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: SideInfo) -> Result<Tape, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
     let mut out = Vec::new();
     let summary = convert(adapter, Input::new(bytes, options.limits), &options, &mut out)?;

@@ -50,7 +50,7 @@ fn sources() -> Vec<Source> {
 fn adapter_folders(sources: &[Source]) -> BTreeSet<&str> {
     let below = sources.iter().filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
     let folders = below.filter_map(|path| path.split_once('/').map(|(folder, _)| folder));
-    folders.filter(|folder| !matches!(*folder, "kit" | "open")).collect()
+    folders.filter(|folder| !matches!(*folder, "shared" | "open")).collect()
 }
 
 /// The names of harnesses, as code may spell them.
@@ -80,7 +80,8 @@ fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<St
         let unfinished = UNFINISHED.iter().filter(|mark| text.contains(**mark));
         broken.extend(unfinished.map(|mark| format!("is unfinished: {mark}")));
     }
-    let is_shared = ["engram-core/src/", "engram-adapters/src/kit/", "engram-conformance/src/"].iter().any(|start| path.starts_with(start));
+    let is_shared =
+        ["engram-core/src/", "engram-adapters/src/shared/", "engram-conformance/src/"].iter().any(|start| path.starts_with(start));
     let names_no_harness = is_shared && !path.starts_with("engram-conformance/src/registry/");
     if names_no_harness && let Some(name) = harnesses.iter().find(|name| text.to_lowercase().contains(*name)) {
         broken.push(format!("names the harness {name}"));
@@ -174,7 +175,7 @@ fn each_rule_catches_what_it_is_for() {
         ("engram-core/src/long.rs", long.as_str(), "401 lines"),
         ("engram-core/src/utils.rs", "//! Things.\n", "says nothing"),
         ("engram-core/src/half.rs", "//! Half.\nfn f() { todo!() }\n", "unfinished"),
-        ("engram-adapters/src/kit/x.rs", "//! For Claude.\n", "names the harness"),
+        ("engram-adapters/src/shared/x.rs", "//! For Claude.\n", "names the harness"),
         ("engram-adapters/src/one/x.rs", "//! X.\nuse crate::two::Y;\n", "reaches into the adapter two"),
         ("engram-adapters/src/one/x.rs", "//! X.\nuse semver::Version;\n", "compares versions"),
     ];

@@ -9,7 +9,7 @@ use engram_adapters::{Entry, REGISTRY};
 pub use engram_conformance::files;
 pub use engram_conformance::registry::{is_no_session, is_printed};
 use engram_conformance::{Form, Recordings, Session, registry, text_of};
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use rayon::prelude::*;
 
 /// One scenario of one harness version: session files, what really happened, and how it was recorded.
@@ -47,7 +47,7 @@ pub struct Artifact {
     /// The form that it is in.
     pub form: Form,
     /// What the files around it say.
-    pub context: Context,
+    pub context: SideInfo,
 }
 
 impl Artifact {

@@ -1,12 +1,12 @@
 //! Versions removed from a log, or known to be bad: refused when strict, degraded and said so when permissive.
 
 use engram_conformance::tape::events;
-use engram_core::adapter::{Context, Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, SideInfo, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
-use engram_core::drive::Input;
 use engram_core::error::ErrorCode;
 use engram_core::head::Head;
 use engram_core::limits::Limits;
+use engram_core::pipeline::Input;
 use engram_core::policy::Policy;
 use engram_core::version::{KnownBad, VersionMatrix};
 use rayon::prelude::*;
@@ -36,12 +36,12 @@ fn without_version(artifact: &Artifact, version: &str) -> Vec<u8> {
 /// What is wrong with how an adapter meets bytes of a version that it cannot trust.
 fn met(adapter: &dyn StreamAdapter, bytes: &[u8], code: ErrorCode, support: &str) -> Vec<String> {
     let mut findings = Vec::new();
-    match convert_bytes(adapter, bytes, Policy::Strict, Context::default()) {
+    match convert_bytes(adapter, bytes, Policy::Strict, SideInfo::default()) {
         Err(error) if error.code == code && error.adapter.is_some() && error.harness.is_some() => {}
         Err(error) => findings.push(format!("strict fails with `{error}`, not with {code} and its adapter and harness")),
         Ok(_) => findings.push(format!("strict gives a tape, not {code}")),
     }
-    match convert_bytes(adapter, bytes, Policy::Permissive, Context::default()) {
+    match convert_bytes(adapter, bytes, Policy::Permissive, SideInfo::default()) {
         Err(error) => findings.push(format!("permissive fails: {error}")),
         Ok(tape) => findings.extend(degraded(&events(&tape.text)[0].0, code, support)),
     }
@@ -117,8 +117,8 @@ impl StreamAdapter for Distrusting {
         self.inner.identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        self.inner.session(opening)
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        self.inner.session(init)
     }
 }
 

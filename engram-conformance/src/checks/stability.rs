@@ -1,7 +1,7 @@
 //! The same bytes give the same tape, however they are read.
 
 use engram_core::adapter::convert_str;
-use engram_core::drive::Options;
+use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 
 use crate::convert::{Trouble, in_chunks};

@@ -38,7 +38,7 @@ pub fn converts(scene: &Scene<'_>, found: &mut Found) {
 pub fn detected(scene: &Scene<'_>, found: &mut Found) {
     let Some(stream) = scene.subject.offered.stream else { return };
     for side in &scene.sides {
-        let mut input = engram_core::drive::Input::new(side.source(), engram_core::limits::Limits::default());
+        let mut input = engram_core::pipeline::Input::new(side.source(), engram_core::limits::Limits::default());
         let evidence = input.head().ok().and_then(|head| stream.probe(&head));
         match evidence {
             Some(evidence) if !evidence.marks.is_empty() => found.count("sessions"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engram_adapters::{Entry, REGISTRY};
-use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 use engram_core::tool_kind::ToolKind;
@@ -130,7 +130,7 @@ impl StreamAdapter for ByReference {
         self.0.identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        self.0.session(opening)
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        self.0.session(init)
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::open::openers::{OPENERS, open};
 use engram_adapters::{Entry, by_id, detect};
-use engram_core::drive::Input;
 use engram_core::limits::Limits;
+use engram_core::pipeline::Input;
 
 use crate::options::{Form, Open, Session, text_of};
 use crate::recordings::files;

@@ -4,8 +4,8 @@ use engram_adapters::{Entry, by_id};
 use engram_conformance::{Offered, Options, Recordings, Report, registry};
 use engram_core::adapter::{AdapterId, HarnessAdapter, convert_str};
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::drive;
 use engram_core::error::AdapterError;
+use engram_core::pipeline;
 use engram_core::policy::Policy;
 
 /// What an adapter makes of a session: its text, and the tape or the error that the real adapter gives.
@@ -25,7 +25,7 @@ impl Real {
 
     /// The real tape under a policy.
     pub fn under(&self, policy: Policy, input: &str) -> Result<String, AdapterError> {
-        convert_str(self.entry.adapter, input, &drive::Options { policy, ..drive::Options::default() })
+        convert_str(self.entry.adapter, input, &pipeline::Options { policy, ..pipeline::Options::default() })
     }
 }
 

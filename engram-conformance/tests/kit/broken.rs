@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use engram_conformance::{CHECKS, Offered, Options, registry, run};
-use engram_core::adapter::{Evidence, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 use engram_core::policy::Policy;
@@ -125,8 +125,8 @@ impl StreamAdapter for Blind {
         self.0.identify(head)
     }
 
-    fn session(&self, opening: &Opening<'_>) -> Box<dyn Session> {
-        self.0.session(opening)
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        self.0.session(init)
     }
 }
 

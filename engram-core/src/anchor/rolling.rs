@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::u8x64;
 
 use super::{K, PIECE};
-use crate::block::{BLOCK, padded};
+use crate::block::{BLOCK, pad_block};
 
 /// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
 pub(super) static ADDS: [u64; 256] = {
@@ -105,7 +105,7 @@ impl Rolling {
 fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, piece: &[u8]) {
     let (blocks, last) = piece.as_chunks::<BLOCK>();
     // What pads it is white space.
-    let padded = padded(last);
+    let padded = pad_block(last);
     let mut len = bytes.len();
     bytes.resize(len + piece.len().next_multiple_of(BLOCK), 0);
     for block in blocks.iter().chain((!last.is_empty()).then_some(&padded)) {

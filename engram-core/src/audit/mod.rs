@@ -15,13 +15,13 @@ use std::io::{self, BufRead};
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use crate::cut::whole_items;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::head::{BOM, first_value};
 use crate::tape::TapeError;
 use crate::text::Text;
+use crate::truncation::complete_items;
 use record::{Known, Record};
 pub use report::{Amount, AuditReport, LeftOver};
 use tape_index::{RecordKey, TapeIndex, document_record};
@@ -231,7 +231,7 @@ impl<'a> Audit<'a> {
             self.report.in_tape.add(text.len() - sound.len());
             return sound;
         }
-        let whole = whole_items(text).filter(|_| !self.index.complete);
+        let whole = complete_items(text).filter(|_| !self.index.complete);
         let (sound, cut) = text.split_at(whole.map_or(text.len(), |whole| whole.end));
         if !cut.is_empty() {
             self.report.cut.add(cut.len());

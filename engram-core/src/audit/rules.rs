@@ -91,8 +91,8 @@ fn segment_is(segment: &str, step: Step<'_>) -> bool {
     match step {
         Step::NoKey => false,
         Step::Item(index) => segment.parse() == Ok(index),
-        Step::Key(key) if segment.contains('~') => Text::Token(key).is(&segment.replace("~1", "/").replace("~0", "~")),
-        Step::Key(key) => Text::Token(key).is(segment),
+        Step::Key(key) if segment.contains('~') => Text::Token(key).eq_str(&segment.replace("~1", "/").replace("~0", "~")),
+        Step::Key(key) => Text::Token(key).eq_str(segment),
     }
 }
 

@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 
 use super::{Finding, Rule};
 use crate::event::Kind;
+use crate::event_schema::{self, Empty, EventSchema, Field, FieldType, Presence};
 use crate::json::push_json;
-use crate::shape::{self, Empty, EventShape, Field, Need, Shape};
 use crate::tape::{Members, count, word};
 
 /// A line that is an event, whatever else is wrong with it.
@@ -32,14 +32,14 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
         found.push(Finding::new(Rule::Kind, format!("kind {kind}, label {label}")));
         return None;
     };
-    check_members(&members, &[shape::ENVELOPE_HEAD, event.fields, shape::ENVELOPE_TAIL], "", found);
+    check_members(&members, &[event_schema::ENVELOPE_HEAD, event.fields, event_schema::ENVELOPE_TAIL], "", found);
     Some(Checked { kind: event.kind, label: event.label, members })
 }
 
-fn event_shape(members: &Members<'_>) -> Option<&'static EventShape> {
+fn event_shape(members: &Members<'_>) -> Option<&'static EventSchema> {
     let kind = Kind::from_name(members.word("k")?)?;
     let label = if kind == Kind::Meta { Some(members.word("label")?) } else { None };
-    shape::of(kind, label)
+    event_schema::of(kind, label)
 }
 
 fn spelled<'l>(members: &Members<'l>, key: &str) -> &'l str {
@@ -65,43 +65,43 @@ fn check_members(members: &Members<'_>, groups: &[&[Field]], place: &str, found:
         }
         next = next.max(at + 1);
         // An attachment of which nothing is known is still one: only members are left out, not items of a list.
-        if value.get() == "{}" && !matches!(fields[at].shape, Shape::Json) {
+        if value.get() == "{}" && !matches!(fields[at].field_type, FieldType::Json) {
             found.push(Finding::new(Rule::Empty, format!("{place}{key}")));
         }
-        check_value(value, &fields[at].shape, &format!("{place}{key}"), found);
+        check_value(value, &fields[at].field_type, &format!("{place}{key}"), found);
     }
     for field in fields {
-        if field.need == Need::Always && members.get(field.key).is_none() {
+        if field.presence == Presence::Always && members.get(field.key).is_none() {
             found.push(Finding::new(Rule::MissingKey, format!("{place}{}", field.key)));
         }
     }
 }
 
-fn check_value(raw: &RawValue, shape: &Shape, place: &str, found: &mut Vec<Finding>) {
+fn check_value(raw: &RawValue, field_type: &FieldType, place: &str, found: &mut Vec<Finding>) {
     let text = raw.get();
-    let (rule, fits) = match shape {
-        Shape::Json => return,
-        Shape::Text => (Rule::Shape, text.starts_with('"')),
-        Shape::Name if text == "\"\"" => (Rule::Empty, false),
-        Shape::Name => (Rule::Shape, text.starts_with('"')),
-        Shape::Word(words) => (Rule::Word, word(raw).is_some_and(|word| words.contains(&word))),
-        Shape::Count => (Rule::Shape, count(raw).is_some()),
-        Shape::Integer => (Rule::Shape, text.parse::<i64>().is_ok()),
-        Shape::Number => (Rule::Shape, text.starts_with(|first: char| first == '-' || first.is_ascii_digit())),
-        Shape::Bool => (Rule::Shape, matches!(text, "true" | "false")),
-        Shape::Only(only) => (Rule::Shape, text == if *only { "true" } else { "false" }),
-        Shape::Time => (Rule::Time, word(raw).is_some_and(is_time)),
-        Shape::Hash => (Rule::Hash, word(raw).and_then(|word| word.strip_prefix("blake3:")).is_some_and(|hex| is_hex(hex, 64))),
-        Shape::Range => (Rule::Range, range(raw).is_some_and(|(first, last)| first >= 1 && last >= first - 1)),
-        Shape::Anchors => (Rule::Anchors, are_anchors(raw)),
-        Shape::Pointer => (Rule::Pointer, word(raw).is_none_or(is_pointer) && text.starts_with("\"/")),
-        Shape::Object(fields) => match Members::of(text) {
+    let (rule, fits) = match field_type {
+        FieldType::Json => return,
+        FieldType::Text => (Rule::Shape, text.starts_with('"')),
+        FieldType::Name if text == "\"\"" => (Rule::Empty, false),
+        FieldType::Name => (Rule::Shape, text.starts_with('"')),
+        FieldType::Word(words) => (Rule::Word, word(raw).is_some_and(|word| words.contains(&word))),
+        FieldType::Count => (Rule::Shape, count(raw).is_some()),
+        FieldType::Integer => (Rule::Shape, text.parse::<i64>().is_ok()),
+        FieldType::Number => (Rule::Shape, text.starts_with(|first: char| first == '-' || first.is_ascii_digit())),
+        FieldType::Bool => (Rule::Shape, matches!(text, "true" | "false")),
+        FieldType::Only(only) => (Rule::Shape, text == if *only { "true" } else { "false" }),
+        FieldType::Time => (Rule::Time, word(raw).is_some_and(is_time)),
+        FieldType::Hash => (Rule::Hash, word(raw).and_then(|word| word.strip_prefix("blake3:")).is_some_and(|hex| is_hex(hex, 64))),
+        FieldType::Range => (Rule::Range, range(raw).is_some_and(|(first, last)| first >= 1 && last >= first - 1)),
+        FieldType::Anchors => (Rule::Anchors, are_anchors(raw)),
+        FieldType::Pointer => (Rule::Pointer, word(raw).is_none_or(is_pointer) && text.starts_with("\"/")),
+        FieldType::Object(fields) => match Members::of(text) {
             Ok(members) => {
                 return check_members(&members, &[fields], &format!("{place}."), found);
             }
             Err(_) => (Rule::Shape, false),
         },
-        Shape::List(of, empty) => match serde_json::from_str::<Vec<&RawValue>>(text) {
+        FieldType::List(of, empty) => match serde_json::from_str::<Vec<&RawValue>>(text) {
             Ok(items) => {
                 if items.is_empty() && *empty == Empty::LeftOut {
                     found.push(Finding::new(Rule::Empty, place));
@@ -145,7 +145,7 @@ fn is_time(text: &str) -> bool {
     let Some((seconds, fraction)) = text.strip_suffix('Z').and_then(|time| time.split_at_checked(19)) else {
         return false;
     };
-    let shape =
+    let field_type =
         seconds.bytes().zip(b"0000-00-00T00:00:00").all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form });
     let number = |from: usize, to: usize| seconds.get(from..to).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or(u32::MAX);
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
@@ -154,7 +154,7 @@ fn is_time(text: &str) -> bool {
         None => fraction.is_empty(),
     };
     let clock = number(11, 13) < 24 && number(14, 16) < 60 && number(17, 19) < 60;
-    shape && fraction_fits && clock && (1..=days(year, month)).contains(&day)
+    field_type && fraction_fits && clock && (1..=days(year, month)).contains(&day)
 }
 
 fn days(year: u32, month: u32) -> u32 {

@@ -32,7 +32,7 @@ pub enum Meta<'a> {
     /// A decision about a tool call.
     Permission(Permission<'a>),
     /// What the harness fed the model beside the conversation.
-    Context(Context<'a>),
+    Context(ImplicitInput<'a>),
     /// Any other notice.
     System {
         /// The notice's name in the source.
@@ -158,7 +158,7 @@ pub struct Permission<'a> {
 
 /// Implicit input.
 #[derive(Debug, Clone)]
-pub struct Context<'a> {
+pub struct ImplicitInput<'a> {
     /// `system_prompt`, `tools`, `instructions`, `environment`, `hook`, or the harness's own name of it.
     pub name: Text<'a>,
     /// The file it came from.

@@ -6,9 +6,9 @@ use engram_core::adapter::StreamAdapter;
 use engram_core::adapter::convert_str;
 use engram_core::audit::audit;
 use engram_core::check::check;
-use engram_core::drive::{Input, Options, convert};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
 use proptest::prelude::*;
 

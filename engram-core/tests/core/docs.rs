@@ -8,7 +8,7 @@ use engram_core::anchor::{SCHEME, anchors};
 use engram_core::check::Rule;
 use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
-use engram_core::shape::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Field, Need, Shape};
+use engram_core::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Field, FieldType, Presence};
 
 /// Stands before a generated part of a document; the part's name and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
@@ -44,13 +44,15 @@ fn compare(name: &str) {
 
 fn generated(part: &str) -> String {
     match part {
-        "envelope" => table(["key", "value"], ENVELOPE_HEAD.iter().chain(ENVELOPE_TAIL).map(|field| [name(field), says(&field.shape)])),
+        "envelope" => {
+            table(["key", "value"], ENVELOPE_HEAD.iter().chain(ENVELOPE_TAIL).map(|field| [name(field), says(&field.field_type)]))
+        }
         "events" => table(
             ["event", "what it says", "its own fields"],
             EVENTS.iter().map(|event| {
                 let kind = event.label.map_or_else(|| format!("`{}`", event.kind.as_str()), |label| format!("`meta` `{label}`"));
                 let own = event.fields.iter().filter(|field| field.key != "label");
-                let fields: Vec<String> = own.map(|field| format!("{}: {}", name(field), says(&field.shape))).collect();
+                let fields: Vec<String> = own.map(|field| format!("{}: {}", name(field), says(&field.field_type))).collect();
                 [kind, event.meaning.to_owned(), fields.join("<br>")]
             }),
         ),
@@ -71,32 +73,35 @@ fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]
 }
 
 fn name(field: &Field) -> String {
-    format!("`{}`{}", field.key, if field.need == Need::Stated { "?" } else { "" })
+    format!("`{}`{}", field.key, if field.presence == Presence::Stated { "?" } else { "" })
 }
 
-fn says(shape: &Shape) -> String {
+fn says(shape: &FieldType) -> String {
     match shape {
-        Shape::Text => "text".to_owned(),
-        Shape::Name => "name".to_owned(),
-        Shape::Word(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join("/"),
-        Shape::Count => "count".to_owned(),
-        Shape::Integer => "integer".to_owned(),
-        Shape::Number => "number".to_owned(),
-        Shape::Bool => "`true`/`false`".to_owned(),
-        Shape::Only(only) => format!("`{only}`"),
-        Shape::Time => "time (RFC 3339, UTC, `Z`)".to_owned(),
-        Shape::Hash => "hash".to_owned(),
-        Shape::Range => "range".to_owned(),
-        Shape::Anchors => "list of anchors".to_owned(),
-        Shape::Pointer => "JSON pointer".to_owned(),
-        Shape::Json => "any JSON of the source".to_owned(),
-        Shape::Object([meta, rest @ ..]) if meta.key == Kind::Meta.as_str() && rest.len() + 1 == Kind::ALL.len() => {
-            format!("{{each kind: {}}}", says(&meta.shape))
+        FieldType::Text => "text".to_owned(),
+        FieldType::Name => "name".to_owned(),
+        FieldType::Word(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join("/"),
+        FieldType::Count => "count".to_owned(),
+        FieldType::Integer => "integer".to_owned(),
+        FieldType::Number => "number".to_owned(),
+        FieldType::Bool => "`true`/`false`".to_owned(),
+        FieldType::Only(only) => format!("`{only}`"),
+        FieldType::Time => "time (RFC 3339, UTC, `Z`)".to_owned(),
+        FieldType::Hash => "hash".to_owned(),
+        FieldType::Range => "range".to_owned(),
+        FieldType::Anchors => "list of anchors".to_owned(),
+        FieldType::Pointer => "JSON pointer".to_owned(),
+        FieldType::Json => "any JSON of the source".to_owned(),
+        FieldType::Object([meta, rest @ ..]) if meta.key == Kind::Meta.as_str() && rest.len() + 1 == Kind::ALL.len() => {
+            format!("{{each kind: {}}}", says(&meta.field_type))
         }
-        Shape::Object(fields) => {
-            format!("{{{}}}", fields.iter().map(|field| format!("{}: {}", name(field), says(&field.shape))).collect::<Vec<_>>().join(", "))
+        FieldType::Object(fields) => {
+            format!(
+                "{{{}}}",
+                fields.iter().map(|field| format!("{}: {}", name(field), says(&field.field_type))).collect::<Vec<_>>().join(", ")
+            )
         }
-        Shape::List(of, _) => format!("list of {}", says(of)),
+        FieldType::List(of, _) => format!("list of {}", says(of)),
     }
 }
 
@@ -110,7 +115,7 @@ fn errors() {
     compare("errors.md");
     let example = r#"{"code":"malformed_record","adapter":"toy","harness":"toy","version":"1.0.0","line":2,"pointer":"/text","expected":"a string","found":"7"}"#;
     let log = format!("{}\n{{\"type\":\"say\",\"text\":7}}\n", crate::toy::HEADER);
-    let options = engram_core::drive::Options { policy: engram_core::policy::Policy::Strict, ..Default::default() };
+    let options = engram_core::pipeline::Options { policy: engram_core::policy::Policy::Strict, ..Default::default() };
     let error = crate::chunks::tape(log.as_bytes(), 7, &options).unwrap_err();
     assert_eq!(serde_json::to_string(&error).unwrap(), example);
     assert!(read("errors.md").contains(example));

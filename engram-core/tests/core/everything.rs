@@ -2,10 +2,10 @@
 
 use engram_core::adapter::convert_str;
 use engram_core::check::check;
-use engram_core::drive::Options;
 use engram_core::event::*;
+use engram_core::event_schema::{self, EVENTS, Field};
 use engram_core::hash::Hash;
-use engram_core::shape::{self, EVENTS, Field};
+use engram_core::pipeline::Options;
 use engram_core::tape::events as read;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
@@ -49,7 +49,7 @@ fn meta() -> Vec<Meta<'static>> {
         Meta::Error { code: text("529"), text: text("overloaded") },
         Meta::Interrupt { text: text("stopped") },
         Meta::Permission(Permission { decision: Decision::Deny, tool: text("run"), call_id: text("c"), text: text("no") }),
-        Meta::Context(Context {
+        Meta::Context(ImplicitInput {
             name: Text::Plain("env"),
             file: text("f"),
             hash: Some(Hash::of_text("x")),
@@ -85,7 +85,7 @@ pub fn events() -> Vec<Event<'static>> {
         stdout: text(""),
         stderr: text("x"),
         truncated: true,
-        artifact: Some(Artifact { path: Text::Plain("a"), hash, bytes: Some(1) }),
+        artifact: Some(SideFile { path: Text::Plain("a"), hash, bytes: Some(1) }),
         attachments: attachments(),
         duration_ms: Some(1),
     };
@@ -147,9 +147,9 @@ fn every_event_and_field_of_the_table_is_written() {
 #[test]
 fn every_closed_list_of_the_table_is_whole() {
     let words = |label, key| {
-        let event = shape::of(label, None).unwrap();
-        match event.fields.iter().find(|field| field.key == key).map(|field| field.shape) {
-            Some(shape::Shape::Word(words)) => words,
+        let event = event_schema::of(label, None).unwrap();
+        match event.fields.iter().find(|field| field.key == key).map(|field| field.field_type) {
+            Some(event_schema::FieldType::Word(words)) => words,
             other => panic!("{other:?}"),
         }
     };

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use engram_core::check::check;
-use engram_core::drive::{Input, Options, convert};
 use engram_core::error::{AdapterError, EXCERPT_CHARS, ErrorCode};
 use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
 use engram_core::tape::{TapeEvent, events};
 

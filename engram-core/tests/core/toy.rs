@@ -1,13 +1,13 @@
 //! A toy adapter: a harness whose log has one record type for each thing that a session can do.
 
-use engram_core::adapter::{Evidence, Framing, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Framing, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Event, Meta, MsgOut, SessionFacts, ToolCall, ToolResult};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use engram_core::version::{KnownBad, Revision, VersionMatrix};
@@ -109,7 +109,7 @@ impl StreamAdapter for Toy {
         })
     }
 
-    fn session(&self, _opening: &Opening<'_>) -> Box<dyn Session> {
+    fn session(&self, _opening: &SessionInit<'_>) -> Box<dyn Session> {
         Box::new(Converter)
     }
 }
@@ -120,7 +120,7 @@ impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record: Record<'_> = serde_json::from_str(text)?;
         let name = string(record.r#type, "/type")?.decode_lossy();
-        out.stamp(Stamp { t: record.t.filter(|t| TIMES.contains(t)), id: record.id.and_then(Text::of), replay: false });
+        out.set_header(RecordHeader { t: record.t.filter(|t| TIMES.contains(t)), id: record.id.and_then(Text::of), replay: false });
         match name.as_ref() {
             "toy" => {
                 if let Some(version) = record.version {

@@ -1,10 +1,10 @@
 //! One session: its header, then messages.
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Number, Role, SessionFacts, Status, Tokens, ToolCall, ToolResult, Usage};
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
+use engram_core::emit::Pointer;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ impl Session for Converter {
         let value: &RawValue = serde_json::from_str(text)?;
         let message: Message<'_> = serde_json::from_str(value.get()).map_err(|_| Fault::malformed("", "a message", value.get()))?;
         let t = time(message.created);
-        out.stamp(Stamp { t: t.as_deref(), id: message.id.and_then(Text::of), replay: false });
+        out.set_header(RecordHeader { t: t.as_deref(), id: message.id.and_then(Text::of), replay: false });
         for (n, raw) in message.content.iter().enumerate() {
             let pointer = Pointer::Item("/content", n);
             let block: Block<'_> = serde_json::from_str(raw.get()).map_err(|_| Fault::malformed("/content", "a block", raw.get()))?;

@@ -3,7 +3,7 @@
 //! The format is documented at <https://block.github.io/goose/docs/guides/logs>: a header line, then a message a line, with
 //! `role`, `created` (seconds since 1970) and `content`, a list of text, tool requests and tool responses.
 
-use engram_core::adapter::{Evidence, Framing, Identity, Opening, Session, StreamAdapter};
+use engram_core::adapter::{Evidence, Framing, Identity, SessionInit, Session, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
@@ -41,7 +41,7 @@ impl StreamAdapter for Goose {
         Identity { schema: proven.then_some(descriptor::SCHEMA), start, ..Identity::default() }
     }
 
-    fn session(&self, _opening: &Opening<'_>) -> Box<dyn Session> {
+    fn session(&self, _opening: &SessionInit<'_>) -> Box<dyn Session> {
         Box::new(convert::Converter::default())
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use engram_adapters::ingest_with;
 use engram_conformance::{Offered, Options, Recordings, Verdict, run};
-use engram_core::drive::{Input, Options as Conversion};
+use engram_core::pipeline::{Input, Options as Conversion};
 use goose_adapter::{Goose, kind};
 
 fn fixtures() -> std::path::PathBuf {

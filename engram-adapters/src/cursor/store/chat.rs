@@ -1,11 +1,11 @@
 //! Opened chat stores: the messages as the model saw them, each with the steps of the turn graph that say how it went.
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{Attachment, Meta, MsgIn, Role, SessionFacts, ToolCall};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use super::words::{CursorOptions, agent_text, system_prompt, user_text};
@@ -13,8 +13,8 @@ use crate::cursor::stream_called::{Called, ToolCallBody};
 use crate::cursor::stream_calls::Calls;
 use crate::cursor::transcript::{answer, prompt, reasoning, said};
 use crate::cursor::{millis, text_or_json, tools};
-use crate::kit::value::{Field, Index, Value, filled_text, is_true, parse, text, word};
-use crate::kit::view::view;
+use crate::shared::value::{Field, StructuralIndex, Value, is_true, non_empty_text, parse, raw_str, text};
+use crate::shared::view::view;
 
 view! {
     /// One line of the opened text.
@@ -117,13 +117,13 @@ struct Place<'a> {
 #[derive(Default)]
 pub(in crate::cursor) struct Converter {
     calls: Calls,
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut index = std::mem::take(&mut self.index);
-        let outcome = parse(source, &mut index).and_then(|line| self.line(&Line::read(line, "")?, out));
+        let outcome = parse(source, &mut index).and_then(|line| self.line(&Line::strict(line, "")?, out));
         self.index = index;
         outcome
     }
@@ -132,27 +132,27 @@ impl Session for Converter {
 impl Converter {
     fn line(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let nothing = |pointer| Fault::malformed(pointer, "an object", "nothing");
-        out.stamp(Stamp { id: filled_text(line.blob()), ..Stamp::default() });
-        match word(line.store()) {
-            "chat" => ChatMeta::of(line.meta().ok_or_else(|| nothing("/meta"))?).convert(out),
-            "root" => Root::of(line.root().ok_or_else(|| nothing("/root"))?).convert(out),
+        out.set_header(RecordHeader { id: non_empty_text(line.blob()), ..RecordHeader::default() });
+        match raw_str(line.store()) {
+            "chat" => ChatMeta::lenient(line.meta().ok_or_else(|| nothing("/meta"))?).convert(out),
+            "root" => Root::lenient(line.root().ok_or_else(|| nothing("/root"))?).convert(out),
             "message" => self.message(line, out),
             "summary" => {
-                let text = line.archive().and_then(|archive| filled_text(archive.member("summary")));
+                let text = line.archive().and_then(|archive| non_empty_text(archive.member("summary")));
                 out.emit(Meta::Compaction { text, trigger: None }, Pointer::At("/archive/summary"))?;
                 Ok(Outcome::Mapped)
             }
             "user_message" => {
                 let step = line.read_step()?;
-                line.stamp(step.started_at_ms(), out);
-                said(prompt(text(step.text()), filled_text(line.blob()), Pointer::At("/step/text"), out)?)
+                line.set_header(step.started_at_ms(), out);
+                said(prompt(text(step.text()), non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
             }
             "step" => self.step(line, out),
             name @ ("shell_command" | "shell_output") => {
                 out.emit(Meta::System { name: Text::Plain(name), text: text_or_json(line.step()) }, Pointer::At("/step"))?;
                 Ok(Outcome::Mapped)
             }
-            "missing" => Err(Fault::malformed("/blob", "the id of a blob of the store", word(line.blob()))),
+            "missing" => Err(Fault::malformed("/blob", "the id of a blob of the store", raw_str(line.blob()))),
             name => Err(Fault::unrecognized(name)),
         }
     }
@@ -160,27 +160,27 @@ impl Converter {
 
 impl<'a> Line<'a> {
     fn read_step(&self) -> Result<Step<'a>, Fault> {
-        self.step().map_or_else(|| Err(Fault::malformed("/step", "an object", "nothing")), |step| Step::read(step, "/step"))
+        self.step().map_or_else(|| Err(Fault::malformed("/step", "an object", "nothing")), |step| Step::strict(step, "/step"))
     }
 
     /// States the line's blob, and the time of a step that it says.
-    fn stamp(&self, time: Field<'_>, out: &mut Emitter) {
+    fn set_header(&self, time: Field<'_>, out: &mut Emitter) {
         let time = millis(time);
-        out.stamp(Stamp { t: time.as_deref(), id: filled_text(self.blob()), replay: false });
+        out.set_header(RecordHeader { t: time.as_deref(), id: non_empty_text(self.blob()), replay: false });
     }
 }
 
 impl ChatMeta<'_> {
     fn convert(&self, out: &mut Emitter) -> Result<Outcome, Fault> {
         let time = millis(self.created_at());
-        out.stamp(Stamp { t: time.as_deref(), ..Stamp::default() });
-        let parent = self.subagent_info().map(SubagentInfo::of);
+        out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
+        let parent = self.subagent_info().map(SubagentInfo::lenient);
         let facts = SessionFacts {
-            model: filled_text(self.last_used_model()),
-            title: filled_text(self.name()),
-            parent_session_id: parent.and_then(|parent| filled_text(parent.parent_agent_id())),
-            parent_call_id: parent.and_then(|parent| filled_text(parent.tool_call_id())),
-            agent: parent.and_then(|parent| filled_text(parent.type_name())).or(filled_text(self.mode())),
+            model: non_empty_text(self.last_used_model()),
+            title: non_empty_text(self.name()),
+            parent_session_id: parent.and_then(|parent| non_empty_text(parent.parent_agent_id())),
+            parent_call_id: parent.and_then(|parent| non_empty_text(parent.tool_call_id())),
+            agent: parent.and_then(|parent| non_empty_text(parent.type_name())).or(non_empty_text(self.mode())),
             ..SessionFacts::default()
         };
         out.emit(Meta::Session(facts), Pointer::At("/meta"))?;
@@ -191,8 +191,8 @@ impl ChatMeta<'_> {
 impl Root<'_> {
     fn convert(&self, out: &mut Emitter) -> Result<Outcome, Fault> {
         let time = millis(self.conversation_started_timestamp_ms());
-        out.stamp(Stamp { t: time.as_deref(), ..Stamp::default() });
-        let (branch, agent) = (filled_text(self.active_branch_name()), filled_text(self.agent_type()));
+        out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
+        let (branch, agent) = (non_empty_text(self.active_branch_name()), non_empty_text(self.agent_type()));
         if branch.is_some() || agent.is_some() {
             out.emit(Meta::Session(SessionFacts { repo_branch: branch, agent, ..SessionFacts::default() }), Pointer::At("/root"))?;
         }
@@ -210,23 +210,24 @@ impl Root<'_> {
 impl Converter {
     fn message(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let Some(message) = line.message() else { return Err(Fault::malformed("/message", "an object", "nothing")) };
-        let message = Message::read(message, "/message")?;
+        let message = Message::strict(message, "/message")?;
         let Some(content) = message.content() else {
             return Err(Fault::malformed("/message/content", "text or a list of parts", "nothing"));
         };
-        let role = word(message.role());
+        let role = raw_str(message.role());
         if role == "system" {
             return system_prompt(content.raw(), out);
         }
-        let options = message.provider_options().and_then(|options| options.member("cursor")).map(CursorOptions::of).unwrap_or_default();
+        let options =
+            message.provider_options().and_then(|options| options.member("cursor")).map(CursorOptions::lenient).unwrap_or_default();
         let listed = content.elements().enumerate().map(|(index, piece)| (index, piece, Pointer::Item("/message/content", index)));
         let alone = Some((0, content, Pointer::At("/message/content"))).filter(|_| !content.is_array());
         let mut events = 0;
         for (index, piece, pointer) in alone.into_iter().chain(listed) {
             let step = line.steps().and_then(|steps| steps.member(&index.to_string()));
-            let step = step.map_or(Ok(Step::default()), |step| Step::read(step, "/steps"))?;
-            line.stamp(step.time(), out);
-            let place = Place { role, id: filled_text(line.blob()), options, pointer };
+            let step = step.map_or(Ok(Step::default()), |step| Step::strict(step, "/steps"))?;
+            line.set_header(step.time(), out);
+            let place = Place { role, id: non_empty_text(line.blob()), options, pointer };
             events += match (piece.text(), role) {
                 (Some(words), "user") => user_text(words, place.id, &options, pointer, out)?,
                 (Some(words), "assistant") => agent_text(words, &options, pointer, out)?,
@@ -237,9 +238,9 @@ impl Converter {
     }
 
     fn part(&mut self, piece: Value<'_>, place: &Place<'_>, step: &Step<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-        let part = Part::read(piece, "/message/content")?;
+        let part = Part::strict(piece, "/message/content")?;
         let Place { role, id, ref options, pointer } = *place;
-        match (word(part.kind()), role) {
+        match (raw_str(part.kind()), role) {
             ("text", "user") => text(part.text()).map_or(Ok(0), |text| user_text(text, id, options, pointer, out)),
             ("text", "assistant") => text(part.text()).map_or(Ok(0), |text| agent_text(text, options, pointer, out)),
             ("reasoning", "assistant") => text(part.text()).map_or(Ok(0), |thought| reasoning(thought, pointer, out)),
@@ -247,9 +248,9 @@ impl Converter {
             ("image" | "file", _) => part.attachment(role, pointer, out),
             ("tool-call", "assistant") => {
                 let tool =
-                    filled_text(part.tool_name()).ok_or_else(|| Fault::malformed("/message/content", "the name of a tool", "none"))?;
+                    non_empty_text(part.tool_name()).ok_or_else(|| Fault::malformed("/message/content", "the name of a tool", "none"))?;
                 let kind = tools::TOOLS.kind(&tool.decode_lossy());
-                let call = ToolCall { tool, kind, call_id: filled_text(part.tool_call_id()), args: part.args().map(Value::raw) };
+                let call = ToolCall { tool, kind, call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw) };
                 out.emit(call, pointer)?;
                 Ok(1)
             }
@@ -263,28 +264,29 @@ impl Converter {
 
     /// A result: how the call ended is the turn graph's to say; without it, only what the model was told is known.
     fn result(&mut self, part: &Part<'_>, step: &Step<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-        let call_id = filled_text(part.tool_call_id()).ok_or_else(|| Fault::malformed("/message/content", "the id of a call", "none"))?;
+        let call_id =
+            non_empty_text(part.tool_call_id()).ok_or_else(|| Fault::malformed("/message/content", "the id of a call", "none"))?;
         let body = step.tool_call().map_or(Ok(ToolCallBody::default()), |call| ToolCallBody::read(call, "/steps"))?;
         let told = text_or_json(part.result()).filter(|text| !text.is_empty());
         let failed = is_true(part.is_error());
-        self.calls.result(&Called { call_id, body, name: filled_text(part.tool_name()), told, failed, pointer }, out)?;
+        self.calls.result(&Called { call_id, body, name: non_empty_text(part.tool_name()), told, failed, pointer }, out)?;
         Ok(1)
     }
 
     /// A step of the turn graph that no message says.
     fn step(&mut self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let step = line.read_step()?;
-        line.stamp(step.time(), out);
+        line.set_header(step.time(), out);
         if let Some(message) = step.assistant_message() {
-            return said(answer(text(Said::of(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
+            return said(answer(text(Said::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
         }
         if let Some(thought) = step.thinking_message() {
-            let thought = text(Said::of(thought).text()).unwrap_or(Text::Plain(""));
+            let thought = text(Said::lenient(thought).text()).unwrap_or(Text::Plain(""));
             return said(reasoning(thought, Pointer::At("/step/thinkingMessage/text"), out)?);
         }
         let Some(call) = step.tool_call() else { return Err(Fault::malformed("/step", "a message, a thought or a call", "none of them")) };
         let body = ToolCallBody::read(call, "/step/toolCall")?;
-        line.stamp(body.started_at, out);
+        line.set_header(body.started_at, out);
         let call_id = body.call_id.ok_or_else(|| Fault::malformed("/step/toolCall/toolCallId", "a string", "none"))?;
         let pointer = Pointer::At("/step/toolCall");
         if body.tool.is_empty() {
@@ -300,7 +302,7 @@ impl Converter {
 impl<'a> Step<'a> {
     /// When it was said, thought, or done.
     fn time(&self) -> Field<'a> {
-        let said = |step: Field<'a>| Said::of(step?).started_at_ms();
+        let said = |step: Field<'a>| Said::lenient(step?).started_at_ms();
         let done = || self.tool_call().and_then(|call| call.member("completedAtMs"));
         self.started_at_ms().or_else(|| said(self.assistant_message())).or_else(done).or_else(|| said(self.thinking_message()))
     }
@@ -311,15 +313,15 @@ impl Part<'_> {
     fn attachment(&self, role: &str, pointer: Pointer<'_>, out: &mut Emitter) -> Result<usize, Fault> {
         let held = self.image().or(self.data());
         let attachment = Attachment {
-            media_type: filled_text(self.media_type()),
+            media_type: non_empty_text(self.media_type()),
             hash: held.map(|held| Hash::of_bytes(held.raw().as_bytes())),
             bytes: held.map(|held| held.raw().len() as u64),
-            name: filled_text(self.filename()),
+            name: non_empty_text(self.filename()),
         };
         if role == "user" {
             out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments: vec![attachment] }, pointer)?;
         } else {
-            out.emit(Meta::System { name: Text::Plain(word(self.kind())), text: attachment.name }, pointer)?;
+            out.emit(Meta::System { name: Text::Plain(raw_str(self.kind())), text: attachment.name }, pointer)?;
         }
         Ok(1)
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::text::Text;
@@ -12,10 +12,10 @@ use serde::Deserialize;
 
 use super::layout::{self, push_message};
 use super::turns::{Key, Turns};
-use crate::kit::value::{Index, parse};
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Store, StoredSession};
+use crate::shared::value::{StructuralIndex, parse};
 
 /// A chat open for reading.
 pub(super) struct Chat {
@@ -90,12 +90,12 @@ impl Chat {
             .optional()
             .map_err(refused)?;
         let Some(json) = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok()) else { return Ok(None) };
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), parse(&json, &mut index)) else {
             return Ok(None);
         };
         // The name is compared decoded, so that no spelling of it gets through.
-        let is_secret = |name: &str| Text::Token(&format!("\"{name}\"")).is(SECRET);
+        let is_secret = |name: &str| Text::Token(&format!("\"{name}\"")).eq_str(SECRET);
         let kept = members.members().filter(|(name, _)| !is_secret(name)).map(|(name, value)| format!("\"{name}\":{}", value.raw()));
         let kept = format!("{{{}}}", kept.collect::<Vec<_>>().join(","));
         let sessions = vec![StoredSession { id: meta.agent_id, path: path.to_owned() }];
@@ -220,7 +220,7 @@ impl Store for Chat {
 
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
-        Ok(Export { text, context: Context::default() })
+        Ok(Export { text, context: SideInfo::default() })
     }
 }
 

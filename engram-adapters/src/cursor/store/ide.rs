@@ -1,21 +1,21 @@
 //! Opened editor conversations: bubbles of 2026 with their tool data, and the plainer ones of 2024.
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Stamp};
+use engram_core::emit::Pointer;
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::event::{
-    Attachment, CodeEdit, Context, Decision, EditOp, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, Status, Tokens, ToolCall,
+    Attachment, CodeEdit, Decision, EditOp, ImplicitInput, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, Status, Tokens, ToolCall,
     ToolResult, Usage,
 };
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use crate::cursor::edits::whole_file_edits;
 use crate::cursor::transcript::reasoning;
 use crate::cursor::{decoded, millis, text_or_json, tools};
-use crate::kit::time;
-use crate::kit::value::{Index, Value, filled_text, integer, is_true, number, parse, text, word};
-use crate::kit::view::view;
+use crate::shared::time;
+use crate::shared::value::{StructuralIndex, Value, integer, is_true, non_empty_text, number, parse, raw_str, text};
+use crate::shared::view::view;
 
 view! {
     /// One line of the opened text.
@@ -56,9 +56,9 @@ view! {
         code_blocks: "codeBlocks" Any,
         token_count: "tokenCount" Object,
         tool_former_data: "toolFormerData" Object,
-        selections: "selections" List,
-        file_selections: "fileSelections" List,
-        selected_images: "selectedImages" List,
+        selections: "selections" Array,
+        file_selections: "fileSelections" Array,
+        selected_images: "selectedImages" Array,
     }
 }
 
@@ -66,8 +66,8 @@ view! {
     /// A file, or a part of one, that a person added to a prompt (2024 and 2025).
     Selection {
         uri: "uri" Object,
-        raw_text: "rawText" Text,
-        text: "text" Text,
+        raw_text: "rawText" String,
+        text: "text" String,
     }
 }
 
@@ -105,16 +105,16 @@ view! {
 /// Converts one opened conversation.
 #[derive(Default)]
 pub(in crate::cursor) struct Converter {
-    index: Index,
+    index: StructuralIndex,
 }
 
 impl Session for Converter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let nothing = |pointer| Fault::malformed(pointer, "an object", "nothing");
-        let line = Line::read(parse(source, &mut self.index)?, "")?;
-        match word(line.store()) {
-            "composer" | "inline_composer" | "tab" => Composer::of(line.composer().ok_or_else(|| nothing("/composer"))?).convert(out),
-            "bubble" => Bubble::read(line.bubble().ok_or_else(|| nothing("/bubble"))?, "/bubble")?.convert(&line, out),
+        let line = Line::strict(parse(source, &mut self.index)?, "")?;
+        match raw_str(line.store()) {
+            "composer" | "inline_composer" | "tab" => Composer::lenient(line.composer().ok_or_else(|| nothing("/composer"))?).convert(out),
+            "bubble" => Bubble::strict(line.bubble().ok_or_else(|| nothing("/bubble"))?, "/bubble")?.convert(&line, out),
             name => Err(Fault::unrecognized(name)),
         }
     }
@@ -123,12 +123,12 @@ impl Session for Converter {
 impl Composer<'_> {
     fn convert(&self, out: &mut Emitter) -> Result<Outcome, Fault> {
         let time = millis(self.created_at().or(self.last_send_time()));
-        out.stamp(Stamp { t: time.as_deref(), ..Stamp::default() });
+        out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
         let facts = SessionFacts {
-            model: self.model_config().and_then(|config| filled_text(config.member("modelName"))),
-            title: filled_text(self.name()).or(filled_text(self.chat_title())),
-            cwd: self.workspace_identifier().and_then(|workspace| filled_text(workspace.member("uri")?.member("fsPath"))),
-            agent: filled_text(self.unified_mode()),
+            model: self.model_config().and_then(|config| non_empty_text(config.member("modelName"))),
+            title: non_empty_text(self.name()).or(non_empty_text(self.chat_title())),
+            cwd: self.workspace_identifier().and_then(|workspace| non_empty_text(workspace.member("uri")?.member("fsPath"))),
+            agent: non_empty_text(self.unified_mode()),
             ..SessionFacts::default()
         };
         out.emit(Meta::Session(facts), Pointer::At("/composer"))?;
@@ -140,8 +140,8 @@ impl Bubble<'_> {
     fn convert(&self, line: &Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let created = decoded(self.created_at());
         let time = created.as_deref().and_then(time::rfc3339);
-        out.stamp(Stamp { t: time.as_deref(), id: text(self.bubble_id().or(self.id())), replay: false });
-        let said = filled_text(self.text()).or(filled_text(self.raw_text()));
+        out.set_header(RecordHeader { t: time.as_deref(), id: text(self.bubble_id().or(self.id())), replay: false });
+        let said = non_empty_text(self.text()).or(non_empty_text(self.raw_text()));
         let mut events = 0;
         match self.kind().map(Value::raw) {
             Some("1" | "\"user\"") => {
@@ -154,10 +154,11 @@ impl Bubble<'_> {
                 events += self.selected(out)?;
             }
             Some("2" | "\"ai\"") => {
-                if let Some(thought) = self.thinking().and_then(|thinking| filled_text(thinking.member("text"))) {
+                if let Some(thought) = self.thinking().and_then(|thinking| non_empty_text(thinking.member("text"))) {
                     events += reasoning(thought, Pointer::At("/bubble/thinking/text"), out)?;
                 }
-                let model = self.model_info().and_then(|info| filled_text(info.member("modelName"))).or(filled_text(self.model_type()));
+                let model =
+                    self.model_info().and_then(|info| non_empty_text(info.member("modelName"))).or(non_empty_text(self.model_type()));
                 if said.is_some() {
                     out.emit(MsgOut { text: said, model, ..MsgOut::default() }, Pointer::At("/bubble/text"))?;
                     events += 1;
@@ -171,7 +172,7 @@ impl Bubble<'_> {
             events += 1;
         }
         if let Some(call) = self.tool_former_data() {
-            events += ToolFormerData::of(call).convert(line, out)?;
+            events += ToolFormerData::lenient(call).convert(line, out)?;
         }
         events += self.usage(out)?;
         Ok(if events == 0 { Outcome::Bookkeeping { record: "bubble", rule: "empty_bubble" } } else { Outcome::Mapped })
@@ -180,7 +181,7 @@ impl Bubble<'_> {
     /// Images that a person added to the prompt, by name.
     fn images(&self) -> Vec<Attachment<'_>> {
         let images = self.selected_images().into_iter().flat_map(Value::elements);
-        let names = images.filter_map(|image| filled_text(image.member("path")));
+        let names = images.filter_map(|image| non_empty_text(image.member("path")));
         names.map(|name| Attachment { media_type: None, hash: None, bytes: None, name: Some(name) }).collect()
     }
 
@@ -191,10 +192,10 @@ impl Bubble<'_> {
             [("selection", "/bubble/selections", self.selections()), ("file", "/bubble/fileSelections", self.file_selections())]
         {
             for (index, selection) in list.into_iter().flat_map(Value::elements).enumerate() {
-                let selection = Selection::of(selection);
-                let file = selection.uri().and_then(|uri| filled_text(uri.member("fsPath").or(uri.member("path"))));
-                let text = filled_text(selection.raw_text()).or(filled_text(selection.text()));
-                let context = Context { name: Text::Plain(name), file, hash: None, bytes: None, text };
+                let selection = Selection::lenient(selection);
+                let file = selection.uri().and_then(|uri| non_empty_text(uri.member("fsPath").or(uri.member("path"))));
+                let text = non_empty_text(selection.raw_text()).or(non_empty_text(selection.text()));
+                let context = ImplicitInput { name: Text::Plain(name), file, hash: None, bytes: None, text };
                 out.emit(Meta::Context(context), Pointer::Item(path, index))?;
                 events += 1;
             }
@@ -218,11 +219,11 @@ impl Bubble<'_> {
 impl ToolFormerData<'_> {
     /// A call and, where it has ended, its result and the edit that it shows.
     fn convert(&self, line: &Line<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-        let Some(tool) = filled_text(self.name()) else { return Ok(0) };
+        let Some(tool) = non_empty_text(self.name()) else { return Ok(0) };
         let pointer = Pointer::At("/bubble/toolFormerData");
-        let call_id = filled_text(self.tool_call_id());
+        let call_id = non_empty_text(self.tool_call_id());
         let (params, raw_args) = (decoded(self.params()), decoded(self.raw_args()));
-        let is_json = |args: &&str| parse(args, &mut Index::default()).is_ok();
+        let is_json = |args: &&str| parse(args, &mut StructuralIndex::default()).is_ok();
         let args = raw_args.as_deref().filter(is_json).or(params.as_deref().filter(is_json));
         let kind = tools::TOOLS.kind(&tool.decode_lossy());
         let call = out.emit(ToolCall { tool, kind, call_id, args }, pointer)?;
@@ -230,30 +231,30 @@ impl ToolFormerData<'_> {
         if let Some(params) = params.as_deref().filter(|params| args != Some(*params)) {
             out.emit(Meta::System { name: Text::Plain("params"), text: Some(Text::Plain(params)) }, pointer)?;
         }
-        let rejected = word(self.user_decision()) == "rejected";
-        if let Some(decision) = match word(self.user_decision()) {
+        let rejected = raw_str(self.user_decision()) == "rejected";
+        if let Some(decision) = match raw_str(self.user_decision()) {
             "accepted" => Some(Decision::Allow),
             "rejected" => Some(Decision::Deny),
             _ => None,
         } {
             out.emit(Meta::Permission(Permission { decision, tool: Some(tool), call_id, text: None }), pointer)?;
         }
-        let status = match word(self.status()) {
+        let status = match raw_str(self.status()) {
             "completed" => Status::Ok,
             "error" => Status::Error,
             "cancelled" => Status::Cancelled,
             _ => return Ok(events),
         };
         let told = decoded(self.result());
-        let mut index = Index::default();
-        let outcomes = told.as_deref().and_then(|told| parse(told, &mut index).ok()).map(Outcomes::of).unwrap_or_default();
+        let mut index = StructuralIndex::default();
+        let outcomes = told.as_deref().and_then(|told| parse(told, &mut index).ok()).map(Outcomes::lenient).unwrap_or_default();
         let exit = integer(outcomes.exit_code());
         let result = ToolResult {
             tool: Some(tool),
             call_id,
             status: Some(if exit.is_some_and(|exit| exit != 0) { Status::Error } else { status }),
             exit,
-            stdout: filled_text(outcomes.output()).or(told.as_deref().map(Text::Plain)).filter(|text| !text.is_empty()),
+            stdout: non_empty_text(outcomes.output()).or(told.as_deref().map(Text::Plain)).filter(|text| !text.is_empty()),
             stderr: text_or_json(self.error()).filter(|text| !text.is_empty()),
             ..ToolResult::default()
         };
@@ -261,9 +262,9 @@ impl ToolFormerData<'_> {
         out.emit(result, pointer)?;
         events += 1;
         if status == Status::Ok && !rejected && !is_true(outcomes.apply_failed()) {
-            let mut index = Index::default();
-            let params = params.as_deref().and_then(|params| parse(params, &mut index).ok()).map(Params::of).unwrap_or_default();
-            let file = filled_text(params.relative_workspace_path()).or(filled_text(params.target_file()));
+            let mut index = StructuralIndex::default();
+            let params = params.as_deref().and_then(|params| parse(params, &mut index).ok()).map(Params::lenient).unwrap_or_default();
+            let file = non_empty_text(params.relative_workspace_path()).or(non_empty_text(params.target_file()));
             if let (Some(file), Some(after)) = (file, text(line.after())) {
                 let op = if line.before().is_some() { EditOp::Update } else { EditOp::Create };
                 let edit = CodeEdit { call_id, ..CodeEdit::new(op, file) };

@@ -4,16 +4,16 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
-use crate::kit::value::{Index, Value, parse, text};
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Store, StoredSession};
+use crate::shared::value::{StructuralIndex, Value, parse, text};
 
 /// Where one conversation lies.
 enum Source {
@@ -178,7 +178,7 @@ impl Editor {
 
 /// The line of the conversation itself: what of its record is read. A record that is no object stands as it is.
 fn composer(shape: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let record = parse(json, &mut index).ok().filter(|record| record.is_object());
     let kept = |record: Value<'_>| {
         let members = record.members().filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
@@ -190,7 +190,7 @@ fn composer(shape: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), 
 
 /// The messages that stand in the conversation's own record.
 fn inline_bubbles(json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let Ok(record) = parse(json, &mut index) else { return Ok(()) };
     let bubbles = ["conversation", "bubbles"].iter().filter_map(|list| record.member(list)).flat_map(Value::elements);
     for bubble in bubbles {
@@ -227,7 +227,7 @@ fn ids_of_messages(store: &sqlite::Store) -> Result<BTreeSet<String>, AdapterErr
 /// True when a conversation's own record holds messages.
 fn has_inline_messages(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
     let record = value(store, &format!("composerData:{id}"))?.unwrap_or_default();
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let record = std::str::from_utf8(&record).ok().and_then(|json| parse(json, &mut index).ok());
     Ok(record.and_then(|record| record.member("conversation")).is_some_and(|list| list.elements().next().is_some()))
 }
@@ -275,7 +275,7 @@ fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Vec<
     let sql = "SELECT value FROM ItemTable WHERE key = ?1 AND value IS NOT NULL";
     let found = store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)?;
     let Some(json) = found.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(Vec::new()) };
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     let Ok(value) = parse(&json, &mut index) else { return Ok(Vec::new()) };
     let conversation = |item: Value<'_>| {
         let has = |list| item.member(list).is_some_and(|list| list.elements().next().is_some());
@@ -300,6 +300,6 @@ impl Store for Editor {
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text(&session.id).map_err(|error| error.path(session.path.to_string_lossy()))?;
-        Ok(Export { text, context: Context::default() })
+        Ok(Export { text, context: SideInfo::default() })
     }
 }

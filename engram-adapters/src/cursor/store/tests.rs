@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use engram_core::adapter::convert_str;
 use engram_core::check::check;
-use engram_core::drive::Options;
 use engram_core::error::ErrorCode;
 use engram_core::limits::Limits;
+use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 use rusqlite::Connection;
 use tempfile::TempDir;

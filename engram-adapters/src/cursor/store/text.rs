@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use engram_core::adapter::Context;
+use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
@@ -170,7 +170,7 @@ impl Store for Transcript {
         let refused = |error: AdapterError| error.path(session.path.to_string_lossy());
         let bytes = fs::read(&session.path).map_err(|error| refused(error.into()))?;
         let text = String::from_utf8(bytes).map_err(|_| refused(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8")))?;
-        Ok(Export { text: document(&text), context: Context::default() })
+        Ok(Export { text: document(&text), context: SideInfo::default() })
     }
 }
 

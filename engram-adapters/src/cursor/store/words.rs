@@ -1,15 +1,15 @@
 //! The texts of a chat's messages: prompts, answers, summaries, and what the harness puts beside the conversation.
 
+use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Context, Meta, MsgOut};
+use engram_core::event::{ImplicitInput, Meta, MsgOut};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
-use engram_core::render::Pointer;
 use engram_core::text::Text;
 
 use crate::cursor::transcript::prompt;
-use crate::kit::value::{filled_text, is_true};
-use crate::kit::view::view;
+use crate::shared::value::{is_true, non_empty_text};
+use crate::shared::view::view;
 
 view! {
     /// What the harness says beside a message.
@@ -62,7 +62,7 @@ pub(super) fn user_text(
     let tag = decoded.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| tag);
     let section = tag.filter(|tag| CONTEXT_SECTIONS.contains(tag)).filter(|_| !decoded.contains("<user_query>"));
     let Some(section) = section else { return prompt(Some(text), id, pointer, out) };
-    let context = Context { name: Text::Plain(section), file: None, hash: None, bytes: None, text: Some(text) };
+    let context = ImplicitInput { name: Text::Plain(section), file: None, hash: None, bytes: None, text: Some(text) };
     out.emit(Meta::Context(context), pointer)?;
     Ok(1)
 }
@@ -73,7 +73,7 @@ pub(super) fn agent_text(text: Text<'_>, options: &CursorOptions<'_>, pointer: P
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
         return Ok(1);
     }
-    let model = filled_text(options.model_name());
+    let model = non_empty_text(options.model_name());
     out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;
     Ok(1)
 }
@@ -81,7 +81,7 @@ pub(super) fn agent_text(text: Text<'_>, options: &CursorOptions<'_>, pointer: P
 /// The harness's own boilerplate: its hash stands for it.
 pub(super) fn system_prompt(content: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
     let (hash, bytes) = (Some(Hash::of_bytes(content.as_bytes())), Some(content.len() as u64));
-    let context = Context { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
+    let context = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/message/content"))?;
     Ok(Outcome::Mapped)
 }

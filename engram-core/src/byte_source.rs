@@ -11,7 +11,7 @@ use crate::head::HEAD_BYTES;
 pub(crate) const READ_BYTES: usize = 64 << 10;
 
 /// The bytes of an artifact, of which ever more are read.
-pub trait Source {
+pub trait ByteSource {
     /// What has been read and not forgotten.
     fn bytes(&self) -> &[u8];
 
@@ -52,7 +52,7 @@ impl<'m> Memory<'m> {
     }
 }
 
-impl Source for Memory<'_> {
+impl ByteSource for Memory<'_> {
     #[inline]
     fn bytes(&self) -> &[u8] {
         &self.all.as_bytes()[..self.read]
@@ -91,7 +91,7 @@ impl<R> Reader<R> {
     }
 }
 
-impl<R: Read> Source for Reader<R> {
+impl<R: Read> ByteSource for Reader<R> {
     #[inline]
     fn bytes(&self) -> &[u8] {
         &self.buffer

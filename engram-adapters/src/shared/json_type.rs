@@ -4,43 +4,43 @@ use engram_core::emit::Fault;
 
 /// What kind of value a field must have, where it has one. A bit each: a value may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum JsonType {
     /// Any value.
     Any = 0b11111,
     /// A string.
-    Text = 0b00001,
+    String = 0b00001,
     /// `true` or `false`.
-    Flag = 0b00010,
+    Bool = 0b00010,
     /// A number.
     Number = 0b00100,
     /// An object.
     Object = 0b01000,
     /// An array.
-    List = 0b10000,
+    Array = 0b10000,
 }
 
 /// The shapes of `null`, a bit each: it is absence, and fits every one.
-pub(super) const ABSENT: u8 = Shape::Any as u8;
+pub(super) const ABSENT: u8 = JsonType::Any as u8;
 
 /// The shapes that a value which begins with a byte has.
 pub(super) static SHAPES: [u8; 256] = {
     let mut shapes = [0; 256];
-    shapes[b'"' as usize] = Shape::Text as u8;
-    shapes[b't' as usize] = Shape::Flag as u8;
-    shapes[b'f' as usize] = Shape::Flag as u8;
-    shapes[b'-' as usize] = Shape::Number as u8;
+    shapes[b'"' as usize] = JsonType::String as u8;
+    shapes[b't' as usize] = JsonType::Bool as u8;
+    shapes[b'f' as usize] = JsonType::Bool as u8;
+    shapes[b'-' as usize] = JsonType::Number as u8;
     let mut digit = b'0';
     while digit <= b'9' {
-        shapes[digit as usize] = Shape::Number as u8;
+        shapes[digit as usize] = JsonType::Number as u8;
         digit += 1;
     }
-    shapes[b'{' as usize] = Shape::Object as u8;
-    shapes[b'[' as usize] = Shape::List as u8;
+    shapes[b'{' as usize] = JsonType::Object as u8;
+    shapes[b'[' as usize] = JsonType::Array as u8;
     shapes[b'n' as usize] = ABSENT;
     shapes
 };
 
-impl Shape {
+impl JsonType {
     /// True when this is one of these shapes.
     #[inline(always)]
     pub fn is_among(self, shapes: u8) -> bool {
@@ -57,12 +57,12 @@ impl Shape {
     /// What it is, for an error.
     pub fn expected(self) -> &'static str {
         match self {
-            Shape::Any => "a value",
-            Shape::Text => "text",
-            Shape::Flag => "true or false",
-            Shape::Number => "a number",
-            Shape::Object => "an object",
-            Shape::List => "a list",
+            JsonType::Any => "a value",
+            JsonType::String => "text",
+            JsonType::Bool => "true or false",
+            JsonType::Number => "a number",
+            JsonType::Object => "an object",
+            JsonType::Array => "a list",
         }
     }
 }

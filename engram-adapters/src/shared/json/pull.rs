@@ -2,9 +2,9 @@
 
 use engram_core::emit::Fault;
 
-use super::index::{Index, Stop, Walk};
-use super::quotes::{Declined, Pass};
-use crate::kit::value::Value;
+use super::index::{Builder, Stop, StructuralIndex};
+use super::string_mask::{OffFastPath, Pass};
+use crate::shared::value::Value;
 
 /// Bytes whose quotes are noted together: few enough that they stay in a core's cache until they have been walked over.
 const NOTED_BYTES: usize = 32 << 10;
@@ -14,9 +14,9 @@ const FIRST_NODES: usize = 1 << 10;
 
 /// The values of a JSON text, one behind the other. What is wrong with the text is said where it stands, not before.
 #[derive(Debug)]
-pub struct Pieces<'t, 'i> {
+pub struct PullReader<'t, 'i> {
     text: &'t str,
-    index: &'i mut Index,
+    index: &'i mut StructuralIndex,
     pass: Pass<'t>,
     /// Where the quotes that are noted begin.
     noted_from: u32,
@@ -26,25 +26,25 @@ pub struct Pieces<'t, 'i> {
     is_first: bool,
 }
 
-impl<'t, 'i> Pieces<'t, 'i> {
+impl<'t, 'i> PullReader<'t, 'i> {
     /// In front of all of `text`.
     ///
     /// # Errors
     /// As those of the other methods: [`Fault::Json`] where `text` is not JSON, [`Fault::Limit`] where a value holds too many values.
-    pub fn of(text: &'t str, index: &'i mut Index) -> Result<Self, Fault> {
+    pub fn of(text: &'t str, index: &'i mut StructuralIndex) -> Result<Self, Fault> {
         let pass = Pass::new(text).map_err(|declined| Stop::from(declined).fault(text))?;
         index.quotes.clear();
         index.make_room(FIRST_NODES);
-        Ok(Pieces { text, index, pass, noted_from: 0, at: 0, is_first: false })
+        Ok(PullReader { text, index, pass, noted_from: 0, at: 0, is_first: false })
     }
 
     /// Enters the next value, if that begins with `open`.
     ///
     /// # Errors
-    /// See [`Pieces::of`].
+    /// See [`PullReader::of`].
     pub fn enter(&mut self, open: u8) -> Result<bool, Fault> {
         self.step(|walk, at| {
-            let (start, byte) = walk.scanner.solid(at)?;
+            let (start, byte) = walk.scanner.skip_whitespace(at)?;
             Ok((start + u32::from(byte == open), byte == open))
         })
         .inspect(|entered| self.is_first = *entered)
@@ -53,7 +53,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// The name of the next member of the object at hand; none at its end, which is then passed.
     ///
     /// # Errors
-    /// See [`Pieces::of`].
+    /// See [`PullReader::of`].
     pub fn member(&mut self) -> Result<Option<&'t str>, Fault> {
         if !self.goes_on(b'}')? {
             return Ok(None);
@@ -62,7 +62,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
         self.step(|walk, at| {
             let start = walk.scanner.find(b'"', at)?;
             let (end, _) = walk.scanner.behind_string()?;
-            let name = text.get(start as usize + 1..end as usize - 1).ok_or(Declined)?;
+            let name = text.get(start as usize + 1..end as usize - 1).ok_or(OffFastPath)?;
             Ok((walk.scanner.find(b':', end)? + 1, Some(name)))
         })
     }
@@ -70,7 +70,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// True when the list at hand has another element; its end is passed otherwise.
     ///
     /// # Errors
-    /// See [`Pieces::of`].
+    /// See [`PullReader::of`].
     pub fn element(&mut self) -> Result<bool, Fault> {
         self.goes_on(b']')
     }
@@ -78,7 +78,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// The next value.
     ///
     /// # Errors
-    /// See [`Pieces::of`].
+    /// See [`PullReader::of`].
     pub fn value(&mut self) -> Result<Value<'_>, Fault> {
         let count = self.step(|walk, at| Ok((walk.value(at)?, walk.count)))?;
         Ok(Value::of_nodes(self.text, &self.index.nodes[..count]))
@@ -87,27 +87,27 @@ impl<'t, 'i> Pieces<'t, 'i> {
     /// Sees to it that the text ends here.
     ///
     /// # Errors
-    /// See [`Pieces::of`].
+    /// See [`PullReader::of`].
     pub fn end(&mut self) -> Result<(), Fault> {
         let ends = self.step(|walk, at| Ok((at, walk.scanner.ends_behind(at))))?;
-        if ends { Ok(()) } else { Err(Stop::Declined.fault(self.text)) }
+        if ends { Ok(()) } else { Err(Stop::OffFastPath.fault(self.text)) }
     }
 
     /// Goes to the next value of a container that `close` ends, or behind its end.
     fn goes_on(&mut self, close: u8) -> Result<bool, Fault> {
         let is_first = std::mem::take(&mut self.is_first);
-        self.step(|walk, at| match walk.scanner.solid(at)? {
+        self.step(|walk, at| match walk.scanner.skip_whitespace(at)? {
             (at, byte) if byte == close => Ok((at + 1, false)),
             (at, b',') if !is_first => Ok((at + 1, true)),
             (at, _) if is_first => Ok((at, true)),
-            _ => Err(Stop::Declined),
+            _ => Err(Stop::OffFastPath),
         })
     }
 
     /// Takes up the walk where it stands. `take` gives the place that it has come to; it is asked again where the walk came to the
     /// end of what is noted.
     #[inline(always)]
-    fn step<T>(&mut self, take: impl Fn(&mut Walk<'_, true>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
+    fn step<T>(&mut self, take: impl Fn(&mut Builder<'_, true>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
         let mut bytes = NOTED_BYTES;
         loop {
             match self.index.walk(self.text, self.noted_from, self.at, |walk| take(walk, self.at)) {
@@ -115,7 +115,7 @@ impl<'t, 'i> Pieces<'t, 'i> {
                     self.at = at;
                     return Ok(taken);
                 }
-                Err(Stop::Declined) if !self.pass.is_done() => self.note(bytes)?,
+                Err(Stop::OffFastPath) if !self.pass.is_done() => self.note(bytes)?,
                 Err(stop) => return Err(stop.fault(self.text)),
             }
             bytes *= 2;
@@ -139,8 +139,8 @@ mod tests {
 
     /// What the pieces of an object are, those of its lists apart.
     fn pieces(text: &str) -> Result<Vec<String>, Fault> {
-        let mut index = Index::default();
-        let mut pieces = Pieces::of(text, &mut index)?;
+        let mut index = StructuralIndex::default();
+        let mut pieces = PullReader::of(text, &mut index)?;
         let mut found = Vec::new();
         if !pieces.enter(b'{')? {
             found.push(pieces.value()?.raw().to_owned());

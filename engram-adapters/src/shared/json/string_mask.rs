@@ -1,12 +1,12 @@
 //! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
-use engram_core::block::{BLOCK, behind_odd, escaped, padded};
+use engram_core::block::{BLOCK, escaped, pad_block, prefix_xor};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
 /// The text is not JSON, or not the kind of JSON that the fast path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Declined;
+pub(super) struct OffFastPath;
 
 /// Bytes that are near each other: where one is a control character, they are looked at again while all of them are in the cache.
 const PART: usize = 64 * BLOCK;
@@ -44,13 +44,13 @@ impl Quotes {
 
     /// Notes the quotes of the next `bytes` of a text, or of what is left of it, and checks what strings may hold: sound escapes, no
     /// control characters. What the text's end cuts off is left to the scanner, which finds no closing quote.
-    pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
+    pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), OffFastPath> {
         self.note_by(Level::new(), pass, bytes)
     }
 
     /// As `note`, by the vectors of a level.
     #[inline(always)]
-    fn note_by(&mut self, level: Level, pass: &mut Pass<'_>, bytes: usize) -> Result<(), Declined> {
+    fn note_by(&mut self, level: Level, pass: &mut Pass<'_>, bytes: usize) -> Result<(), OffFastPath> {
         let rest = pass.text.get(pass.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
         dispatch!(level, simd => {
@@ -58,7 +58,7 @@ impl Quotes {
                 self.note_part(simd, pass, part);
             }
         });
-        if pass.is_unsound { Err(Declined) } else { Ok(()) }
+        if pass.is_unsound { Err(OffFastPath) } else { Ok(()) }
     }
 
     #[inline(always)]
@@ -113,7 +113,7 @@ pub(super) struct Strings<'t> {
 impl Strings<'_> {
     /// The place of the quote that ends the next string, and the escapes that the string may hold.
     #[inline(always)]
-    pub(super) fn next_end(&mut self) -> Result<(u32, Escapes), Declined> {
+    pub(super) fn next_end(&mut self) -> Result<(u32, Escapes), OffFastPath> {
         while self.block.quotes == 0 {
             self.advance()?;
         }
@@ -135,8 +135,8 @@ impl Strings<'_> {
 
     /// Goes to the next block.
     #[inline(always)]
-    fn advance(&mut self) -> Result<(), Declined> {
-        self.block = *self.rest.next().ok_or(Declined)?;
+    fn advance(&mut self) -> Result<(), OffFastPath> {
+        self.block = *self.rest.next().ok_or(OffFastPath)?;
         self.start += BLOCK as u32;
         Ok(())
     }
@@ -158,8 +158,8 @@ pub(super) struct Pass<'t> {
 
 impl<'t> Pass<'t> {
     /// A pass over `text`, whose places must fit 32 bits.
-    pub(super) fn new(text: &'t str) -> Result<Self, Declined> {
-        u32::try_from(text.len() + BLOCK).map_err(|_| Declined)?;
+    pub(super) fn new(text: &'t str) -> Result<Self, OffFastPath> {
+        u32::try_from(text.len() + BLOCK).map_err(|_| OffFastPath)?;
         let text = text.as_bytes();
         Ok(Pass { text, at: 0, begins_escaped: false, begins_in_string: false, is_unsound: false })
     }
@@ -209,7 +209,7 @@ impl<S: Simd> Window<S> {
     fn ending(simd: S, text: &[u8], len: usize) -> Self {
         match text.last_chunk() {
             Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), before: BLOCK - len },
-            None => Window { bytes: u8x64::load_array_ref(simd, &padded(text)), before: text.len() - len },
+            None => Window { bytes: u8x64::load_array_ref(simd, &pad_block(text)), before: text.len() - len },
         }
     }
 
@@ -241,7 +241,7 @@ pub(super) const ESCAPES_AT: u32 = 24;
 /// The tape spells it so.
 const CANONICAL: u8 = 0b001;
 /// The tape may spell it otherwise.
-pub(in crate::kit) const ODD: u8 = 0b010;
+pub(in crate::shared) const NONCANONICAL: u8 = 0b010;
 /// None at all.
 const UNSOUND: u8 = 0b100;
 
@@ -253,7 +253,7 @@ const ESCAPES: [u8; 256] = {
         escapes[*byte as usize] = CANONICAL;
         canonical = others;
     }
-    (escapes[b'/' as usize], escapes[b'u' as usize]) = (ODD, ODD);
+    (escapes[b'/' as usize], escapes[b'u' as usize]) = (NONCANONICAL, NONCANONICAL);
     escapes
 };
 
@@ -262,9 +262,9 @@ const ESCAPES: [u8; 256] = {
 fn any_in_strings<S: Simd>(simd: S, blocks: &[Block], part: &[u8], begins_in_string: bool) -> bool {
     let (mut before, mut any) = (if begins_in_string { u64::MAX } else { 0 }, 0);
     let (whole, last) = part.as_chunks::<BLOCK>();
-    let last = (!last.is_empty()).then(|| padded(last));
+    let last = (!last.is_empty()).then(|| pad_block(last));
     for (block, bytes) in blocks.iter().zip(whole.iter().chain(&last)) {
-        let in_strings = before ^ behind_odd(block.quotes);
+        let in_strings = before ^ prefix_xor(block.quotes);
         any |= in_strings & controls(u8x64::load_array_ref(simd, bytes));
         before = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
     }

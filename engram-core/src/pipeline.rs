@@ -4,8 +4,8 @@ use std::io::Write;
 
 use simdutf8::compat::{Utf8Error, from_utf8};
 
+pub use crate::byte_source::{ByteSource, Memory, Reader};
 use crate::coverage::Coverage;
-use crate::cut::whole_items;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::Hash;
@@ -16,9 +16,9 @@ use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::origin::Place;
 use crate::policy::Policy;
-pub use crate::source::{Memory, Reader, Source};
-use crate::standing::{refusal, stand};
-use crate::stream::{Context, Framing, Opening, Session, StreamAdapter};
+use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
+use crate::support::{refusal, resolve_support};
+use crate::truncation::complete_items;
 use crate::version::Support;
 
 /// How a conversion is to be run.
@@ -29,7 +29,7 @@ pub struct Options {
     /// Bounds.
     pub limits: Limits,
     /// What the files around the artifact say.
-    pub context: Context,
+    pub context: SideInfo,
 }
 
 /// What a conversion came to.
@@ -67,7 +67,7 @@ pub struct Summary {
 ///
 /// # Errors
 /// [`AdapterError`] with code, adapter, harness, version and line where known.
-pub fn convert<S: Source>(
+pub fn convert<S: ByteSource>(
     adapter: &dyn StreamAdapter,
     input: Input<S>,
     options: &Options,
@@ -83,7 +83,7 @@ pub fn convert<S: Source>(
 ///
 /// # Errors
 /// As [`convert`], and those of `choose`.
-pub fn convert_chosen<'a, S: Source>(
+pub fn convert_chosen<'a, S: ByteSource>(
     mut input: Input<S>,
     options: &Options,
     sink: &mut dyn Write,
@@ -100,27 +100,27 @@ pub fn convert_chosen<'a, S: Source>(
     {
         return Err(error);
     }
-    let mut session = adapter.session(&Opening { identity: &identity, revision, head: &head, context: &options.context });
-    let standing = stand(descriptor, identity.version.as_deref(), revision, support);
-    let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, standing), complete: true };
+    let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
+    let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
+    let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support), complete: true };
     run.whole(session.as_mut(), &mut input, framing).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
         error.harness.get_or_insert(descriptor.harness_family);
         if error.version.is_none() {
-            error.version = run.out.standing().version.clone();
+            error.version = run.out.support().version.clone();
         }
         error
     })?;
-    let standing = run.out.standing();
+    let support = run.out.support();
     Ok(Summary {
         adapter_id: descriptor.adapter_id,
         harness: descriptor.harness_family,
-        version: standing.version.clone(),
-        schema: standing.revision,
-        support: standing.support,
-        coverage: standing.coverage,
-        degraded: standing.degraded.clone(),
+        version: support.version.clone(),
+        schema: support.revision,
+        support: support.support,
+        coverage: support.coverage,
+        degraded: support.degraded.clone(),
         session_id: identity.session_id,
         agent_id: identity.agent_id,
         counts: run.out.counts(),
@@ -133,7 +133,7 @@ pub fn convert_chosen<'a, S: Source>(
 /// A document that ends too early, or is no JSON from some place on.
 struct Broken<'b> {
     /// What is before that place.
-    sound: &'b str,
+    valid_prefix: &'b str,
     /// What is said of it where no part of it is to be converted.
     error: AdapterError,
 }
@@ -144,21 +144,21 @@ impl<'b> Broken<'b> {
             return Broken::cut(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
         }
         let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-        let sound = &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
-        Broken { sound, error: AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()) }
+        let valid_prefix = &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
+        Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()) }
     }
 
     fn utf8(bytes: &'b [u8], error: Utf8Error) -> Self {
-        let sound = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        let valid_prefix = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
         let found = format!("invalid byte at offset {}", error.valid_up_to());
         if error.error_len().is_none() {
-            return Broken::cut(sound, found);
+            return Broken::cut(valid_prefix, found);
         }
-        Broken { sound, error: AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found) }
+        Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found) }
     }
 
-    fn cut(sound: &'b str, found: String) -> Self {
-        Broken { sound, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found) }
+    fn cut(valid_prefix: &'b str, found: String) -> Self {
+        Broken { valid_prefix, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found) }
     }
 }
 
@@ -168,7 +168,7 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
-    fn whole<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>, framing: Framing) -> Result<(), AdapterError> {
+    fn whole<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>, framing: Framing) -> Result<(), AdapterError> {
         self.out.start().map_err(|fault| self.error(fault))?;
         match framing {
             Framing::Lines => self.lines(session, input)?,
@@ -186,7 +186,7 @@ impl Run<'_> {
         self.out.flush()
     }
 
-    fn lines<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
+    fn lines<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
@@ -231,14 +231,14 @@ impl Run<'_> {
             return Ok(());
         }
         match session.record(text, &mut self.out) {
-            Err(Fault::Json(_)) => self.odd_line(session, text, number, terminated),
+            Err(Fault::Json(_)) => self.split_irregular_line(session, text, number, terminated),
             settled => self.settle(settled, text),
         }
     }
 
     /// Converts a line that is not one JSON value of the expected shape: several values, a cut record, or something else.
     #[cold]
-    fn odd_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
+    fn split_irregular_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
         while !is_blank(rest.as_bytes()) {
             self.out.begin_at(Place { line: number, part, ..Place::default() });
@@ -311,7 +311,7 @@ impl Run<'_> {
         self.out.malformed_bytes(bytes).map_err(|fault| self.error(fault))
     }
 
-    fn document<S: Source>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
+    fn document<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
         let (bytes, text) = input.rest()?;
         let broken = match text {
             Ok(text) => match session.document(text, &mut self.out) {
@@ -326,7 +326,7 @@ impl Run<'_> {
     /// Converts what is whole of a document. What is behind it was cut off, or is kept as it is.
     #[cold]
     fn broken_document(&mut self, session: &mut dyn Session, bytes: &[u8], broken: Broken<'_>) -> Result<(), AdapterError> {
-        let whole = whole_items(broken.sound).filter(|_| self.out.policy() == Policy::Permissive);
+        let whole = complete_items(broken.valid_prefix).filter(|_| self.out.policy() == Policy::Permissive);
         let Some(whole) = whole else { return Err(broken.error) };
         session.document(&whole.text, &mut self.out).map_err(|fault| self.error(fault))?;
         if broken.error.code == ErrorCode::TruncatedInput {

@@ -2,8 +2,8 @@
 
 use engram_core::emit::Fault;
 
-use super::names::Names;
-use super::shape::{ABSENT, Shape};
+use super::field_hash::Names;
+use super::json_type::{ABSENT, JsonType};
 use super::value::{Field, Value};
 
 /// The members of an object that a view names. Of each only the place is noted, so that a view is small, however many fields it has.
@@ -16,7 +16,7 @@ pub(crate) struct Fields<'a, const N: usize> {
 
 impl<'a, const N: usize> Fields<'a, N> {
     /// No field.
-    pub(crate) const NONE: Self = Fields { object: Value::NONE, places: [0; N] };
+    pub(crate) const NONE: Self = Fields { object: Value::MISSING, places: [0; N] };
 
     /// The field of the name with that number.
     #[inline(always)]
@@ -28,7 +28,7 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 
     /// No field of `object` yet.
-    pub(crate) fn within(object: Value<'a>) -> Self {
+    pub(crate) fn empty_of(object: Value<'a>) -> Self {
         Fields { object, ..Self::NONE }
     }
 
@@ -46,15 +46,15 @@ impl<'a, const N: usize> Fields<'a, N> {
     ///
     /// # Errors
     /// [`Fault::Malformed`] where it is no object, or one of the fields has another shape or stands there twice.
-    pub(crate) fn fill(&mut self, object: Value<'a>, names: &Names, pointer: &str) -> Result<(), Fault> {
+    pub(crate) fn strict_into(&mut self, object: Value<'a>, names: &Names, pointer: &str) -> Result<(), Fault> {
         self.object = object;
         place(object, names, pointer, &mut self.places)
     }
 
     /// As `fill`, where a field of another shape counts as absent, and of several of one name the last counts.
-    pub(crate) fn fill_fitting(&mut self, object: Value<'a>, names: &Names) {
+    pub(crate) fn lenient_into(&mut self, object: Value<'a>, names: &Names) {
         self.object = object;
-        place_fitting(object, names, &mut self.places);
+        place_lenient(object, names, &mut self.places);
     }
 }
 
@@ -84,7 +84,7 @@ fn place(object: Value<'_>, names: &Names, pointer: &str, places: &mut [u32]) ->
 }
 
 #[inline(never)]
-fn place_fitting(object: Value<'_>, names: &Names, places: &mut [u32]) {
+fn place_lenient(object: Value<'_>, names: &Names, places: &mut [u32]) {
     each_named(object, names, |Member { number, shape, shapes, behind }| {
         *places.get_mut(number)? = if shape.is_among(shapes) && shapes != ABSENT { behind } else { 0 };
         Some(())
@@ -97,7 +97,7 @@ struct Member {
     /// Of its name.
     number: usize,
     /// That it should have.
-    shape: Shape,
+    shape: JsonType,
     /// That it has.
     shapes: u8,
     /// How many nodes behind the object's own its node is.
@@ -108,7 +108,7 @@ struct Member {
 #[inline(always)]
 fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
     let text = object.record().as_bytes();
-    for (behind, node) in object.each_node(Shape::Object) {
+    for (behind, node) in object.each_node(JsonType::Object) {
         if let Some((number, shape)) = names.find(text, node.name_in(text)) {
             let member = Member { number, shape, shapes: node.shapes(), behind };
             if take(member).is_none() {
@@ -119,26 +119,26 @@ fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> 
     None
 }
 
-/// Declares a borrowed view of an object: each field with the name and the [`Shape`] that it has in the source.
+/// Declares a borrowed view of an object: each field with the name and the [`JsonType`] that it has in the source.
 macro_rules! view {
     ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy)]
-        pub(super) struct $view<'a>($crate::kit::view::Fields<'a, { $view::NAMES.len() }>);
+        pub(super) struct $view<'a>($crate::shared::view::Fields<'a, { $view::NAMES.len() }>);
 
         impl Default for $view<'_> {
             fn default() -> Self {
-                $view($crate::kit::view::Fields::NONE)
+                $view($crate::shared::view::Fields::NONE)
             }
         }
 
         impl $view<'_> {
             const NAMES: &'static [&'static str] = &[$($name,)*];
 
-            fn names() -> &'static $crate::kit::names::Names {
-                use $crate::kit::{names::{Names, Places, places_for}, shape::Shape};
-                static PLACES: Places<{ places_for($view::NAMES.len()) }> = Places::of($view::NAMES, &[$(Shape::$shape,)*]);
-                static NAMES: Names = Names::of($view::NAMES, &PLACES);
+            fn names() -> &'static $crate::shared::field_hash::Names {
+                use $crate::shared::{field_hash::{Names, Slots, slots_for}, json_type::JsonType};
+                static SLOTS: Slots<{ slots_for($view::NAMES.len()) }> = Slots::of($view::NAMES, &[$(JsonType::$shape,)*]);
+                static NAMES: Names = Names::of($view::NAMES, &SLOTS);
                 &NAMES
             }
         }
@@ -148,39 +148,39 @@ macro_rules! view {
             $(
                 $(#[$field_meta])*
                 #[inline(always)]
-                pub fn $field(&self) -> $crate::kit::value::Field<'a> {
-                    const NUMBER: usize = $crate::kit::names::number_of($name, $view::NAMES);
+                pub fn $field(&self) -> $crate::shared::value::Field<'a> {
+                    const NUMBER: usize = $crate::shared::field_hash::number_of($name, $view::NAMES);
                     self.0.get(NUMBER)
                 }
             )*
 
             /// None of the fields of `object`; [`Self::set`] puts some there.
-            pub fn within(object: $crate::kit::value::Value<'a>) -> Self {
-                $view($crate::kit::view::Fields::within(object))
+            pub fn empty_of(object: $crate::shared::value::Value<'a>) -> Self {
+                $view($crate::shared::view::Fields::empty_of(object))
             }
 
             /// The value that the fields are of.
-            pub fn object(&self) -> $crate::kit::value::Value<'a> {
+            pub fn object(&self) -> $crate::shared::value::Value<'a> {
                 self.0.object()
             }
 
             /// Puts a value that lies in the object in the place of the field of that name.
-            pub fn set(&mut self, name: &str, field: $crate::kit::value::Field<'a>) {
-                self.0.set($crate::kit::names::number_of(name, $view::NAMES), field);
+            pub fn set(&mut self, name: &str, field: $crate::shared::value::Field<'a>) {
+                self.0.set($crate::shared::field_hash::number_of(name, $view::NAMES), field);
             }
 
             /// The fields of `value` that have their shape; none where it is no object.
-            pub fn of(value: $crate::kit::value::Value<'a>) -> Self {
+            pub fn lenient(value: $crate::shared::value::Value<'a>) -> Self {
                 let mut view = Self::default();
-                view.0.fill_fitting(value, Self::names());
+                view.0.lenient_into(value, Self::names());
                 view
             }
 
             /// As `of`, of a value that may be absent.
-            pub fn stated(field: $crate::kit::value::Field<'a>) -> Self {
+            pub fn lenient_opt(field: $crate::shared::value::Field<'a>) -> Self {
                 let mut view = Self::default();
                 if let Some(value) = field {
-                    view.0.fill_fitting(value, Self::names());
+                    view.0.lenient_into(value, Self::names());
                 }
                 view
             }
@@ -190,15 +190,15 @@ macro_rules! view {
             /// # Errors
             /// [`Fault::Malformed`](engram_core::emit::Fault::Malformed) where it is no object, or one of these fields has another shape
             /// or stands there twice.
-            pub fn read(value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
+            pub fn strict(value: $crate::shared::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
                 let mut view = Self::default();
-                view.fill(value, pointer)?;
+                view.strict_into(value, pointer)?;
                 Ok(view)
             }
 
             /// As `read`, into an empty view where it stands: the large ones are not moved.
-            pub fn fill(&mut self, value: $crate::kit::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
-                self.0.fill(value, Self::names(), pointer)
+            pub fn strict_into(&mut self, value: $crate::shared::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
+                self.0.strict_into(value, Self::names(), pointer)
             }
         }
     };
@@ -207,32 +207,32 @@ pub(crate) use view;
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::{Index, parse, word};
+    use super::super::value::{StructuralIndex, parse, raw_str};
 
     view! {
         /// A view of two fields.
         Pair {
-            name: "name" Text,
+            name: "name" String,
             rest: "rest" Any,
         }
     }
 
     #[test]
     fn a_strict_view_takes_each_field_once_and_in_its_shape() {
-        let mut index = Index::default();
-        let pair = Pair::read(parse(r#"{"x":[{"name":"inner"}],"rest":[1],"name":"a"}"#, &mut index).unwrap(), "").unwrap();
-        assert_eq!((word(pair.name()), pair.rest().map(|rest| rest.raw())), ("a", Some("[1]")));
+        let mut index = StructuralIndex::default();
+        let pair = Pair::strict(parse(r#"{"x":[{"name":"inner"}],"rest":[1],"name":"a"}"#, &mut index).unwrap(), "").unwrap();
+        assert_eq!((raw_str(pair.name()), pair.rest().map(|rest| rest.raw())), ("a", Some("[1]")));
         for (source, place) in
             [(r#"{"name":7}"#, "/at/name"), (r#"{"name":"a","name":"a"}"#, "/at/name"), (r#"["name"]"#, "/at"), ("7", "/at")]
         {
-            let fault = Pair::read(parse(source, &mut index).unwrap(), "/at").unwrap_err();
+            let fault = Pair::strict(parse(source, &mut index).unwrap(), "/at").unwrap_err();
             assert!(format!("{fault:?}").contains(&format!("\"{place}\"")), "{fault:?}");
         }
     }
 
     #[test]
     fn a_lenient_view_passes_over_what_does_not_fit() {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         for (source, name) in [
             (r#"{"name":7}"#, ""),
             (r#"{"name":null}"#, ""),
@@ -241,19 +241,19 @@ mod tests {
             (r#"["name"]"#, ""),
             ("{}", ""),
         ] {
-            assert_eq!(word(Pair::of(parse(source, &mut index).unwrap()).name()), name, "{source}");
+            assert_eq!(raw_str(Pair::lenient(parse(source, &mut index).unwrap()).name()), name, "{source}");
         }
     }
 
     #[test]
     fn a_view_can_be_given_what_lies_deeper() {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let object = parse(r#"{"deep":[{"name":"a"},"b"],"name":"c"}"#, &mut index).unwrap();
-        let mut pair = Pair::within(object);
+        let mut pair = Pair::empty_of(object);
         assert!(pair.name().is_none() && pair.rest().is_none());
         pair.set("name", object.member("deep").and_then(|deep| deep.elements().nth(1)));
         pair.set("rest", object.member("name"));
-        assert_eq!((word(pair.name()), word(pair.rest())), ("b", "c"));
+        assert_eq!((raw_str(pair.name()), raw_str(pair.rest())), ("b", "c"));
         pair.set("name", None);
         assert!(pair.name().is_none());
         assert_eq!(pair.object().raw(), object.raw());

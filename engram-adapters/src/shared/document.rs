@@ -17,7 +17,7 @@ pub(crate) fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
 ///
 /// # Errors
 /// [`Fault::Malformed`] where there is none, or several values have the name: then it is not known which of them counts.
-pub(crate) fn the_list<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
+pub(crate) fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
     let mut named = document.members().filter(|(other, _)| *other == name).map(|(_, value)| value);
     match (named.next().filter(|value| value.is_array()), named.next()) {
         (Some(list), None) => Ok(list),
@@ -27,7 +27,7 @@ pub(crate) fn the_list<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>,
 
 /// The document without its list, as JSON. Only where something is wrong with it is that needed.
 #[cold]
-pub(crate) fn beside_the_list(document: Value<'_>, name: &str) -> String {
+pub(crate) fn without_member(document: Value<'_>, name: &str) -> String {
     let members = document.members().filter(|(other, _)| *other != name);
     let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect();
     format!("{{{}}}", members.join(","))
@@ -35,17 +35,17 @@ pub(crate) fn beside_the_list(document: Value<'_>, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::{Index, parse};
+    use super::super::value::{StructuralIndex, parse};
     use super::*;
 
     #[test]
     fn a_document_has_one_list_of_records() {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let document = parse(r#"{"a":1,"list":[2],"b":{"list":3}}"#, &mut index).unwrap();
-        assert_eq!(the_list(document, "list").unwrap().raw(), "[2]");
-        assert_eq!(beside_the_list(document, "list"), r#"{"a":1,"b":{"list":3}}"#);
+        assert_eq!(required_array(document, "list").unwrap().raw(), "[2]");
+        assert_eq!(without_member(document, "list"), r#"{"a":1,"b":{"list":3}}"#);
         for source in [r#"{"list":[1],"list":[2]}"#, r#"{"list":7}"#, r#"{"list":7,"list":[1]}"#, "{}", "[[1]]"] {
-            assert!(the_list(parse(source, &mut index).unwrap(), "list").is_err(), "{source}");
+            assert!(required_array(parse(source, &mut index).unwrap(), "list").is_err(), "{source}");
         }
     }
 }

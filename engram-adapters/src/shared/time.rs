@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use super::value::{Field, text, word};
+use super::value::{Field, raw_str, text};
 
 /// A source time string in the tape's form, or none when it is no time.
 pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
@@ -14,7 +14,7 @@ pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
 /// The time of a field in the tape's form. A time needs no escapes, though it may have some.
 pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
     field?;
-    let source = word(field);
+    let source = raw_str(field);
     if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { other_form(&text(field)?.decode().ok()?).map(Cow::Owned) }
 }
 
@@ -107,7 +107,7 @@ fn fits(bytes: &[u8; 8], form: [u8; 8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::value::{Index, parse};
+    use crate::shared::value::{StructuralIndex, parse};
 
     #[test]
     fn canonical_times_stand_as_they_are() {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_field_may_have_escapes() {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let value = parse(r#"["2026-11-21T10:02:05Z", "2026\u002d11-21T12:02:05+02:00", "noon", 7]"#, &mut index).unwrap();
         let times: Vec<_> = value.elements().map(|time| tape_time(Some(time))).collect();
         let expected = Some("2026-11-21T10:02:05Z");

@@ -240,8 +240,8 @@ impl<'t> ChangedSpan<'t> {
     pub fn describe(&self, edit: &mut CodeEdit<'_>) {
         edit.before_range = Some(self.before);
         edit.after_range = Some(self.after);
-        (edit.before_hash, edit.before_anchor_hashes) = pinned(self.before_text);
-        (edit.after_hash, edit.after_anchor_hashes) = pinned(self.after_text);
+        (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(self.before_text);
+        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(self.after_text);
     }
 }
 
@@ -257,7 +257,7 @@ fn last_line(text: &str) -> &str {
 }
 
 /// Hash and anchors of a text; neither where its real bytes are gone.
-pub fn pinned(text: &str) -> (Option<Hash>, Vec<u64>) {
+pub fn hash_and_anchors(text: &str) -> (Option<Hash>, Vec<u64>) {
     let hash = Hash::of_pinned_text(text);
     let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
     (hash, anchors)

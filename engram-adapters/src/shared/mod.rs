@@ -2,13 +2,14 @@
 
 pub mod correlate;
 pub(crate) mod document;
+pub mod field_hash;
 pub mod json;
+pub mod json_type;
 pub mod linenum;
 pub mod media;
-pub mod names;
 pub mod patch;
+pub mod route;
 pub mod search;
-pub mod shape;
 pub mod spans;
 pub mod time;
 pub mod tool_table;

@@ -6,9 +6,9 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::quotes::{Declined, ESCAPES_AT, Pass, Quotes};
 use super::scan::Scanner;
-use crate::kit::shape::{SHAPES, Shape};
+use super::string_mask::{ESCAPES_AT, OffFastPath, Pass, Quotes};
+use crate::shared::json_type::{JsonType, SHAPES};
 
 /// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
 const MAX_VALUES: usize = 4 << 20;
@@ -17,7 +17,7 @@ const BYTES_A_NODE: usize = 32;
 
 /// One value: where it lies, and how many values it and all that is in it are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::kit) struct Node {
+pub(in crate::shared) struct Node {
     /// Where its name begins, if it is a member of an object.
     pub name: u32,
     pub start: u32,
@@ -31,7 +31,7 @@ pub(in crate::kit) struct Node {
 const SHAPES_AT: u32 = ESCAPES_AT + 2;
 
 /// The shape of a node, where it stands in it.
-const fn placed(shape: Shape) -> u32 {
+const fn placed(shape: JsonType) -> u32 {
     (shape as u32) << SHAPES_AT
 }
 
@@ -56,7 +56,7 @@ impl Node {
 
     /// True when its value is of this shape, and not `null`.
     #[inline(always)]
-    pub fn is(self, shape: Shape) -> bool {
+    pub fn is(self, shape: JsonType) -> bool {
         self.shapes() == shape as u8
     }
 
@@ -79,32 +79,32 @@ fn end_of_name(text: &[u8], start: usize) -> usize {
 
 /// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct StructuralIndex {
     pub(super) quotes: Quotes,
-    /// Room for nodes: those of the last record, and what lies behind them.
+    /// DecodeBuffer for nodes: those of the last record, and what lies behind them.
     pub(super) nodes: Vec<Node>,
 }
 
 /// Why a text is not noted.
 #[derive(Debug)]
 pub(super) enum Stop {
-    Declined,
+    OffFastPath,
     /// There is no room for its nodes.
     Full,
 }
 
-impl From<Declined> for Stop {
-    fn from(Declined: Declined) -> Stop {
-        Stop::Declined
+impl From<OffFastPath> for Stop {
+    fn from(OffFastPath: OffFastPath) -> Stop {
+        Stop::OffFastPath
     }
 }
 
-impl Index {
+impl StructuralIndex {
     /// Checks that `text` is one JSON value and notes where its values lie.
     ///
     /// # Errors
     /// [`Fault::Json`] with what `serde_json` says of the text, [`Fault::Limit`] when it holds too many values.
-    pub(in crate::kit) fn note(&mut self, text: &str) -> Result<&[Node], Fault> {
+    pub(in crate::shared) fn build(&mut self, text: &str) -> Result<&[Node], Fault> {
         match self.check(text) {
             Ok(count) => Ok(&self.nodes[..count]),
             Err(stop) => Err(stop.fault(text)),
@@ -117,21 +117,21 @@ impl Index {
         self.quotes.clear();
         self.quotes.note(&mut pass, text.len())?;
         self.make_room(text.len() / BYTES_A_NODE + 1);
-        self.walk(text, 0, 0, |walk: &mut Walk<'_, false>| walk.whole())
+        self.walk(text, 0, 0, |walk: &mut Builder<'_, false>| walk.whole())
     }
 
     /// Walks over `text` from `at` on, with as much room for nodes as that takes. The quotes that are noted begin at `from`.
     #[inline(always)]
-    pub(super) fn walk<const SPREAD: bool, T>(
+    pub(super) fn walk<const PRETTY: bool, T>(
         &mut self,
         text: &str,
         from: u32,
         at: u32,
-        take: impl Fn(&mut Walk<'_, SPREAD>) -> Result<T, Stop>,
+        take: impl Fn(&mut Builder<'_, PRETTY>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         loop {
             let scanner = Scanner::new(text, self.quotes.strings(from, at));
-            let mut walk = Walk { scanner, nodes: &mut self.nodes, count: 0 };
+            let mut walk = Builder { scanner, nodes: &mut self.nodes, count: 0 };
             match take(&mut walk) {
                 Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
                 taken => return taken,
@@ -163,8 +163,8 @@ impl Stop {
 }
 
 /// The way over a text, from value to value.
-pub(super) struct Walk<'t, const SPREAD: bool> {
-    pub scanner: Scanner<'t, SPREAD>,
+pub(super) struct Builder<'t, const PRETTY: bool> {
+    pub scanner: Scanner<'t, PRETTY>,
     nodes: &'t mut [Node],
     /// Nodes noted so far.
     pub count: usize,
@@ -190,18 +190,18 @@ struct Next {
 /// What is around the whole.
 const NOTHING: Open = Open { node: u32::MAX, close: 0 };
 
-impl<const SPREAD: bool> Walk<'_, SPREAD> {
+impl<const PRETTY: bool> Builder<'_, PRETTY> {
     /// Notes the one value of the text, and gives the number of its nodes.
     #[inline(always)]
     fn whole(&mut self) -> Result<usize, Stop> {
         let end = self.value(0)?;
-        if self.scanner.ends_behind(end) { Ok(self.count) } else { Err(Stop::Declined) }
+        if self.scanner.ends_behind(end) { Ok(self.count) } else { Err(Stop::OffFastPath) }
     }
 
     /// Notes the value at `at`, white space before it aside, and gives the place behind it.
     #[inline(always)]
     pub(super) fn value(&mut self, at: u32) -> Result<u32, Stop> {
-        let (start, byte) = self.scanner.solid(at)?;
+        let (start, byte) = self.scanner.skip_whitespace(at)?;
         if closing(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
     }
 
@@ -216,11 +216,11 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
             at = next.at;
             if !next.is_noted {
                 let byte;
-                (at, byte) = self.scanner.solid(at)?;
+                (at, byte) = self.scanner.skip_whitespace(at)?;
                 if let Some(close) = closing(byte) {
                     open = self.open(next.name, at, close, open)?;
                     let first;
-                    (at, first) = self.scanner.solid(at + 1)?;
+                    (at, first) = self.scanner.skip_whitespace(at + 1)?;
                     if first != close {
                         continue;
                     }
@@ -252,18 +252,18 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
     #[inline(always)]
     fn open(&mut self, name: u32, start: u32, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(Node { name, start, end: outer.node, packed: placed(if close == b'}' { Shape::Object } else { Shape::List }) })?;
+        self.push(Node { name, start, end: outer.node, packed: placed(if close == b'}' { JsonType::Object } else { JsonType::Array }) })?;
         Ok(Open { node, close })
     }
 
     /// Notes the end of a container, and gives what is around it.
     #[inline(always)]
     fn close(&mut self, open: Open, end: u32) -> Result<Option<Open>, Stop> {
-        let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::Declined)?;
+        let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::OffFastPath)?;
         let outer = std::mem::replace(&mut container.end, end);
         container.packed |= self.count as u32 - open.node;
         let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        Ok(Some(Open { node: outer, close: if around.is(Shape::Object) { b'}' } else { b']' } }))
+        Ok(Some(Open { node: outer, close: if around.is(JsonType::Object) { b'}' } else { b']' } }))
     }
 
     /// What is next in a container.
@@ -298,7 +298,7 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
         if byte == b'"' {
             return self.string(name, start);
         }
-        let end = self.scanner.behind_bare(byte, start)?;
+        let end = self.scanner.skip_literal(byte, start)?;
         self.push(Node { name, start, end, packed: u32::from(SHAPES[usize::from(byte)]) << SHAPES_AT | 1 })?;
         Ok(end)
     }
@@ -307,7 +307,7 @@ impl<const SPREAD: bool> Walk<'_, SPREAD> {
     #[inline(always)]
     fn string(&mut self, name: u32, start: u32) -> Result<u32, Stop> {
         let (end, escapes) = self.scanner.behind_string()?;
-        self.push(Node { name, start, end, packed: placed(Shape::Text) | escapes | 1 })?;
+        self.push(Node { name, start, end, packed: placed(JsonType::String) | escapes | 1 })?;
         Ok(end)
     }
 
@@ -338,7 +338,7 @@ mod tests {
 
     /// The scanner accepts exactly what `serde_json` does.
     fn agree(text: &str) {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let accepted = index.check(text).is_ok();
         assert_eq!(accepted, serde_json::from_str::<IgnoredAny>(text).is_ok(), "{text:?}");
     }
@@ -371,7 +371,7 @@ mod tests {
             "\"\\",
         ] {
             agree(text);
-            assert!(Index::default().note(text).is_err(), "{text:?}");
+            assert!(StructuralIndex::default().build(text).is_err(), "{text:?}");
         }
     }
 
@@ -379,13 +379,13 @@ mod tests {
     fn deep_values_are_noted_without_recursion() {
         let deep = format!("{}{}", "[{\"a\":".repeat(50_000), "1".to_owned() + &"}]".repeat(50_000));
         agree(&deep);
-        assert!(Index::default().note(&deep).is_ok());
+        assert!(StructuralIndex::default().build(&deep).is_ok());
     }
 
     #[test]
     fn too_many_values_are_a_limit() {
         let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
-        assert!(matches!(Index::default().note(&many), Err(Fault::Limit(_))));
+        assert!(matches!(StructuralIndex::default().build(&many), Err(Fault::Limit(_))));
     }
 
     proptest! {

@@ -16,7 +16,7 @@ pub struct NumberedLines {
 /// The lines of `shown`, up to the first that has no number. None where the first line has none, or numbers do not follow each other.
 ///
 /// An empty last line is left out: tools show one after the final line end of a file, where there is no line.
-pub fn strip(shown: &str) -> Option<NumberedLines> {
+pub fn strip_gutter(shown: &str) -> Option<NumberedLines> {
     let mut text = String::with_capacity(shown.len());
     let mut longest = 0;
     // The number of the first line and what separates it, and the number that must come next.
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn lines(shown: &str) -> Option<(u64, u64, String)> {
-        strip(shown).map(|lines| (lines.range.first, lines.range.last, lines.text))
+        strip_gutter(shown).map(|lines| (lines.range.first, lines.range.last, lines.text))
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_longest_line_is_known() {
-        assert_eq!(strip("1\ta\n2\tbbb\n3\tcc").map(|lines| lines.longest), Some(3));
+        assert_eq!(strip_gutter("1\ta\n2\tbbb\n3\tcc").map(|lines| lines.longest), Some(3));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::version::{Revision, Support};
 
 /// What a conversion amounts to so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct ResolvedSupport {
     pub version: Option<String>,
     pub revision: Option<&'static str>,
     pub support: Support,
@@ -19,19 +19,19 @@ pub(crate) struct Standing {
     pub degraded: Vec<&'static str>,
 }
 
-pub(crate) fn push_harness(out: &mut Buffer, family: &str, standing: &Standing) {
+pub(crate) fn push_harness(out: &mut Buffer, family: &str, support: &ResolvedSupport) {
     out.object(key!("harness"), |harness| {
         harness.word(key!("family"), family);
-        harness.name(key!("version"), &standing.version.as_deref().map(Text::Plain));
-        if let Some(schema) = standing.revision {
+        harness.name(key!("version"), &support.version.as_deref().map(Text::Plain));
+        if let Some(schema) = support.revision {
             harness.word(key!("schema"), schema);
         }
     });
 }
 
-pub(crate) fn push_standing(out: &mut Buffer, standing: &Standing) {
-    out.word(key!("support"), standing.support.as_str());
-    if let Some(coverage) = &standing.coverage {
+pub(crate) fn push_support(out: &mut Buffer, support: &ResolvedSupport) {
+    out.word(key!("support"), support.support.as_str());
+    if let Some(coverage) = &support.coverage {
         out.object(key!("coverage"), |inner| {
             for kind in Kind::ALL {
                 push_word(inner.named(kind.as_str()), coverage.grade(kind).as_str());
@@ -40,7 +40,7 @@ pub(crate) fn push_standing(out: &mut Buffer, standing: &Standing) {
     }
     out.piece(key!("degraded"));
     out.push('[');
-    for (n, reason) in standing.degraded.iter().enumerate() {
+    for (n, reason) in support.degraded.iter().enumerate() {
         out.push_str(if n == 0 { "\"" } else { ",\"" });
         out.push_str(reason);
         out.push('"');
@@ -49,16 +49,16 @@ pub(crate) fn push_standing(out: &mut Buffer, standing: &Standing) {
 }
 
 /// What holds for an artifact (or a part of one) of this version.
-pub(crate) fn stand(
+pub(crate) fn resolve_support(
     descriptor: &'static AdapterDescriptor,
     version: Option<&str>,
     revision: Option<&'static Revision>,
     support: Support,
-) -> Standing {
+) -> ResolvedSupport {
     let claimed = revision.map_or(descriptor.coverage, |revision| revision.coverage);
     let degraded: Vec<&'static str> = support.degradation().into_iter().collect();
     let supported = degraded.is_empty();
-    Standing {
+    ResolvedSupport {
         version: version.map(str::to_owned),
         revision: revision.filter(|_| supported).map(|revision| revision.schema),
         support,

@@ -7,7 +7,7 @@ const FEW: usize = 4 * MAX;
 
 /// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
 #[inline(never)]
-pub(super) fn bounded(mut picked: Vec<u64>) -> Vec<u64> {
+pub(super) fn dedup_and_bound(mut picked: Vec<u64>) -> Vec<u64> {
     if picked.len() > FEW {
         let mut different = picked.clone();
         different.sort_unstable();
@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    /// As `bounded`, without looking for speed.
+    /// As `dedup_and_bound`, without looking for speed.
     fn slowly_bounded(picked: &[u64]) -> Vec<u64> {
         let mut kept: Vec<u64> = Vec::new();
         for hash in picked {
@@ -73,7 +73,7 @@ mod tests {
             for mask in [u64::MAX, !0xfff] {
                 let hash = |at: usize| (at as u64).wrapping_mul(seed) % different;
                 let picked: Vec<u64> = (0..len).map(|at| hash(at).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
-                prop_assert_eq!(bounded(picked.clone()), slowly_bounded(&picked));
+                prop_assert_eq!(dedup_and_bound(picked.clone()), slowly_bounded(&picked));
             }
         }
     }
@@ -93,7 +93,7 @@ mod tests {
                     expected.push(*hash);
                 }
             }
-            assert_eq!(bounded(hashes), expected);
+            assert_eq!(dedup_and_bound(hashes), expected);
         }
     }
 }

@@ -3,28 +3,28 @@
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-pub use engram_core::keys::{KeyMap, key, key_map};
+pub use engram_core::keys::{KeyMap, hash64, key_map};
 
 /// The most calls that are held open. Older ones are forgotten: their results then come without the call's facts.
 const MAX_OPEN: usize = 4096;
 
 /// What is kept of each open call, by call id.
 #[derive(Debug)]
-pub struct OpenCalls<T> {
+pub struct PendingCalls<T> {
     calls: KeyMap<T>,
     order: VecDeque<u64>,
 }
 
-impl<T> Default for OpenCalls<T> {
+impl<T> Default for PendingCalls<T> {
     fn default() -> Self {
-        OpenCalls { calls: KeyMap::default(), order: VecDeque::new() }
+        PendingCalls { calls: KeyMap::default(), order: VecDeque::new() }
     }
 }
 
-impl<T> OpenCalls<T> {
+impl<T> PendingCalls<T> {
     /// Opens a call.
     pub fn open(&mut self, call_id: impl Hash, facts: T) {
-        let call = key(call_id);
+        let call = hash64(call_id);
         if self.calls.insert(call, facts).is_none() {
             self.order.push_back(call);
         }
@@ -48,17 +48,17 @@ impl<T> OpenCalls<T> {
 
     /// What is kept of an open call.
     pub fn get(&self, call_id: impl Hash) -> Option<&T> {
-        self.calls.get(&key(call_id))
+        self.calls.get(&hash64(call_id))
     }
 
-    /// As [`OpenCalls::get`], to change it.
+    /// As [`PendingCalls::get`], to change it.
     pub fn get_mut(&mut self, call_id: impl Hash) -> Option<&mut T> {
-        self.calls.get_mut(&key(call_id))
+        self.calls.get_mut(&hash64(call_id))
     }
 
     /// Closes a call.
     pub fn close(&mut self, call_id: impl Hash) -> Option<T> {
-        self.calls.remove(&key(call_id))
+        self.calls.remove(&hash64(call_id))
     }
 
     /// What is kept of the open calls, oldest first.
@@ -69,25 +69,25 @@ impl<T> OpenCalls<T> {
 
 /// What has been said before, at eight bytes a fact.
 #[derive(Debug)]
-pub struct Said {
+pub struct SeenSet {
     facts: KeyMap<()>,
 }
 
-impl Default for Said {
+impl Default for SeenSet {
     fn default() -> Self {
-        Said { facts: key_map() }
+        SeenSet { facts: key_map() }
     }
 }
 
-impl Said {
+impl SeenSet {
     /// True when the fact is new.
     pub fn first(&mut self, fact: impl Hash) -> bool {
-        self.facts.insert(key(fact), ()).is_none()
+        self.facts.insert(hash64(fact), ()).is_none()
     }
 
     /// True when the fact was said before. Does not record it.
     pub fn contains(&self, fact: impl Hash) -> bool {
-        self.facts.contains_key(&key(fact))
+        self.facts.contains_key(&hash64(fact))
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn open_calls_are_bounded_and_in_order() {
-        let mut calls = OpenCalls::default();
+        let mut calls = PendingCalls::default();
         for n in 0..2 * MAX_OPEN {
             calls.open(format!("closed{n}"), n);
             assert_eq!(calls.close(format!("closed{n}")), Some(n));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::shape::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventShape, Field, Need, Shape};
+use crate::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventSchema, Field, FieldType, Presence};
 
 /// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. What concerns more than one line, the
 /// order of keys and the spelling of strings are for [`crate::check`].
@@ -15,7 +15,7 @@ pub fn json_schema() -> String {
     format!("{schema:#}\n")
 }
 
-fn event(event: &EventShape) -> Value {
+fn event(event: &EventSchema) -> Value {
     let fields = ENVELOPE_HEAD.iter().chain(event.fields).chain(ENVELOPE_TAIL);
     let mut schema = object(fields);
     // Kind and label are what tells the events apart.
@@ -29,31 +29,31 @@ fn event(event: &EventShape) -> Value {
 }
 
 fn object<'f>(fields: impl Iterator<Item = &'f Field> + Clone) -> Value {
-    let required: Vec<&str> = fields.clone().filter(|field| field.need == Need::Always).map(|field| field.key).collect();
-    let properties: Map<String, Value> = fields.map(|field| (field.key.to_owned(), value(&field.shape))).collect();
+    let required: Vec<&str> = fields.clone().filter(|field| field.presence == Presence::Always).map(|field| field.key).collect();
+    let properties: Map<String, Value> = fields.map(|field| (field.key.to_owned(), value(&field.field_type))).collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-fn value(shape: &Shape) -> Value {
-    match shape {
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Name => json!({ "type": "string", "minLength": 1 }),
-        Shape::Word(words) => json!({ "enum": words }),
-        Shape::Count => json!({ "type": "integer", "minimum": 0 }),
-        Shape::Integer => json!({ "type": "integer" }),
-        Shape::Number => json!({ "type": "number" }),
-        Shape::Bool => json!({ "type": "boolean" }),
-        Shape::Only(only) => json!({ "const": only }),
-        Shape::Time => json!({ "type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$" }),
-        Shape::Hash => json!({ "type": "string", "pattern": "^blake3:[0-9a-f]{64}$" }),
-        Shape::Range => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 }),
-        Shape::Anchors => {
+fn value(field_type: &FieldType) -> Value {
+    match field_type {
+        FieldType::Text => json!({ "type": "string" }),
+        FieldType::Name => json!({ "type": "string", "minLength": 1 }),
+        FieldType::Word(words) => json!({ "enum": words }),
+        FieldType::Count => json!({ "type": "integer", "minimum": 0 }),
+        FieldType::Integer => json!({ "type": "integer" }),
+        FieldType::Number => json!({ "type": "number" }),
+        FieldType::Bool => json!({ "type": "boolean" }),
+        FieldType::Only(only) => json!({ "const": only }),
+        FieldType::Time => json!({ "type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$" }),
+        FieldType::Hash => json!({ "type": "string", "pattern": "^blake3:[0-9a-f]{64}$" }),
+        FieldType::Range => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 }),
+        FieldType::Anchors => {
             json!({ "type": "array", "items": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "minItems": 1, "uniqueItems": true })
         }
-        Shape::Pointer => json!({ "type": "string", "pattern": "^(/([^~/]|~[01])*)+$" }),
-        Shape::Json => json!(true),
-        Shape::Object(fields) => object(fields.iter()),
-        Shape::List(of, empty) => json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::LeftOut) }),
+        FieldType::Pointer => json!({ "type": "string", "pattern": "^(/([^~/]|~[01])*)+$" }),
+        FieldType::Json => json!(true),
+        FieldType::Object(fields) => object(fields.iter()),
+        FieldType::List(of, empty) => json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::LeftOut) }),
     }
 }
 

@@ -6,17 +6,17 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 
-use super::quotes::{Declined, Escapes, Strings};
+use super::string_mask::{Escapes, OffFastPath, Strings};
 
-/// JSON text and its quotes. Takes places and gives places, so that a place stays in a register. It expects text that is `SPREAD`
+/// JSON text and its quotes. Takes places and gives places, so that a place stays in a register. It expects text that is `PRETTY`
 /// over lines with a member each, or else text without white space, and is slower in the other.
 #[derive(Debug)]
-pub(super) struct Scanner<'t, const SPREAD: bool> {
+pub(super) struct Scanner<'t, const PRETTY: bool> {
     text: &'t [u8],
     strings: Strings<'t>,
 }
 
-impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
+impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
     /// A scanner of `text` and the strings that lie ahead.
     pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
         Scanner { text: text.as_bytes(), strings }
@@ -24,8 +24,8 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// The byte at `at`.
     #[inline(always)]
-    pub(super) fn byte(&self, at: u32) -> Result<u8, Declined> {
-        self.text.get(at as usize).copied().ok_or(Declined)
+    pub(super) fn byte(&self, at: u32) -> Result<u8, OffFastPath> {
+        self.text.get(at as usize).copied().ok_or(OffFastPath)
     }
 
     /// True when these bytes stand at `at`.
@@ -37,7 +37,7 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// The first place from `at` on that is no white space, and the byte there. Mostly there is none before it, or one space.
     #[inline(always)]
-    pub(super) fn solid(&self, at: u32) -> Result<(u32, u8), Declined> {
+    pub(super) fn skip_whitespace(&self, at: u32) -> Result<(u32, u8), OffFastPath> {
         let byte = self.byte(at)?;
         if byte > b' ' {
             return Ok((at, byte));
@@ -55,7 +55,7 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
     /// The first place from `at` on that is no white space, where a line mostly ends.
     #[inline(always)]
     fn behind_any_spaces(&self, at: u32) -> u32 {
-        if SPREAD
+        if PRETTY
             && let Some(start) = behind_line_end(self.text, at)
             && self.text.get(start as usize).is_some_and(|byte| *byte > b' ')
         {
@@ -66,9 +66,9 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// As `behind_any_spaces`, where there must be some.
     #[inline(always)]
-    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, Declined> {
+    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, OffFastPath> {
         let behind = self.behind_any_spaces(at);
-        if behind > at { Ok(behind) } else { Err(Declined) }
+        if behind > at { Ok(behind) } else { Err(OffFastPath) }
     }
 
     /// True when nothing but white space is behind `at`.
@@ -78,18 +78,18 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// The place of `expected`, white space before it aside.
     #[inline(always)]
-    pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, Declined> {
+    pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, OffFastPath> {
         if self.byte(at)? == expected {
             return Ok(at);
         }
         let at = self.behind_any_spaces(at);
-        if self.byte(at)? == expected { Ok(at) } else { Err(Declined) }
+        if self.byte(at)? == expected { Ok(at) } else { Err(OffFastPath) }
     }
 
     /// Where the value begins that the name before `at` names, and its first byte, if all is spaced as usual.
     #[inline(always)]
     pub(super) fn value_of_name(&self, at: u32) -> Option<(u32, u8)> {
-        let between: &[u8] = if SPREAD { b": " } else { b":" };
+        let between: &[u8] = if PRETTY { b": " } else { b":" };
         let start = at as usize + between.len();
         let first = *self.text.get(start)?;
         (self.text[at as usize..start] == *between).then_some((start as u32, first))
@@ -98,7 +98,7 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
     /// Where the name of the next member begins, if one comes behind `at` and all is spaced as usual.
     #[inline(always)]
     pub(super) fn name_behind(&self, at: u32) -> Option<u32> {
-        if !SPREAD {
+        if !PRETTY {
             return self.has(at, b",\"").then_some(at + 1);
         }
         let start = behind_line_end(self.text, at + 1)?;
@@ -108,15 +108,15 @@ impl<'t, const SPREAD: bool> Scanner<'t, SPREAD> {
 
     /// The place behind the string whose first quote comes next, and the escapes that it may hold.
     #[inline(always)]
-    pub(super) fn behind_string(&mut self) -> Result<(u32, Escapes), Declined> {
+    pub(super) fn behind_string(&mut self) -> Result<(u32, Escapes), OffFastPath> {
         let (end, escapes) = self.strings.next_end()?;
         Ok((end + 1, escapes))
     }
 
     /// The place behind a number or a word at `at`. `byte` is its first.
     #[inline(always)]
-    pub(super) fn behind_bare(&self, byte: u8, at: u32) -> Result<u32, Declined> {
-        behind_bare(self.text, byte, at as usize).map(|end| end as u32)
+    pub(super) fn skip_literal(&self, byte: u8, at: u32) -> Result<u32, OffFastPath> {
+        skip_literal(self.text, byte, at as usize).map(|end| end as u32)
     }
 }
 
@@ -140,7 +140,7 @@ fn behind_line_end(text: &[u8], at: u32) -> Option<u32> {
 
 /// Only what is rare is called, so that the scanner stays in registers.
 #[inline(always)]
-fn behind_bare(text: &[u8], byte: u8, at: usize) -> Result<usize, Declined> {
+fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<usize, OffFastPath> {
     match byte {
         b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
         b't' => behind_word(text, at, b"true"),
@@ -151,8 +151,8 @@ fn behind_bare(text: &[u8], byte: u8, at: usize) -> Result<usize, Declined> {
 }
 
 #[inline(always)]
-fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Declined> {
-    if text.get(at..).is_some_and(|rest| rest.starts_with(word)) { Ok(at + word.len()) } else { Err(Declined) }
+fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, OffFastPath> {
+    if text.get(at..).is_some_and(|rest| rest.starts_with(word)) { Ok(at + word.len()) } else { Err(OffFastPath) }
 }
 
 /// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short. `first` is the first of them.
@@ -164,11 +164,11 @@ fn short_number(text: &[u8], first: u8, at: usize) -> Option<usize> {
 }
 
 #[inline(never)]
-fn behind_any_number(text: &[u8], at: usize) -> Result<usize, Declined> {
+fn behind_any_number(text: &[u8], at: usize) -> Result<usize, OffFastPath> {
     let start = at + usize::from(text.get(at) == Some(&b'-'));
     let mut at = behind_digits(text, start)?;
     if at > start + 1 && text.get(start) == Some(&b'0') {
-        return Err(Declined);
+        return Err(OffFastPath);
     }
     if text.get(at) == Some(&b'.') {
         at = behind_digits(text, at + 1)?;
@@ -182,19 +182,19 @@ fn behind_any_number(text: &[u8], at: usize) -> Result<usize, Declined> {
 
 /// The place behind some digits, of which there must be one.
 #[inline(always)]
-fn behind_digits(text: &[u8], start: usize) -> Result<usize, Declined> {
+fn behind_digits(text: &[u8], start: usize) -> Result<usize, OffFastPath> {
     let mut at = start;
     while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
         let digits = leading_digits(part);
         at += digits;
         if digits < DIGITS {
-            return if at > start { Ok(at) } else { Err(Declined) };
+            return if at > start { Ok(at) } else { Err(OffFastPath) };
         }
     }
     while text.get(at).is_some_and(u8::is_ascii_digit) {
         at += 1;
     }
-    if at > start { Ok(at) } else { Err(Declined) }
+    if at > start { Ok(at) } else { Err(OffFastPath) }
 }
 
 /// Bytes that are looked at together for digits.

@@ -12,7 +12,7 @@ pub(crate) struct Whole {
 
 /// The part of a cut document that holds only whole items of its outermost list. None where not even that list, or a member
 /// beside it, is whole.
-pub(crate) fn whole_items(text: &str) -> Option<Whole> {
+pub(crate) fn complete_items(text: &str) -> Option<Whole> {
     let bytes = text.as_bytes();
     let (mut open, mut at) = (Vec::new(), 0);
     let mut end: Option<(usize, usize)> = None;
@@ -68,7 +68,7 @@ mod tests {
             ("", None),
             (r#"{"list":[{"n":1}]} {"n"#, Some(r#"{"list":[{"n":1}]}"#)),
         ] {
-            let kept = whole_items(cut);
+            let kept = complete_items(cut);
             assert_eq!(kept.as_ref().map(|kept| &*kept.text), whole, "{cut}");
             assert!(kept.is_none_or(|kept| kept.text.starts_with(&cut[..kept.end])), "{cut}");
         }
@@ -78,7 +78,7 @@ mod tests {
     fn any_cut_gives_json_or_nothing() {
         let document = r#"{"a":"x\"}","list":[{"n":[1,{"m":"]"}]},{"n":2}],"kind":"main"}"#;
         for end in 0..document.len() {
-            if let Some(Whole { text, .. }) = whole_items(&document[..end]) {
+            if let Some(Whole { text, .. }) = complete_items(&document[..end]) {
                 assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
             }
         }

@@ -4,9 +4,9 @@ use engram_core::emit::Fault;
 use engram_core::event::Number;
 use engram_core::text::Text;
 
-pub use super::json::{Index, Pieces};
-use super::json::{Node, ODD};
-use super::shape::{ABSENT, Shape};
+use super::json::{NONCANONICAL, Node};
+pub use super::json::{PullReader, StructuralIndex};
+use super::json_type::{ABSENT, JsonType};
 
 /// A JSON value as a slice of its source, without white space around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub type Field<'a> = Option<Value<'a>>;
 ///
 /// # Errors
 /// [`Fault::Json`] where `text` is not one JSON value, [`Fault::Limit`] where it holds too many.
-pub fn parse<'a>(text: &'a str, index: &'a mut Index) -> Result<Value<'a>, Fault> {
-    Ok(Value::of_nodes(text, index.note(text)?))
+pub fn parse<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Result<Value<'a>, Fault> {
+    Ok(Value::of_nodes(text, index.build(text)?))
 }
 
 /// What `visit` finds in the lines that are JSON: its first answer. Lines of other kinds are passed over.
 pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl FnMut(Value<'_>) -> Option<T>) -> Option<T> {
-    let mut index = Index::default();
+    let mut index = StructuralIndex::default();
     for line in lines {
         if let Ok(value) = parse(line, &mut index)
             && let Some(found) = visit(value)
@@ -43,10 +43,10 @@ pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl Fn
 
 impl<'a> Value<'a> {
     /// No value at all: neither an object nor anything else.
-    pub(in crate::kit) const NONE: Value<'static> = Value { record: "", nodes: &[] };
+    pub(in crate::shared) const MISSING: Value<'static> = Value { record: "", nodes: &[] };
 
     /// The value whose nodes these are.
-    pub(in crate::kit) fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
+    pub(in crate::shared) fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
         Value { record, nodes }
     }
 
@@ -63,7 +63,7 @@ impl<'a> Value<'a> {
     }
 
     #[inline(always)]
-    fn is(self, shape: Shape) -> bool {
+    fn is(self, shape: JsonType) -> bool {
         self.nodes.first().is_some_and(|node| node.is(shape))
     }
 
@@ -76,18 +76,18 @@ impl<'a> Value<'a> {
     /// True for an object.
     #[inline(always)]
     pub fn is_object(self) -> bool {
-        self.is(Shape::Object)
+        self.is(JsonType::Object)
     }
 
     /// True for an array.
     #[inline(always)]
     pub fn is_array(self) -> bool {
-        self.is(Shape::List)
+        self.is(JsonType::Array)
     }
 
     /// True for `true`.
     pub fn is_true(self) -> bool {
-        self.is(Shape::Flag) && self.raw() == "true"
+        self.is(JsonType::Bool) && self.raw() == "true"
     }
 
     /// True for `null`.
@@ -104,7 +104,7 @@ impl<'a> Value<'a> {
 
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        self.each_inside(Shape::List)
+        self.each_inside(JsonType::Array)
     }
 
     /// Names and values, if this is an object. Names are as the source spells them, so one with escapes matches nothing.
@@ -115,18 +115,18 @@ impl<'a> Value<'a> {
     /// The nodes of members, and their values, if this is an object.
     #[inline(always)]
     fn each_member(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
-        self.each_inside(Shape::Object).filter_map(|value| Some((value.nodes.first()?, value)))
+        self.each_inside(JsonType::Object).filter_map(|value| Some((value.nodes.first()?, value)))
     }
 
     /// The values in this one, if it is of this shape.
     #[inline(always)]
-    fn each_inside(self, shape: Shape) -> impl Iterator<Item = Value<'a>> {
+    fn each_inside(self, shape: JsonType) -> impl Iterator<Item = Value<'a>> {
         self.each_node(shape).map(move |(behind, _)| self.behind(behind))
     }
 
     /// The nodes of the values in this one, if it is of this shape, and how many nodes behind this one's each is.
     #[inline(always)]
-    pub(in crate::kit) fn each_node(self, shape: Shape) -> impl Iterator<Item = (u32, &'a Node)> {
+    pub(in crate::shared) fn each_node(self, shape: JsonType) -> impl Iterator<Item = (u32, &'a Node)> {
         let (inner, mut at) = (self.inner(shape), 0);
         std::iter::from_fn(move || {
             let node = inner.get(at)?;
@@ -137,26 +137,26 @@ impl<'a> Value<'a> {
 
     /// The nodes of what is in this value, if it is of this shape.
     #[inline(always)]
-    fn inner(self, shape: Shape) -> &'a [Node] {
+    fn inner(self, shape: JsonType) -> &'a [Node] {
         let [node, ..] = self.nodes else { return &[] };
         if self.is(shape) { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
     }
 
     /// The value in this one whose node is that many behind this one's.
     #[inline(always)]
-    pub(in crate::kit) fn behind(self, nodes: u32) -> Value<'a> {
+    pub(in crate::shared) fn behind(self, nodes: u32) -> Value<'a> {
         Value { record: self.record, nodes: self.nodes.get(nodes as usize..).unwrap_or_default() }
     }
 
     /// How many nodes behind that of `other`, in which it lies, this value's is.
     #[inline(always)]
-    pub(in crate::kit) fn nodes_behind(self, other: Value<'_>) -> u32 {
+    pub(in crate::shared) fn nodes_behind(self, other: Value<'_>) -> u32 {
         other.nodes.len().saturating_sub(self.nodes.len()) as u32
     }
 
     /// The text of the record that this value is a part of.
     #[inline(always)]
-    pub(in crate::kit) fn record(self) -> &'a str {
+    pub(in crate::shared) fn record(self) -> &'a str {
         self.record
     }
 
@@ -193,10 +193,10 @@ fn raw_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
 
 #[inline(never)]
 fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
-    let token = slice(record, node.filter(|node| node.is(Shape::Text)))?;
+    let token = slice(record, node.filter(|node| node.is(JsonType::String)))?;
     Some(match node?.escapes() {
         0 => Text::Unescaped(token),
-        odd if odd & ODD != 0 => Text::Token(token),
+        odd if odd & NONCANONICAL != 0 => Text::Token(token),
         _ => Text::Canonical(token),
     })
 }
@@ -209,7 +209,7 @@ fn filled_text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> 
 #[inline(never)]
 fn word_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
     let inside = |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
-    node.filter(|node| node.is(Shape::Text)).and_then(inside).unwrap_or_default()
+    node.filter(|node| node.is(JsonType::String)).and_then(inside).unwrap_or_default()
 }
 
 #[inline(never)]
@@ -246,8 +246,8 @@ fn slice<'a>(record: &'a str, node: Option<&Node>) -> Option<&'a str> {
 }
 
 /// The elements of a list, or the one value that stands in place of one.
-pub fn each(field: Field<'_>) -> impl Iterator<Item = Value<'_>> {
-    let list = field.unwrap_or(Value::NONE);
+pub fn one_or_many(field: Field<'_>) -> impl Iterator<Item = Value<'_>> {
+    let list = field.unwrap_or(Value::MISSING);
     let (mut at, end) = if list.is_array() { (1, list.nodes.first().map_or(0, |node| node.size())) } else { (0, 1) };
     std::iter::from_fn(move || {
         let value = if at < end { list.behind(at as u32) } else { return None };
@@ -264,13 +264,13 @@ pub fn text(field: Field<'_>) -> Option<Text<'_>> {
 
 /// The text of a field, if it is a string that is not empty.
 #[inline(always)]
-pub fn filled_text(field: Field<'_>) -> Option<Text<'_>> {
+pub fn non_empty_text(field: Field<'_>) -> Option<Text<'_>> {
     field.and_then(|value| filled_text_of(value.record, value.nodes.first()))
 }
 
 /// The text of a field as the source spells it, without its quotes. For names, which never hold escapes; empty for what is no string.
 #[inline(always)]
-pub fn word(field: Field<'_>) -> &str {
+pub fn raw_str(field: Field<'_>) -> &str {
     field.map(|value| word_of(value.record, value.nodes.first())).unwrap_or_default()
 }
 
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn members_are_found_by_their_ends() {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         let value = parse(r#" { "a" : [1, {"x":"}\""}] ,"b":"\\","c":null,"a":true } "#, &mut index).unwrap();
         let members: Vec<_> = value.members().map(|(name, value)| (name, value.raw())).collect();
         assert_eq!(members, [("a", r#"[1, {"x":"}\""}]"#), ("b", r#""\\""#), ("c", "null"), ("a", "true")]);
@@ -310,22 +310,22 @@ mod tests {
         assert_eq!([value.first("c"), value.first("d"), value.first("b").and_then(|text| text.first("a"))], [None; 3]);
         assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
         for (source, values) in [(r#"[{"a":[1]},2]"#, &[r#"{"a":[1]}"#, "2"][..]), (r#"{"a":[1]}"#, &[r#"{"a":[1]}"#]), ("[]", &[])] {
-            assert_eq!(each(Some(parse(source, &mut index).unwrap())).map(Value::raw).collect::<Vec<_>>(), values);
+            assert_eq!(one_or_many(Some(parse(source, &mut index).unwrap())).map(Value::raw).collect::<Vec<_>>(), values);
         }
-        assert_eq!(each(None).count(), 0);
+        assert_eq!(one_or_many(None).count(), 0);
         assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
     }
 
     #[test]
     fn what_is_not_one_value_is_refused() {
         for text in ["", "{", "{} {}", "[1,]", "{\"a\":}", "\"\\x\""] {
-            assert!(parse(text, &mut Index::default()).is_err(), "{text}");
+            assert!(parse(text, &mut StructuralIndex::default()).is_err(), "{text}");
         }
     }
 
     #[test]
     fn text_says_what_is_known_of_its_escapes() {
-        let mut index = Index::default();
+        let mut index = StructuralIndex::default();
         for len in 0..150 {
             let filler = "a".repeat(len);
             let source = format!(r#"["{filler}", "{filler}\n{filler}", "{filler}\u0041"]"#);
@@ -369,7 +369,7 @@ mod tests {
         #[test]
         fn what_is_known_of_escapes_changes_no_text(tokens in proptest::collection::vec(token(), 0..8)) {
             let source = format!("[{}]", tokens.join(","));
-            let mut index = Index::default();
+            let mut index = StructuralIndex::default();
             let texts: Vec<Text> = parse(&source, &mut index).unwrap().elements().filter_map(Value::text).collect();
             prop_assert_eq!(texts.len(), tokens.len());
             for (text, token) in texts.into_iter().zip(&tokens) {
@@ -384,7 +384,7 @@ mod tests {
         #[test]
         fn every_part_is_found_whole(values in proptest::collection::vec(json(), 0..6)) {
             let source = serde_json::to_string_pretty(&values).unwrap();
-            let mut index = Index::default();
+            let mut index = StructuralIndex::default();
             let found: Vec<serde_json::Value> =
                 parse(&source, &mut index).unwrap().elements().map(|value| serde_json::from_str(value.raw()).unwrap()).collect();
             prop_assert_eq!(&found, &values);

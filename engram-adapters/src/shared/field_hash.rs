@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::shape::Shape;
+use super::json_type::JsonType;
 
-/// Ways to spread names that are tried before it is said that there is none.
+/// Ways to seed names that are tried before it is said that there is none.
 const TRIES: usize = 1024;
 
 /// The names of a view's fields.
@@ -12,17 +12,17 @@ const TRIES: usize = 1024;
 pub struct Names {
     names: &'static [&'static str],
     places: &'static [Entry],
-    /// Places are numbered by so many bits.
+    /// Slots are numbered by so many bits.
     bits: u32,
     /// What gives each name a place of its own.
-    spread: u64,
+    seed: u64,
 }
 
 /// The names of a view, each at a place of its own.
 #[derive(Debug)]
-pub struct Places<const N: usize> {
+pub struct Slots<const N: usize> {
     entries: [Entry; N],
-    spread: u64,
+    seed: u64,
 }
 
 /// What lies at a place: the end of a name, as [`end_of`] gives it, which is all of a name of less than 16 bytes; its number, and the shape
@@ -31,39 +31,39 @@ pub struct Places<const N: usize> {
 struct Entry {
     end: u128,
     number: u8,
-    shape: Shape,
+    shape: JsonType,
 }
 
 /// No name ends so: text has no such bytes.
-const NOBODY: Entry = Entry { end: u128::MAX, number: 0, shape: Shape::Any };
+const EMPTY: Entry = Entry { end: u128::MAX, number: 0, shape: JsonType::Any };
 
-/// How many places so many names need: twice as many, and where there are many names enough that some way to spread them is found.
-pub const fn places_for(names: usize) -> usize {
+/// How many places so many names need: twice as many, and where there are many names enough that some way to seed them is found.
+pub const fn slots_for(names: usize) -> usize {
     assert!(names > 0 && names <= u8::MAX as usize, "a view has no fields, or too many");
     let (few, many) = (2 * names, names * names / 8);
     if few > many { few.next_power_of_two() } else { many.next_power_of_two() }
 }
 
-impl<const N: usize> Places<N> {
-    /// Tries one way to spread the names after the other, until no two share a place. Names of one length that end alike always do:
+impl<const N: usize> Slots<N> {
+    /// Tries one way to seed the names after the other, until no two share a place. Names of one length that end alike always do:
     /// then the compiler says that this does not end.
-    pub const fn of(names: &[&str], shapes: &[Shape]) -> Places<N> {
-        let (mut spread, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
+    pub const fn of(names: &[&str], shapes: &[JsonType]) -> Slots<N> {
+        let (mut seed, mut tries) = (0x9e37_79b9_7f4a_7c15_u64, 0);
         loop {
-            if let Some(entries) = spread_out(names, shapes, spread) {
-                return Places { entries, spread };
+            if let Some(entries) = spread_out(names, shapes, seed) {
+                return Slots { entries, seed };
             }
             tries += 1;
             assert!(tries < TRIES, "two names of a view have the same length and end");
-            spread = spread.wrapping_mul(0x5851_f42d_4c95_7f2d);
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d);
         }
     }
 }
 
 impl Names {
     /// The names that lie at these places.
-    pub const fn of<const N: usize>(names: &'static [&'static str], places: &'static Places<N>) -> Names {
-        Names { names, places: &places.entries, bits: N.ilog2(), spread: places.spread }
+    pub const fn of<const N: usize>(names: &'static [&'static str], places: &'static Slots<N>) -> Names {
+        Names { names, places: &places.entries, bits: N.ilog2(), seed: places.seed }
     }
 
     /// The name of that number.
@@ -73,13 +73,13 @@ impl Names {
 
     /// The number of the name that lies at `place` in `bytes`, and the shape of what it names.
     #[inline(always)]
-    pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<(usize, Shape)> {
+    pub(crate) fn find(&self, bytes: &[u8], place: Range<usize>) -> Option<(usize, JsonType)> {
         let Range { start, end } = place;
         let before = bytes.get(..end)?;
         let len = end - start;
         let window = before.last_chunk().map_or_else(|| first_window(bytes, end), |window| u128::from_le_bytes(*window));
         let name = window & MASKS[len.min(END)];
-        let entry = self.places.get(own_place(name, len, self.spread, self.bits))?;
+        let entry = self.places.get(own_place(name, len, self.seed, self.bits))?;
         let number = usize::from(entry.number);
         let is_it = entry.end == name && (len < END || self.is_name(number, before, start));
         is_it.then_some((number, entry.shape))
@@ -119,14 +119,14 @@ const fn is_same(name: &[u8], other: &[u8]) -> bool {
 }
 
 /// The names at their places, if each has a place of its own.
-const fn spread_out<const N: usize>(names: &[&str], shapes: &[Shape], spread: u64) -> Option<[Entry; N]> {
-    let mut entries = [NOBODY; N];
+const fn spread_out<const N: usize>(names: &[&str], shapes: &[JsonType], seed: u64) -> Option<[Entry; N]> {
+    let mut entries = [EMPTY; N];
     let mut number = 0;
     while number < names.len() {
         let name = names[number].as_bytes();
         let (end, len) = (end_of(name), name.len());
-        let entry = &mut entries[own_place(end, len, spread, N.ilog2())];
-        if entry.end != NOBODY.end {
+        let entry = &mut entries[own_place(end, len, seed, N.ilog2())];
+        if entry.end != EMPTY.end {
             return None;
         }
         *entry = Entry { end, number: number as u8, shape: shapes[number] };
@@ -137,9 +137,9 @@ const fn spread_out<const N: usize>(names: &[&str], shapes: &[Shape], spread: u6
 
 /// Where a name belongs: the upper bits of a product, as many as places are numbered by.
 #[inline(always)]
-const fn own_place(end: u128, len: usize, spread: u64, bits: u32) -> usize {
+const fn own_place(end: u128, len: usize, seed: u64, bits: u32) -> usize {
     let mixed = (end as u64).wrapping_add((end >> 64) as u64).wrapping_add(len as u64);
-    (mixed.wrapping_mul(spread) >> (u64::BITS - bits)) as usize
+    (mixed.wrapping_mul(seed) >> (u64::BITS - bits)) as usize
 }
 
 /// So many bytes of a name are compared at once.
@@ -174,8 +174,8 @@ mod tests {
     fn names_are_numbered() {
         const NAMES: [&str; 8] =
             ["a", "type", "uuid", "outputPath", "outputSize", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
-        static PLACES: Places<{ places_for(NAMES.len()) }> = Places::of(&NAMES, &[Shape::Any; NAMES.len()]);
-        static TABLE: Names = Names::of(&NAMES, &PLACES);
+        static SLOTS: Slots<{ slots_for(NAMES.len()) }> = Slots::of(&NAMES, &[JsonType::Any; NAMES.len()]);
+        static TABLE: Names = Names::of(&NAMES, &SLOTS);
         // At the end of the text, and with something behind it.
         let find = |name: &str| {
             let places = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];

@@ -12,13 +12,13 @@ use crate::json::push_json;
 use crate::members::{key, word};
 use crate::origin::Pointer;
 use crate::policy::Policy;
-use crate::standing::{push_harness, push_standing, refusal, stand};
+use crate::support::{push_harness, push_support, refusal, resolve_support};
 use crate::text::{Text, push_plain};
 use crate::version::Revision;
 
 impl Emitter<'_> {
     pub(crate) fn start(&mut self) -> Result<(), Fault> {
-        let (descriptor, policy, standing) = (self.descriptor, self.policy, self.standing.clone());
+        let (descriptor, policy, support) = (self.descriptor, self.policy, self.support.clone());
         self.write(Kind::Meta, Pointer::Root, None, |out| {
             out.piece(word!("label", "tape.start"));
             out.word(key!("schema"), TAPE_SCHEMA);
@@ -26,10 +26,10 @@ impl Emitter<'_> {
                 adapter.word(key!("id"), descriptor.adapter_id);
                 adapter.word(key!("version"), descriptor.adapter_version);
             });
-            push_harness(out, descriptor.harness_family, &standing);
+            push_harness(out, descriptor.harness_family, &support);
             out.word(key!("policy"), policy.as_str());
             out.word(key!("anchors"), anchor::SCHEME);
-            push_standing(out, &standing);
+            push_support(out, &support);
             Ok(())
         })?;
         Ok(())
@@ -64,7 +64,7 @@ impl Emitter<'_> {
     /// # Errors
     /// [`Fault::Fatal`] in strict policy, when the new version is not supported.
     pub fn version(&mut self, version: &str) -> Result<Option<&'static Revision>, Fault> {
-        if self.standing.version.as_deref() == Some(version) {
+        if self.support.version.as_deref() == Some(version) {
             return Ok(None);
         }
         let (revision, support) = self.descriptor.matrix.resolve(Some(version));
@@ -73,13 +73,13 @@ impl Emitter<'_> {
         {
             return Err(Fault::Fatal(error));
         }
-        self.standing = stand(self.descriptor, Some(version), revision, support);
-        let standing = self.standing.clone();
+        self.support = resolve_support(self.descriptor, Some(version), revision, support);
+        let support = self.support.clone();
         let family = self.descriptor.harness_family;
         self.write(Kind::Meta, Pointer::Root, None, |out| {
             out.piece(word!("label", "revision"));
-            push_harness(out, family, &standing);
-            push_standing(out, &standing);
+            push_harness(out, family, &support);
+            push_support(out, &support);
             Ok(())
         })?;
         Ok(revision)

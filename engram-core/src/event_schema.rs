@@ -1,0 +1,401 @@
+//! What every event looks like: one table, from which the checker, the JSON Schema and the documentation are made.
+
+use crate::anchor::SCHEME;
+use crate::emit::TAPE_SCHEMA;
+use crate::event::{Channel, Decision, EditOp, Kind, Role, Status};
+use crate::policy::Policy;
+use crate::tape::TimeBasis;
+use crate::tool_kind::ToolKind;
+use crate::version::Support;
+
+/// What a value must be.
+#[derive(Debug, Clone, Copy)]
+pub enum FieldType {
+    /// A string. An empty one is a fact: an output that was empty.
+    Text,
+    /// A string that is never empty: what is unknown is left out.
+    Name,
+    /// One of these strings.
+    Word(&'static [&'static str]),
+    /// An integer of 0 or more.
+    Count,
+    /// An integer.
+    Integer,
+    /// A number, spelled as the source spells it.
+    Number,
+    /// `true` or `false`.
+    Bool,
+    /// Only this; the other is said by leaving the key out.
+    Only(bool),
+    /// `YYYY-MM-DDTHH:MM:SS[.fraction]Z`.
+    Time,
+    /// `blake3:` and 64 hex digits.
+    Hash,
+    /// `[first,last]`, 1-based lines; `[n,n-1]` is the empty span between lines n-1 and n.
+    Range,
+    /// A list of one or more fingerprints of 16 hex digits.
+    Anchors,
+    /// A JSON pointer (RFC 6901) that is not empty.
+    Pointer,
+    /// Any JSON value of the source.
+    Json,
+    /// An object with these members, in this order.
+    Object(&'static [Field]),
+    /// A list of such values, and whether it may be empty.
+    List(&'static FieldType, Empty),
+}
+
+/// Whether a list may be empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Empty {
+    /// It may.
+    Allowed,
+    /// What is empty is left out.
+    LeftOut,
+}
+
+/// Whether a field is always there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Always.
+    Always,
+    /// Where the source states it.
+    Stated,
+}
+
+/// One member of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// Whether it is always there.
+    pub presence: Presence,
+    /// What its value must be.
+    pub field_type: FieldType,
+}
+
+/// The own fields of one kind of event, or of one label of `meta`.
+#[derive(Debug, Clone, Copy)]
+pub struct EventSchema {
+    /// The kind.
+    pub kind: Kind,
+    /// The label, for `meta`.
+    pub label: Option<&'static str>,
+    /// The fields, in their order.
+    pub fields: &'static [Field],
+    /// What the event says.
+    pub meaning: &'static str,
+}
+
+/// The field_type of a kind, or of a label of `meta`.
+pub fn of(kind: Kind, label: Option<&str>) -> Option<&'static EventSchema> {
+    EVENTS.iter().find(|event| event.kind == kind && event.label == label)
+}
+
+const fn always(key: &'static str, field_type: FieldType) -> Field {
+    Field { key, presence: Presence::Always, field_type }
+}
+
+const fn stated(key: &'static str, field_type: FieldType) -> Field {
+    Field { key, presence: Presence::Stated, field_type }
+}
+
+/// A `meta` event's label comes before its fields.
+const LABEL: Field = always("label", FieldType::Name);
+
+const fn meta(label: &'static str, fields: &'static [Field], meaning: &'static str) -> EventSchema {
+    EventSchema { kind: Kind::Meta, label: Some(label), fields, meaning }
+}
+
+const fn kind(kind: Kind, fields: &'static [Field], meaning: &'static str) -> EventSchema {
+    EventSchema { kind, label: None, fields, meaning }
+}
+
+macro_rules! words {
+    ($type:ident: $($value:ident),+) => { FieldType::Word(&[$($type::$value.as_str()),+]) };
+}
+
+const TOOL_KINDS: [&str; ToolKind::ALL.len()] = {
+    let mut names = [""; ToolKind::ALL.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = ToolKind::ALL[n].as_str();
+        n += 1;
+    }
+    names
+};
+
+const GRADE: FieldType = FieldType::Word(&["full", "partial", "none"]);
+const HARNESS: FieldType =
+    FieldType::Object(&[always("family", FieldType::Name), stated("version", FieldType::Name), stated("schema", FieldType::Name)]);
+const SUPPORT: FieldType = words!(Support: Tested, Untested, Unknown, KnownBad);
+const DEGRADED: FieldType = FieldType::List(&FieldType::Name, Empty::Allowed);
+const COVERAGE: FieldType = FieldType::Object(&[
+    always("meta", GRADE),
+    always("msg.in", GRADE),
+    always("msg.out", GRADE),
+    always("tool.call", GRADE),
+    always("tool.result", GRADE),
+    always("code.read", GRADE),
+    always("code.edit", GRADE),
+    always("span.link", GRADE),
+]);
+const COUNTS: FieldType = FieldType::Object(&[
+    always("meta", FieldType::Count),
+    always("msg.in", FieldType::Count),
+    always("msg.out", FieldType::Count),
+    always("tool.call", FieldType::Count),
+    always("tool.result", FieldType::Count),
+    always("code.read", FieldType::Count),
+    always("code.edit", FieldType::Count),
+    always("span.link", FieldType::Count),
+]);
+const LEDGER: FieldType = FieldType::Object(&[
+    always("records", FieldType::Count),
+    always("mapped", FieldType::Count),
+    always("duplicate", FieldType::Count),
+    always("bookkeeping", FieldType::Count),
+    always("unrecognized", FieldType::Count),
+    always("malformed", FieldType::Count),
+    always("omitted", FieldType::List(&OMITTED, Empty::Allowed)),
+]);
+const OMITTED: FieldType =
+    FieldType::Object(&[always("type", FieldType::Text), always("rule", FieldType::Name), always("count", FieldType::Count)]);
+const TOKENS: FieldType = FieldType::Object(&[
+    stated("input", FieldType::Number),
+    stated("output", FieldType::Number),
+    stated("cache_read", FieldType::Number),
+    stated("cache_write", FieldType::Number),
+    stated("reasoning", FieldType::Number),
+    stated("total", FieldType::Number),
+]);
+const ATTACHMENT: FieldType = FieldType::Object(&[
+    stated("media_type", FieldType::Name),
+    stated("hash", FieldType::Hash),
+    stated("bytes", FieldType::Count),
+    stated("name", FieldType::Name),
+]);
+const ATTACHMENTS: FieldType = FieldType::List(&ATTACHMENT, Empty::LeftOut);
+const ARTIFACT: FieldType =
+    FieldType::Object(&[always("path", FieldType::Text), stated("hash", FieldType::Hash), stated("bytes", FieldType::Count)]);
+
+/// What stands before the kind's own fields in every event.
+pub const ENVELOPE_HEAD: &[Field] = &[
+    always("seq", FieldType::Count),
+    always("t", FieldType::Time),
+    always("k", FieldType::Name),
+    always(
+        "source",
+        FieldType::Object(&[
+            always("harness", FieldType::Name),
+            stated("session_id", FieldType::Name),
+            stated("agent_id", FieldType::Name),
+        ]),
+    ),
+];
+
+/// What stands after the kind's own fields.
+pub const ENVELOPE_TAIL: &[Field] = &[
+    stated("parent", FieldType::Count),
+    stated("t_basis", words!(TimeBasis: Inherited, Absent)),
+    stated(
+        "origin",
+        FieldType::Object(&[
+            stated("line", FieldType::Count),
+            stated("part", FieldType::Count),
+            stated("pointer", FieldType::Pointer),
+            stated("id", FieldType::Name),
+        ]),
+    ),
+    stated("replay", FieldType::Only(true)),
+];
+
+/// Every kind of event, and every label of `meta`, with their own fields in order.
+pub const EVENTS: &[EventSchema] = &[
+    meta(
+        "tape.start",
+        &[
+            LABEL,
+            always("schema", FieldType::Word(&[TAPE_SCHEMA])),
+            always("adapter", FieldType::Object(&[always("id", FieldType::Name), always("version", FieldType::Name)])),
+            always("harness", HARNESS),
+            always("policy", words!(Policy: Strict, Permissive)),
+            always("anchors", FieldType::Word(&[SCHEME])),
+            always("support", SUPPORT),
+            always("coverage", COVERAGE),
+            always("degraded", DEGRADED),
+        ],
+        "the first event: what converted what, how, and what the tape claims",
+    ),
+    meta(
+        "revision",
+        &[LABEL, always("harness", HARNESS), always("support", SUPPORT), always("coverage", COVERAGE), always("degraded", DEGRADED)],
+        "the version changes inside the artifact: what holds from here on",
+    ),
+    meta(
+        "session",
+        &[
+            LABEL,
+            stated("model", FieldType::Name),
+            stated("provider", FieldType::Name),
+            stated("repo_head", FieldType::Name),
+            stated("repo_branch", FieldType::Name),
+            stated("repo_url", FieldType::Name),
+            stated("cwd", FieldType::Name),
+            stated("title", FieldType::Name),
+            stated("parent_session_id", FieldType::Name),
+            stated("parent_call_id", FieldType::Name),
+            stated("fork_of", FieldType::Name),
+            stated("agent", FieldType::Name),
+        ],
+        "what the source states of the session, when it states it",
+    ),
+    meta(
+        "usage",
+        &[LABEL, stated("model", FieldType::Name), stated("tokens", TOKENS), stated("cost_usd", FieldType::Number)],
+        "tokens and cost",
+    ),
+    meta(
+        "compaction",
+        &[LABEL, stated("text", FieldType::Text), stated("trigger", FieldType::Name)],
+        "the summary that the harness put in place of history",
+    ),
+    meta("error", &[LABEL, stated("code", FieldType::Name), stated("text", FieldType::Text)], "an error that the harness recorded"),
+    meta("interrupt", &[LABEL, stated("text", FieldType::Text)], "the user or the harness stopped the turn"),
+    meta(
+        "permission",
+        &[
+            LABEL,
+            always("decision", words!(Decision: Allow, Deny, Ask)),
+            stated("tool", FieldType::Name),
+            stated("call_id", FieldType::Name),
+            stated("text", FieldType::Text),
+        ],
+        "what was decided about a tool call",
+    ),
+    meta(
+        "context",
+        &[
+            LABEL,
+            always("name", FieldType::Text),
+            stated("file", FieldType::Name),
+            stated("hash", FieldType::Hash),
+            stated("bytes", FieldType::Count),
+            stated("text", FieldType::Text),
+        ],
+        "what the harness fed the model beside the conversation",
+    ),
+    meta("system", &[LABEL, always("name", FieldType::Text), stated("text", FieldType::Text)], "any other notice of the harness"),
+    meta(
+        "unrecognized",
+        &[
+            LABEL,
+            always("name", FieldType::Text),
+            stated("raw", FieldType::Json),
+            stated("bytes", FieldType::Count),
+            stated("hash", FieldType::Hash),
+            stated("lossy", FieldType::Only(true)),
+        ],
+        "a record or block that the adapter does not know; `bytes` and `hash` where it is over a limit",
+    ),
+    meta(
+        "tape.stop",
+        &[
+            LABEL,
+            always("counts", COUNTS),
+            always("ledger", LEDGER),
+            always("input", FieldType::Object(&[always("hash", FieldType::Hash), always("bytes", FieldType::Count)])),
+            always("complete", FieldType::Bool),
+        ],
+        "the last event: what was counted, and whether the artifact ends mid-record",
+    ),
+    kind(
+        Kind::MsgIn,
+        &[
+            always("role", words!(Role: User, System, Developer)),
+            stated("text", FieldType::Text),
+            stated("synthetic", FieldType::Only(true)),
+            stated("attachments", ATTACHMENTS),
+        ],
+        "input to the agent; `synthetic` when the harness, not a person, wrote it",
+    ),
+    kind(
+        Kind::MsgOut,
+        &[
+            stated("text", FieldType::Text),
+            stated("channel", words!(Channel: Final, Commentary, Reasoning)),
+            stated("model", FieldType::Name),
+            stated("message_id", FieldType::Name),
+            stated("redacted", FieldType::Only(true)),
+        ],
+        "output of the agent; `redacted` when the source holds only an opaque form",
+    ),
+    kind(
+        Kind::ToolCall,
+        &[
+            always("tool", FieldType::Text),
+            always("kind", FieldType::Word(&TOOL_KINDS)),
+            stated("call_id", FieldType::Name),
+            stated("args", FieldType::Json),
+        ],
+        "the agent invokes a tool; `args` is the source's own JSON value",
+    ),
+    kind(
+        Kind::ToolResult,
+        &[
+            stated("tool", FieldType::Name),
+            stated("call_id", FieldType::Name),
+            stated("status", words!(Status: Ok, Error, Denied, Cancelled)),
+            stated("exit", FieldType::Integer),
+            stated("stdout", FieldType::Text),
+            stated("stderr", FieldType::Text),
+            stated("truncated", FieldType::Only(true)),
+            stated("artifact", ARTIFACT),
+            stated("attachments", ATTACHMENTS),
+            stated("duration_ms", FieldType::Count),
+        ],
+        "a tool returned",
+    ),
+    kind(
+        Kind::CodeRead,
+        &[
+            stated("call_id", FieldType::Name),
+            always("file", FieldType::Text),
+            stated("range", FieldType::Range),
+            stated("total_lines", FieldType::Count),
+            stated("hash", FieldType::Hash),
+            stated("anchor_hashes", FieldType::Anchors),
+        ],
+        "a read that succeeded",
+    ),
+    kind(
+        Kind::CodeEdit,
+        &[
+            stated("call_id", FieldType::Name),
+            always("op", words!(EditOp: Create, Update, Overwrite, Delete, Move)),
+            always("file", FieldType::Text),
+            stated("before_range", FieldType::Range),
+            stated("after_range", FieldType::Range),
+            stated("before_hash", FieldType::Hash),
+            stated("after_hash", FieldType::Hash),
+            stated("file_before_hash", FieldType::Hash),
+            stated("file_after_hash", FieldType::Hash),
+            stated("before_anchor_hashes", FieldType::Anchors),
+            stated("after_anchor_hashes", FieldType::Anchors),
+            stated("basis", FieldType::Word(&["snippet"])),
+            stated("confirmed", FieldType::Only(false)),
+        ],
+        "a change to one span of one file that the source shows to have been applied",
+    ),
+    kind(
+        Kind::SpanLink,
+        &[
+            always("from_file", FieldType::Text),
+            stated("from_range", FieldType::Range),
+            always("to_file", FieldType::Text),
+            stated("to_range", FieldType::Range),
+            stated("note", FieldType::Text),
+        ],
+        "a link between two spans that the agent or harness itself declares",
+    ),
+];
