@@ -1,8 +1,7 @@
-//! Files that the gates keep: compared byte for byte, rewritten only when `ENGRAM_BLESS=1` asks for it.
+//! Generated documents and tables: compared byte for byte, rewritten only when `ENGRAM_BLESS=1` asks for it.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// True when the environment asks to rewrite what the gates keep.
 pub fn is_asked() -> bool {
@@ -32,20 +31,6 @@ pub fn difference(path: &Path, kept: Option<&str>, expected: &str) -> Option<Str
     }
 }
 
-/// Compares a whole folder with what it has to hold, but for names that `ignore` names; or rewrites it.
-pub fn compare_folder(folder: &Path, expected: &BTreeMap<PathBuf, String>, ignore: &[&str]) -> Vec<String> {
-    let is_ignored = |path: &Path| path.strip_prefix(folder).is_ok_and(|below| ignore.iter().any(|name| below.starts_with(name)));
-    let stray: Vec<PathBuf> =
-        crate::tree::files(folder).into_iter().filter(|path| !expected.contains_key(path) && !is_ignored(path)).collect();
-    if is_asked() {
-        for path in &stray {
-            fs::remove_file(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        }
-    }
-    let stray = stray.iter().filter(|_| !is_asked()).map(|path| format!("{} belongs to no fixture", path.display()));
-    stray.chain(expected.iter().filter_map(|(path, text)| compare(path, text))).collect()
-}
-
 /// Writes a file only where it changes.
 fn write(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|kept| kept == text) {
@@ -67,16 +52,5 @@ mod tests {
         assert!(difference(path, None, "a\n").is_some_and(|finding| finding.contains("missing")));
         assert!(difference(path, Some("a\nb\n"), "a\nc\n").is_some_and(|finding| finding.contains("line 2: `b` is to be `c`")));
         assert_eq!(difference(path, Some("a\n"), "a\n"), None);
-    }
-
-    #[test]
-    fn a_stray_file_is_a_finding() {
-        if is_asked() {
-            return;
-        }
-        let folder = crate::tree::root().join("engram-core/src/check");
-        let found = compare_folder(&folder, &BTreeMap::new(), &["mod.rs"]);
-        assert!(found.iter().any(|finding| finding.ends_with("flow.rs belongs to no fixture")));
-        assert!(!found.iter().any(|finding| finding.contains("mod.rs")));
     }
 }

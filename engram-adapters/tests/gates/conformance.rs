@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use engram_conformance::{Options, Recordings, Report, Verdict, registry};
 
+use crate::snapshots::compare_contract;
 use crate::tree::root;
 use crate::{bless, report};
 
@@ -59,7 +60,7 @@ fn every_adapter_holds_over_the_recordings() {
 #[test]
 fn the_matrix_is_as_it_was() {
     let text = format!("{}\n{}", certified().matrix(), certified().contract());
-    report::none("conformance", &Vec::from_iter(bless::compare(&root().join("snapshots/_contract/conformance.txt"), &text)));
+    report::none("conformance", &Vec::from_iter(compare_contract("conformance", &text)));
 }
 
 #[test]

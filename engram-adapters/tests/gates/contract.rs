@@ -12,16 +12,13 @@ use engram_core::event::Kind;
 use crate::bless;
 use crate::conformance::certified;
 use crate::report;
+use crate::snapshots::compare_contract;
 use crate::tree::{files, root};
 
 /// Stands before a generated part of a document; the part's name and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
 /// Stands after it.
 const END: &str = "<!-- end generated -->";
-
-fn kept(name: &str, text: &str) -> Vec<String> {
-    Vec::from_iter(bless::compare(&root().join("snapshots/_contract").join(name), text))
-}
 
 fn descriptors() -> Vec<AdapterDescriptor> {
     REGISTRY.iter().map(|entry| *entry.adapter.describe()).collect()
@@ -122,9 +119,8 @@ fn document(path: &Path, parts: &[String]) -> Vec<String> {
 #[test]
 fn the_contract_is_as_it_was() {
     let json = serde_json::to_string_pretty(&descriptors()).expect("descriptors serialize") + "\n";
-    let mut findings = kept("descriptors.json", &json);
-    findings.extend(kept("coverage.txt", &coverage_lines()));
-    findings.extend(kept("errors.txt", &error_lines()));
+    let kept = [("descriptors", json), ("coverage", coverage_lines()), ("errors", error_lines())];
+    let findings: Vec<String> = kept.iter().filter_map(|(name, text)| compare_contract(name, text)).collect();
     report::none("contract", &findings);
 }
 

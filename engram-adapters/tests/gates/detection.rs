@@ -13,8 +13,8 @@ use engram_core::limits::Limits;
 use engram_core::pipeline::Input;
 use rayon::prelude::*;
 
-use crate::bless;
 use crate::report::{self, Tally};
+use crate::snapshots::compare_contract;
 use crate::tree::{Artifact, Corpus, files, fixtures, is_no_session, read_session, recordings, root};
 
 /// The adapters that recognise some bytes, each with its marks.
@@ -130,7 +130,7 @@ fn the_matrix_is_as_it_was() {
     for row in rows {
         let _ = writeln!(text, "{row}");
     }
-    report::none("detection", &Vec::from_iter(bless::compare(&root().join("snapshots/_contract/detection-matrix.txt"), &text)));
+    report::none("detection", &Vec::from_iter(compare_contract("detection-matrix", &text)));
 }
 
 /// A document with the members of each object sorted by name, as other programs write JSON; none for what is no document, or too

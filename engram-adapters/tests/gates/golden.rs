@@ -1,61 +1,72 @@
-//! Golden tapes: every fixture's tape, byte for byte. Small ones stand whole for review, big ones by their hash.
+//! Golden tapes: every fixture's tape equals its snapshot, byte for byte. One test for each harness, so that its tapes can be
+//! reviewed alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 
-use engram_core::hash::Hash;
+use engram_adapters::REGISTRY;
 
-use crate::bless;
 use crate::report::{self, Tally};
+use crate::snapshots::{compare_tape, files_of_contract, files_of_tape, folder, orphans, remove_or_report};
 use crate::tape::{Tape, tape_of};
-use crate::tree::{Artifact, Corpus, fixtures, root};
+use crate::tree::{Artifact, fixtures};
 
-/// Tapes up to this size stand whole in `snapshots/`, and so does the smallest of each revision; of the others `digests.txt`
-/// keeps hash and size.
-const WHOLE_BYTES: usize = 48 << 10;
-
-/// The size of the smallest tape of each revision, by harness and schema.
-fn smallest<'t>(tapes: &[(&'t Artifact, &'t Tape)]) -> BTreeMap<(&'t str, Option<&'static str>), usize> {
-    let mut found = BTreeMap::new();
-    for (artifact, tape) in tapes {
-        let size = found.entry((artifact.case.harness.as_str(), tape.summary.schema)).or_insert(usize::MAX);
-        *size = tape.text.len().min(*size);
-    }
-    found
+/// Defines a test for each harness, and the list of them.
+macro_rules! golden {
+    ($($test:ident: $harness:literal),+ $(,)?) => {
+        const TESTED: &[&str] = &[$($harness),+];
+        $(
+            #[test]
+            fn $test() {
+                tapes_equal_their_snapshots($harness);
+            }
+        )+
+    };
 }
 
-/// What `snapshots/` has to hold for these tapes.
-fn expected(tapes: &[(&Artifact, &Tape)]) -> BTreeMap<PathBuf, String> {
-    let mut whole: BTreeMap<PathBuf, String> = BTreeMap::new();
-    let mut digests: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
-    let smallest = smallest(tapes);
-    for (artifact, tape) in tapes {
-        let harness = artifact.case.harness.as_str();
-        if tape.text.len() <= WHOLE_BYTES.max(smallest[&(harness, tape.summary.schema)]) {
-            whole.insert(root().join("snapshots").join(format!("{}.tape.jsonl", artifact.full_name())), tape.text.clone());
-        } else {
-            let row = format!("{} {}", Hash::of_bytes(tape.text.as_bytes()), tape.text.len());
-            let name = format!("{}/{}/{}", artifact.case.version, artifact.case.scenario, artifact.name);
-            digests.entry(harness).or_default().insert(name, row);
-        }
-    }
-    for (harness, rows) in digests {
-        let mut text = String::new();
-        for (name, row) in rows {
-            let _ = writeln!(text, "{row} {name}");
-        }
-        whole.insert(root().join("snapshots").join(harness).join("digests.txt"), text);
-    }
-    whole
+golden! {
+    tapes_of_claude_code: "claude-code",
+    tapes_of_codex: "codex",
+    tapes_of_cursor: "cursor",
+    tapes_of_gemini: "gemini",
+    tapes_of_opencode: "opencode",
 }
 
-/// Every revision has a tape, of which the smallest stands whole.
-fn revisions_shown(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
+/// The tapes of the fixtures of some harnesses, and what cannot be converted.
+fn tapes(is_chosen: impl Fn(&str) -> bool) -> (Vec<(&'static Artifact, &'static Tape)>, Vec<String>) {
+    let (mut tapes, mut findings) = (Vec::new(), Vec::new());
+    for artifact in fixtures().artifacts().filter(|artifact| is_chosen(&artifact.case.harness)) {
+        match tape_of(artifact) {
+            Ok(tape) => tapes.push((artifact, tape)),
+            Err(error) => findings.push(error),
+        }
+    }
+    (tapes, findings)
+}
+
+fn tapes_equal_their_snapshots(harness: &str) {
+    let (tapes, mut findings) = tapes(|of| of == harness);
+    assert!(!tapes.is_empty(), "no tapes of {harness}");
+    for (artifact, tape) in &tapes {
+        findings.extend(compare_tape(&folder(), &artifact.full_name(), &tape.text));
+    }
+    let mut tally = Tally::default();
+    tally.count_many("tapes", tapes.len() as u64);
+    report::say("golden", format!("{harness}: {tally}"));
+    report::none("golden", &findings);
+}
+
+/// The registered harnesses without a test, and the tests of a harness that is not registered.
+fn harnesses_without_a_test(registered: &BTreeSet<&str>, tested: &BTreeSet<&str>) -> Vec<String> {
+    let differing = registered.symmetric_difference(tested);
+    differing.map(|harness| format!("{harness} is either not registered or has no line in `golden!`")).collect()
+}
+
+/// The revisions of registered adapters that no tape shows.
+fn revisions_without_a_tape(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
     let shown: BTreeSet<(&str, &str)> =
         tapes.iter().filter_map(|(artifact, tape)| Some((artifact.case.harness.as_str(), tape.summary.schema?))).collect();
     let mut findings = Vec::new();
-    for entry in engram_adapters::REGISTRY {
+    for entry in REGISTRY {
         let descriptor = entry.adapter.describe();
         for revision in descriptor.matrix.revisions {
             if !shown.contains(&(descriptor.harness_family, revision.schema)) {
@@ -66,37 +77,34 @@ fn revisions_shown(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
     findings
 }
 
-fn tapes(corpus: &'static Corpus) -> (Vec<(&'static Artifact, &'static Tape)>, Vec<String>) {
-    let (mut tapes, mut findings) = (Vec::new(), Vec::new());
-    for artifact in corpus.artifacts() {
-        match tape_of(artifact) {
-            Ok(tape) => tapes.push((artifact, tape)),
-            Err(error) => findings.push(error),
-        }
-    }
-    (tapes, findings)
-}
-
 #[test]
-fn tapes_are_byte_for_byte_what_they_were() {
-    let (tapes, mut findings) = tapes(fixtures());
-    let expected = expected(&tapes);
-    let mut tally = Tally::default();
-    tally.count_many("tapes", tapes.len() as u64);
-    tally.count_many("files", expected.len() as u64);
-    findings.extend(revisions_shown(&tapes));
-    findings.extend(bless::compare_folder(&root().join("snapshots"), &expected, &["_contract"]));
-    report::say("golden", &tally);
+fn every_harness_has_a_test_and_every_revision_a_tape() {
+    let registered: BTreeSet<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().harness_family).collect();
+    let (tapes, mut findings) = tapes(|_| true);
+    findings.extend(harnesses_without_a_test(&registered, &TESTED.iter().copied().collect()));
+    findings.extend(revisions_without_a_tape(&tapes));
     report::none("golden", &findings);
 }
 
 #[test]
-fn one_changed_byte_is_a_finding() {
-    let artifact = fixtures().artifacts().next().expect("there are fixtures");
-    let tape = tape_of(artifact).expect("it converts");
-    let changed = Tape { text: tape.text.replacen("meta", "mEta", 1), summary: tape.summary.clone() };
-    let (kept, now) = (expected(&[(artifact, tape)]), expected(&[(artifact, &changed)]));
-    let differences: Vec<String> = kept.iter().filter_map(|(path, text)| bless::difference(path, Some(text), now.get(path)?)).collect();
-    assert_eq!(differences.len(), 1);
-    assert!(!revisions_shown(&[]).is_empty());
+fn every_snapshot_is_needed_by_one_test() {
+    let (tapes, mut findings) = tapes(|_| true);
+    let mut needed: BTreeSet<_> = files_of_contract().into_iter().collect();
+    for (artifact, tape) in &tapes {
+        for path in files_of_tape(&folder(), &artifact.full_name(), &tape.text) {
+            if let Some(twice) = needed.replace(path) {
+                findings.push(format!("{} is the snapshot of two tapes", twice.display()));
+            }
+        }
+    }
+    findings.extend(remove_or_report(&orphans(&folder(), &needed)));
+    report::none("golden", &findings);
+}
+
+#[test]
+fn a_missing_harness_or_revision_is_a_finding() {
+    let (registered, tested) = (BTreeSet::from(["one", "two"]), BTreeSet::from(["two", "three"]));
+    assert_eq!(harnesses_without_a_test(&registered, &tested).len(), 2);
+    assert!(harnesses_without_a_test(&registered, &registered).is_empty());
+    assert!(!revisions_without_a_tape(&[]).is_empty());
 }

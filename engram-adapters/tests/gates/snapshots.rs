@@ -1,0 +1,130 @@
+//! Snapshots, kept by `insta`: tapes and the contract, compared byte for byte. A big tape is kept compressed, beside an excerpt.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use insta::{Settings, assert_binary_snapshot, assert_snapshot};
+
+use crate::excerpt::excerpt;
+use crate::tree::{files, root};
+
+/// Tapes up to this size are kept as text.
+pub const TEXT_BYTES: usize = 48 << 10;
+/// How hard the others are compressed: they are written seldom.
+const LEVEL: i32 = 19;
+/// The ending of the compressed form. `insta` keeps it beside a file with its own metadata.
+const COMPRESSED: &str = "jsonl.zst";
+
+/// Where the snapshots are. `cargo insta` looks for them in the folder of a package.
+pub fn folder() -> PathBuf {
+    root().join("engram-adapters/snapshots")
+}
+
+/// The folder of a tape's snapshots, and the name of its session, by which they are told apart.
+fn place<'n>(snapshots: &Path, tape_name: &'n str) -> (PathBuf, &'n str) {
+    let (folder, session) = tape_name.rsplit_once('/').unwrap_or(("", tape_name));
+    (snapshots.join(folder), session)
+}
+
+/// The files that keep a tape.
+pub fn files_of_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<PathBuf> {
+    let (folder, session) = place(snapshots, tape_name);
+    let mut kept = vec![folder.join(format!("tape@{session}.snap"))];
+    if tape.len() > TEXT_BYTES {
+        kept.push(folder.join(format!("tape@{session}.snap.{COMPRESSED}")));
+        kept.push(folder.join(format!("excerpt@{session}.snap")));
+    }
+    kept
+}
+
+/// Compares a tape with its snapshots.
+pub fn compare_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<String> {
+    let (folder, session) = place(snapshots, tape_name);
+    if tape.len() <= TEXT_BYTES {
+        return Vec::from_iter(compare_text(&folder, "tape", Some(session), tape));
+    }
+    let compressed = compare_compressed(&folder, session, tape);
+    compressed.into_iter().chain(compare_text(&folder, "excerpt", Some(session), &excerpt(tape))).collect()
+}
+
+/// Compares a part of the contract with its snapshot.
+pub fn compare_contract(name: &str, text: &str) -> Option<String> {
+    assert!(CONTRACT.contains(&name), "`{name}` is not in the list of snapshots");
+    compare_text(&folder().join("_contract"), name, None, text)
+}
+
+/// The snapshots of the contract.
+const CONTRACT: [&str; 5] = ["conformance", "coverage", "descriptors", "detection-matrix", "errors"];
+
+/// The files that keep the contract.
+pub fn files_of_contract() -> Vec<PathBuf> {
+    CONTRACT.iter().map(|name| folder().join(format!("_contract/{name}.snap"))).collect()
+}
+
+fn settings(folder: &Path, session: Option<&str>) -> Settings {
+    let mut settings = Settings::new();
+    settings.set_snapshot_path(folder);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    if let Some(session) = session {
+        settings.set_snapshot_suffix(session);
+    }
+    settings
+}
+
+/// Makes a finding of a failed assertion, so that it does not hide the next one.
+fn finding(path: &Path, settings: &Settings, assertion: impl FnOnce()) -> Option<String> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| settings.bind(assertion)));
+    outcome.err().map(|_| format!("{} is missing, or has other content", path.display()))
+}
+
+fn compare_text(folder: &Path, name: &str, session: Option<&str>, text: &str) -> Option<String> {
+    let path = folder.join(session.map_or(format!("{name}.snap"), |session| format!("{name}@{session}.snap")));
+    finding(&path, &settings(folder, session), || assert_snapshot!(name, text)).or_else(|| inexact(&path, text))
+}
+
+/// What `insta` does not compare: `\r\n` and `\n`, and white space at the end, are the same to it.
+fn inexact(path: &Path, text: &str) -> Option<String> {
+    if path.with_extension("snap.new").exists() {
+        // It waits for a review.
+        return None;
+    }
+    let kept = fs::read_to_string(path).unwrap_or_default();
+    let content = kept.strip_prefix("---\n").and_then(|kept| Some(kept.split_once("\n---\n")?.1));
+    (content != Some(text)).then(|| format!("{} has other line ends; INSTA_UPDATE=force rewrites it", path.display()))
+}
+
+/// Compares a tape with its compressed form. The kept bytes stand as long as they decompress to the tape: another version of the
+/// compressor makes no difference.
+fn compare_compressed(folder: &Path, session: &str, tape: &str) -> Option<String> {
+    let path = folder.join(format!("tape@{session}.snap.{COMPRESSED}"));
+    let decompressed = |kept: &Vec<u8>| zstd::bulk::decompress(kept, tape.len()).is_ok_and(|kept| kept == tape.as_bytes());
+    let kept = fs::read(&path).ok().filter(decompressed);
+    let bytes = kept.unwrap_or_else(|| zstd::bulk::compress(tape.as_bytes(), LEVEL).expect("memory can be compressed"));
+    finding(&path, &settings(folder, Some(session)), || assert_binary_snapshot!(&format!("tape.{COMPRESSED}"), bytes))
+}
+
+/// The files that no test needs.
+pub fn orphans(snapshots: &Path, needed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let is_needed = |path: &PathBuf| {
+        // A change that waits for a review belongs to its snapshot.
+        needed.contains(path) || needed.contains(Path::new(&path.to_string_lossy().replace(".snap.new", ".snap")))
+    };
+    files(snapshots).into_iter().filter(|path| !is_needed(path)).collect()
+}
+
+/// Reports the files that no test needs, or removes them where the environment asks to rewrite all snapshots.
+pub fn remove_or_report(orphans: &[PathBuf]) -> Vec<String> {
+    let is_removed = std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always");
+    let mut findings = Vec::new();
+    for path in orphans {
+        if is_removed {
+            fs::remove_file(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        } else {
+            findings.push(format!("{} belongs to no fixture; delete it", path.display()));
+        }
+    }
+    findings
+}
