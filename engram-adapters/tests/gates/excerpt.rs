@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Strings up to this length are not cut.
 const STRING_BYTES: usize = 40;
-/// How many characters of a hash stand for a string that is cut, after the name of the algorithm.
+/// How many characters of a string's hash are shown.
 const HASH_CHARACTERS: usize = 8;
 
 /// The excerpt of a tape. It changes with every byte of the tape, because it contains the tape's hash.

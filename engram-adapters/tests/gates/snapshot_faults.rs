@@ -1,4 +1,4 @@
-//! The snapshots' own tests: every fault that they are for is a finding. `insta` reads its settings from the environment, so each
+//! Every fault of a snapshot is a finding: changed, missing, damaged or needed by nothing. `insta` reads its settings from the environment, so each
 //! comparison runs in a process of its own.
 
 use std::collections::BTreeSet;
@@ -60,6 +60,7 @@ impl Kept {
         self.folder.path().join("snapshots")
     }
 
+    /// The file whose name begins and ends so.
     fn file(&self, start: &str, end: &str) -> PathBuf {
         let is_asked = |path: &PathBuf| {
             path.file_name().is_some_and(|name| {
@@ -107,9 +108,9 @@ fn big() -> String {
     format!("{}{{\"seq\":2,\"k\":\"msg.out\",\"text\":\"{}\"}}\n", small(), "words ".repeat(TEXT_BYTES / 6))
 }
 
-/// How many findings of a list name a file that ends so.
-fn about(findings: &[String], start: &str) -> usize {
-    findings.iter().filter(|finding| finding.contains(start)).count()
+/// How many findings contain a text.
+fn about(findings: &[String], text: &str) -> usize {
+    findings.iter().filter(|finding| finding.contains(text)).count()
 }
 
 #[test]
@@ -124,12 +125,12 @@ fn changed_line_ends_are_a_finding() {
     let kept = Kept::of(&small());
     for changed in [small().replace('\n', "\r\n"), small().trim_end().to_owned(), small() + "\n"] {
         let findings = kept.findings_without_update(&changed);
-        assert_eq!((findings.len(), about(&findings, "other line ends")), (1, 1), "{changed:?} {findings:?}");
+        assert_eq!((findings.len(), about(&findings, "line ends")), (1, 1), "{changed:?} {findings:?}");
     }
     let path = kept.file("tape@", ".snap");
     let text = fs::read_to_string(&path).expect("it was listed");
     fs::write(&path, text + "\n").expect("a temporary folder takes files");
-    assert_eq!(about(&kept.findings_without_update(&kept.tape), "other line ends"), 1);
+    assert_eq!(about(&kept.findings_without_update(&kept.tape), "line ends"), 1);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub fn folder() -> PathBuf {
     root().join("engram-adapters/snapshots")
 }
 
-/// The folder of a tape's snapshots, and the name of its session, by which they are told apart.
+/// The folder of a tape's snapshots, and the session that their names end in.
 fn place<'n>(snapshots: &Path, tape_name: &'n str) -> (PathBuf, &'n str) {
     let (folder, session) = tape_name.rsplit_once('/').unwrap_or(("", tape_name));
     (snapshots.join(folder), session)
@@ -74,7 +74,7 @@ fn settings(folder: &Path, session: Option<&str>) -> Settings {
     settings
 }
 
-/// Makes a finding of a failed assertion, so that it does not hide the next one.
+/// Turns a failed assertion into a finding, so that one changed snapshot does not hide the next.
 fn finding(path: &Path, settings: &Settings, assertion: impl FnOnce()) -> Option<String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| settings.bind(assertion)));
     outcome.err().map(|_| format!("{} is missing, or has other content", path.display()))
@@ -85,19 +85,20 @@ fn compare_text(folder: &Path, name: &str, session: Option<&str>, text: &str) ->
     finding(&path, &settings(folder, session), || assert_snapshot!(name, text)).or_else(|| inexact(&path, text))
 }
 
-/// What `insta` does not compare: `\r\n` and `\n`, and white space at the end, are the same to it.
+/// Compares what `insta` does not: it takes `\r\n` for `\n`, and ignores white space at the end.
 fn inexact(path: &Path, text: &str) -> Option<String> {
     if path.with_extension("snap.new").exists() {
-        // It waits for a review.
+        // The text differs, and the change waits for a review.
         return None;
     }
     let kept = fs::read_to_string(path).unwrap_or_default();
     let content = kept.strip_prefix("---\n").and_then(|kept| Some(kept.split_once("\n---\n")?.1));
-    (content != Some(text)).then(|| format!("{} has other line ends; INSTA_UPDATE=force rewrites it", path.display()))
+    (content != Some(text))
+        .then(|| format!("{} differs in line ends or in white space at its end; INSTA_UPDATE=force rewrites it", path.display()))
 }
 
-/// Compares a tape with its compressed form. The kept bytes stand as long as they decompress to the tape: another version of the
-/// compressor makes no difference.
+/// Compares a tape with its compressed form. Kept bytes that decompress to the tape are compared with themselves, so that another
+/// version of the compressor changes no snapshot.
 fn compare_compressed(folder: &Path, session: &str, tape: &str) -> Option<String> {
     let path = folder.join(format!("tape@{session}.snap.{COMPRESSED}"));
     let decompressed = |kept: &Vec<u8>| zstd::bulk::decompress(kept, tape.len()).is_ok_and(|kept| kept == tape.as_bytes());
