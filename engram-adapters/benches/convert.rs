@@ -10,6 +10,7 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options};
+use engram_core::tape::JsonLines;
 use serde::de::IgnoredAny;
 
 mod corpus;
@@ -62,7 +63,7 @@ fn over_corpus(bencher: Bencher<'_, '_>, harness: &str, work: impl Fn(&str) + Sy
 
 fn convert_artifact(artifact: &str) {
     let input = Input::in_memory(artifact, Limits::default());
-    let summary = engram_adapters::ingest(input, &Options::default(), &mut std::io::sink()).expect("a fixture converts");
+    let summary = engram_adapters::ingest(input, &Options::default(), &mut JsonLines::new(std::io::sink())).expect("a fixture converts");
     divan::black_box(summary);
 }
 

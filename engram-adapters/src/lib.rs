@@ -1,12 +1,12 @@
 //! Adapters from the logs of coding agents to Engram tapes: the registry, detection and ingestion.
 
-use std::io::Write;
 use std::path::Path;
 
 use engram_core::adapter::{Evidence, SideInfo, StreamAdapter};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 use engram_core::pipeline::{ByteSource, Input, Options, Summary, convert_chosen};
+use engram_core::sink::EventSink;
 
 mod claude_code;
 mod codex;
@@ -75,7 +75,7 @@ fn only<'a, T>(head: &Head<'_>, candidates: impl Iterator<Item = (T, &'a dyn Str
 ///
 /// # Errors
 /// As [`detect`] and [`convert_chosen`]. The sink may hold part of a tape then: the caller throws it away.
-pub fn ingest<S: ByteSource>(input: Input<S>, options: &Options, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
+pub fn ingest<S: ByteSource>(input: Input<S>, options: &Options, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
     convert_chosen(input, options, sink, |head| {
         let (entry, evidence) = detect(head)?;
         Ok((entry.adapter, evidence.framing))
@@ -90,7 +90,7 @@ pub fn ingest_with<S: ByteSource>(
     more: &[&dyn StreamAdapter],
     input: Input<S>,
     options: &Options,
-    sink: &mut dyn Write,
+    sink: &mut dyn EventSink,
 ) -> Result<Summary, AdapterError> {
     convert_chosen(input, options, sink, |head| {
         let registered = REGISTRY.iter().map(|entry| entry.adapter);

@@ -14,6 +14,7 @@ use engram_core::head::Head;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, Reader, Summary, convert_chosen};
 use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
 use engram_core::version::{Revision, Support};
 use indicatif::ProgressBar;
 
@@ -273,7 +274,7 @@ impl Opened {
     pub fn convert(self, way: &Way, sink: &mut dyn Write) -> Result<Summary, AdapterError> {
         let options = Options { policy: way.policy, limits: way.limits, context: self.context };
         let framing = self.evidence.map_or(Framing::Lines, |evidence| evidence.framing);
-        convert_chosen(self.input, &options, sink, |_| Ok((self.entry.adapter, framing)))
+        convert_chosen(self.input, &options, &mut JsonLines::new(sink), |_| Ok((self.entry.adapter, framing)))
             .map_err(|error| error.path(self.path.to_string_lossy()))
     }
 }

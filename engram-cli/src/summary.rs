@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use engram_adapters::open::store::LeftAside;
 use engram_adapters::tables::claims;
-use engram_core::event::Kind;
+use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
 use engram_core::pipeline::Summary;
 
@@ -14,7 +14,7 @@ use crate::stored::name;
 /// One session in a line: harness, events, coverage, omissions.
 pub fn session(summary: &Summary) -> String {
     let Ledger { records, mapped, .. } = summary.ledger;
-    let events: u64 = summary.counts.iter().sum();
+    let events = summary.counts.total();
     let omitted = records - mapped;
     let parts = [
         harness(summary),
@@ -64,7 +64,7 @@ pub fn aside(left: &LeftAside) -> String {
 pub struct Totals {
     sessions: u64,
     bytes: u64,
-    counts: [u64; Kind::ALL.len()],
+    counts: KindCounts,
     records: u64,
     omitted: BTreeMap<(&'static str, Cow<'static, str>, Cow<'static, str>), u64>,
     coverage: BTreeMap<(String, String), u64>,
@@ -77,9 +77,7 @@ impl Totals {
         self.sessions += 1;
         self.bytes += summary.input_bytes;
         self.records += summary.ledger.records;
-        for (sum, events) in self.counts.iter_mut().zip(summary.counts) {
-            *sum += events;
-        }
+        self.counts += summary.counts;
         for row in &summary.ledger.omitted {
             *self.omitted.entry((summary.harness, row.record.clone(), row.rule.clone())).or_default() += row.count;
         }
@@ -98,7 +96,7 @@ impl Totals {
 
     /// The sums, in some lines.
     pub fn lines(&self) -> Vec<String> {
-        let events: u64 = self.counts.iter().sum();
+        let events = self.counts.total();
         let omitted: u64 = self.omitted.values().sum();
         let mut lines = vec![
             format!("  read      {}, {}", count(self.bytes, "byte"), count(self.records, "record")),
@@ -123,18 +121,14 @@ fn harness(summary: &Summary) -> String {
 }
 
 /// Events by kind, those that there are.
-fn counts(counts: &[u64; Kind::ALL.len()]) -> String {
-    let named: Vec<String> = Kind::ALL
-        .iter()
-        .zip(counts)
-        .filter(|(_, events)| **events > 0)
-        .map(|(kind, events)| format!("{events} {}", kind.as_str()))
-        .collect();
+fn counts(counts: &KindCounts) -> String {
+    let named: Vec<String> =
+        counts.iter().filter(|(_, events)| *events > 0).map(|(kind, events)| format!("{events} {}", kind.as_str())).collect();
     named.join(", ")
 }
 
 fn coverage(summary: &Summary) -> String {
-    summary.coverage.as_ref().map_or_else(|| "unknown".to_owned(), claims)
+    claims(&summary.coverage)
 }
 
 /// A number and its noun.

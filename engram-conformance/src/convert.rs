@@ -9,6 +9,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
 
 use crate::options::{Offered, Session};
 
@@ -100,7 +101,7 @@ fn read(stream: &dyn StreamAdapter, source: impl Read, policy: Policy, context: 
     let options = Options { policy, context, ..Options::default() };
     caught(|| {
         let mut tape = Vec::new();
-        convert(stream, Input::new(source, options.limits), &options, &mut tape)?;
+        convert(stream, Input::new(source, options.limits), &options, &mut JsonLines::new(&mut tape))?;
         Ok(String::from_utf8_lossy(&tape).into_owned())
     })
 }

@@ -8,6 +8,7 @@ pub use crate::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
 pub use crate::stream::{Evidence, Framing, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};
+use crate::tape::JsonLines;
 
 /// Stable id of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,7 +59,7 @@ impl<A: StreamAdapter> HarnessAdapter for A {
 /// As [`convert`].
 pub fn convert_str(adapter: &dyn StreamAdapter, input: &str, options: &Options) -> Result<String, AdapterError> {
     let mut tape = Vec::with_capacity(input.len());
-    convert(adapter, Input::in_memory(input, options.limits), options, &mut tape)?;
+    convert(adapter, Input::in_memory(input, options.limits), options, &mut JsonLines::new(&mut tape))?;
     // A tape is built from strings; the check costs a pass over ASCII.
     String::from_utf8(tape).map_err(|_| AdapterError::new(crate::error::ErrorCode::AdapterDefect))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::event::Kind;
+use crate::event::{ClaimGrade, Kind};
 
 /// The stable name of a known loss (`edit.shell`, `read.no_range`, ...).
 pub type GapCode = &'static str;
@@ -20,12 +20,17 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
+        self.claim().as_str()
+    }
+
+    /// The grade without its gaps.
+    pub const fn claim(self) -> ClaimGrade {
         match self {
-            Grade::Full => "full",
-            Grade::Partial(_) => "partial",
-            Grade::None => "none",
+            Grade::Full => ClaimGrade::Full,
+            Grade::Partial(_) => ClaimGrade::Partial,
+            Grade::None => ClaimGrade::None,
         }
     }
 

@@ -1,10 +1,10 @@
 //! What every event looks like: one table, from which the checker, the JSON Schema and the documentation are made.
 
 use crate::anchor::SCHEME;
-use crate::emit::TAPE_SCHEMA;
-use crate::event::{Channel, Decision, EditOp, Kind, Role, Status};
+use crate::event::{Channel, Decision, EditOp, Kind, Role, Status, TimeBasis};
 use crate::policy::Policy;
-use crate::tape::TimeBasis;
+use crate::tape::TAPE_SCHEMA;
+
 use crate::tool_kind::ToolKind;
 use crate::version::Support;
 

@@ -20,6 +20,12 @@ impl Hash {
         self.0.as_bytes()
     }
 
+    /// The hash in a JSON string such as `"blake3:.."`, as a tape holds it.
+    pub(crate) fn of_json(raw: &str) -> Option<Hash> {
+        let hex = raw.strip_prefix("\"blake3:")?.strip_suffix('"')?;
+        blake3::Hash::from_hex(hex).ok().map(Hash)
+    }
+
     /// The hash of bytes as they are: attachments, side files, the input.
     pub fn of_bytes(bytes: &[u8]) -> Hash {
         Hash(blake3::hash(bytes))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ptr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where one source record went. Returned for every record, so forgetting one does not compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Outcome {
 }
 
 /// One row of `omitted`: records of one type that one rule left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Omitted {
     /// The record type.
     #[serde(rename = "type")]
@@ -40,7 +40,7 @@ pub struct Omitted {
 }
 
 /// Sums over all records (spec section 4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Source records seen.
     pub records: u64,

@@ -1,21 +1,20 @@
 //! The driver: divides an artifact into records, hands each to the session, applies the policy, bounds everything.
 
-use std::io::Write;
-
 use simdutf8::compat::{Utf8Error, from_utf8};
 
 pub use crate::byte_source::{ByteSource, Memory, Reader};
 use crate::coverage::Coverage;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
+use crate::event::{KindCounts, RecordLocation};
 use crate::hash::Hash;
 use crate::head::{Head, first_value, is_blank};
 pub use crate::input::Input;
 use crate::input::NotText;
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
-use crate::origin::Place;
 use crate::policy::Policy;
+use crate::sink::EventSink;
 use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
 use crate::support::{refusal, resolve_support};
 use crate::truncation::complete_items;
@@ -46,15 +45,15 @@ pub struct Summary {
     /// How well the version is known.
     pub support: Support,
     /// What was claimed for the artifact.
-    pub coverage: Option<Coverage>,
+    pub coverage: Coverage,
     /// Why the claim was lowered.
     pub degraded: Vec<&'static str>,
     /// The session's id.
     pub session_id: Option<String>,
     /// The sub-agent's id.
     pub agent_id: Option<String>,
-    /// Events by kind, in the order of [`crate::event::Kind::ALL`].
-    pub counts: [u64; 8],
+    /// Events per kind.
+    pub counts: KindCounts,
     /// Where every record went.
     pub ledger: Ledger,
     /// Bytes of the artifact.
@@ -71,7 +70,7 @@ pub fn convert<S: ByteSource>(
     adapter: &dyn StreamAdapter,
     input: Input<S>,
     options: &Options,
-    sink: &mut dyn Write,
+    sink: &mut dyn EventSink,
 ) -> Result<Summary, AdapterError> {
     convert_chosen(input, options, sink, |head| {
         let framing = adapter.probe(head).map_or(Framing::Lines, |evidence| evidence.framing);
@@ -86,7 +85,7 @@ pub fn convert<S: ByteSource>(
 pub fn convert_chosen<'a, S: ByteSource>(
     mut input: Input<S>,
     options: &Options,
-    sink: &mut dyn Write,
+    sink: &mut dyn EventSink,
     choose: impl FnOnce(&Head<'_>) -> Result<(&'a dyn StreamAdapter, Framing), AdapterError>,
 ) -> Result<Summary, AdapterError> {
     let head = input.head()?;
@@ -103,7 +102,7 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support), complete: true };
-    run.whole(session.as_mut(), &mut input, framing).map_err(|mut error| {
+    run.run(session.as_mut(), &mut input, framing).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
         error.harness.get_or_insert(descriptor.harness_family);
@@ -168,7 +167,7 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
-    fn whole<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>, framing: Framing) -> Result<(), AdapterError> {
+    fn run<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>, framing: Framing) -> Result<(), AdapterError> {
         self.out.start().map_err(|fault| self.error(fault))?;
         match framing {
             Framing::Lines => self.lines(session, input)?,
@@ -182,8 +181,7 @@ impl Run<'_> {
         }
         self.out.begin();
         session.finish(&mut self.out).map_err(|fault| self.error(fault))?;
-        self.out.stop(input.consumed(), self.complete).map_err(|fault| self.error(fault))?;
-        self.out.flush()
+        self.out.stop(input.consumed(), self.complete).map_err(|fault| self.error(fault))
     }
 
     fn lines<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {
@@ -203,7 +201,7 @@ impl Run<'_> {
         match line {
             NotText::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number),
             NotText::Malformed { bytes, error } if terminated || error.error_len().is_some() => {
-                self.out.begin_at(Place { line: number, ..Place::default() });
+                self.out.begin_at(RecordLocation { line: number, part: 0 });
                 self.not_json(bytes, "UTF-8")
             }
             NotText::Malformed { bytes, error } => {
@@ -216,7 +214,7 @@ impl Run<'_> {
     }
 
     fn oversize(&mut self, bytes: u64, hash: Hash, allowed: u64, number: u64) -> Result<(), AdapterError> {
-        self.out.begin_at(Place { line: number, ..Place::default() });
+        self.out.begin_at(RecordLocation { line: number, part: 0 });
         if self.out.policy() == Policy::Strict {
             let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(number);
             return Err(error.found(&format!("{bytes} bytes")));
@@ -226,7 +224,7 @@ impl Run<'_> {
 
     /// Converts one physical line. Nearly always it is one record, and is parsed once.
     fn line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
-        self.out.begin_at(Place { line: number, ..Place::default() });
+        self.out.begin_at(RecordLocation { line: number, part: 0 });
         if is_blank(text.as_bytes()) {
             return Ok(());
         }
@@ -241,7 +239,7 @@ impl Run<'_> {
     fn split_irregular_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
         while !is_blank(rest.as_bytes()) {
-            self.out.begin_at(Place { line: number, part, ..Place::default() });
+            self.out.begin_at(RecordLocation { line: number, part });
             let end = match first_value(rest) {
                 Ok(end) => {
                     let settled = session.record(&rest[..end], &mut self.out);

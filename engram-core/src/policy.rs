@@ -14,6 +14,9 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Every policy.
+    pub const ALL: [Policy; 2] = [Policy::Strict, Policy::Permissive];
+
     /// The name that the tape and the command line use.
     pub const fn as_str(self) -> &'static str {
         match self {

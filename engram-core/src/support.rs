@@ -1,54 +1,35 @@
-//! What holds for an artifact, or a part of one: its version, how well it is known, and what is claimed for it.
+//! Support of one version: how well it is known, and what is claimed for it.
 
-use crate::buffer::{Buffer, Push as _};
 use crate::coverage::Coverage;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::{AdapterError, ErrorCode, excerpt};
-use crate::event::Kind;
-use crate::members::{key, push_word};
+use crate::event::{Claims, Harness};
 use crate::text::Text;
 use crate::version::{Revision, Support};
 
-/// What a conversion amounts to so far.
+/// Support level, revision and claim of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedSupport {
     pub version: Option<String>,
     pub revision: Option<&'static str>,
     pub support: Support,
-    pub coverage: Option<Coverage>,
+    pub coverage: Coverage,
     pub degraded: Vec<&'static str>,
 }
 
-pub(crate) fn push_harness(out: &mut Buffer, family: &str, support: &ResolvedSupport) {
-    out.object(key!("harness"), |harness| {
-        harness.word(key!("family"), family);
-        harness.name(key!("version"), &support.version.as_deref().map(Text::Plain));
-        if let Some(schema) = support.revision {
-            harness.word(key!("schema"), schema);
-        }
-    });
+impl ResolvedSupport {
+    /// The harness, for an event.
+    pub fn harness<'a>(&'a self, family: &'a str) -> Harness<'a> {
+        Harness { family, version: self.version.as_deref().map(Text::Plain), schema: self.revision }
+    }
+
+    /// The claims, for an event.
+    pub fn claims(&self) -> Claims<'_> {
+        Claims { support: self.support, coverage: (&self.coverage).into(), degraded: self.degraded.clone() }
+    }
 }
 
-pub(crate) fn push_support(out: &mut Buffer, support: &ResolvedSupport) {
-    out.word(key!("support"), support.support.as_str());
-    if let Some(coverage) = &support.coverage {
-        out.object(key!("coverage"), |inner| {
-            for kind in Kind::ALL {
-                push_word(inner.named(kind.as_str()), coverage.grade(kind).as_str());
-            }
-        });
-    }
-    out.piece(key!("degraded"));
-    out.push('[');
-    for (n, reason) in support.degraded.iter().enumerate() {
-        out.push_str(if n == 0 { "\"" } else { ",\"" });
-        out.push_str(reason);
-        out.push('"');
-    }
-    out.push(']');
-}
-
-/// What holds for an artifact (or a part of one) of this version.
+/// Resolves support level, revision and coverage claim for a version.
 pub(crate) fn resolve_support(
     descriptor: &'static AdapterDescriptor,
     version: Option<&str>,
@@ -62,7 +43,7 @@ pub(crate) fn resolve_support(
         version: version.map(str::to_owned),
         revision: revision.filter(|_| supported).map(|revision| revision.schema),
         support,
-        coverage: Some(if supported { claimed } else { claimed.degraded() }),
+        coverage: if supported { claimed } else { claimed.degraded() },
         degraded,
     }
 }

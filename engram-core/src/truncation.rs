@@ -1,6 +1,6 @@
 //! A document that ends too early or is broken, without the record in which it ends or breaks.
 
-use crate::json::string_end;
+use crate::text::json::string_end;
 
 /// The sound part of a document.
 pub(crate) struct Whole {

@@ -52,6 +52,9 @@ pub enum Support {
 }
 
 impl Support {
+    /// Every level.
+    pub const ALL: [Support; 4] = [Support::Tested, Support::Untested, Support::Unknown, Support::KnownBad];
+
     /// The name that stands in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {

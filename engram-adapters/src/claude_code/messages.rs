@@ -2,7 +2,7 @@
 
 use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Attachment, Channel, Meta, MsgIn, MsgOut, Role, ToolCall};
+use engram_core::event::{Attachment, Channel, Meta, MsgIn, MsgOut, Role, Seq, ToolCall};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -148,7 +148,7 @@ impl Converter {
     }
 
     /// The one open call that started a sub-agent with this prompt.
-    fn starting_call(&self, prompt: Text<'_>, out: &Emitter) -> Option<u64> {
+    fn starting_call(&self, prompt: Text<'_>, out: &Emitter) -> Option<Seq> {
         let prompt = hash64(prompt.decode_lossy());
         let mut started = self.calls.iter().filter_map(|call| call.started.as_deref()).filter(|started| started.prompt == prompt);
         let Started { call_id, .. } = started.next()?;

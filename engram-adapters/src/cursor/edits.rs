@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::event::{CodeEdit, EditOp, Range, Seq};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
@@ -24,7 +24,7 @@ view! {
 }
 
 /// Writes the edit that a call asks for, if its tool is one whose arguments hold the text.
-pub(super) fn requested(tool: &str, args: Value<'_>, call: u64, out: &mut Emitter, pointer: Pointer<'_>) -> Result<(), Fault> {
+pub(super) fn requested(tool: &str, args: Value<'_>, call: Seq, out: &mut Emitter, pointer: Pointer<'_>) -> Result<(), Fault> {
     let op = match tool {
         "Write" => EditOp::Overwrite,
         "StrReplace" => EditOp::Update,

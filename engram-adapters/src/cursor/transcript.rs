@@ -3,7 +3,7 @@
 use engram_core::adapter::{Session, SideInfo};
 use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault, RecordHeader};
-use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, ToolCall};
+use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, Seq, SessionFacts, ToolCall};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -137,7 +137,7 @@ pub(super) fn reasoning(thought: Text<'_>, pointer: Pointer<'_>, out: &mut Emitt
 }
 
 /// Writes a call, with the edit that it asks for, and gives the call's `seq`.
-pub(super) fn call(name: Field<'_>, input: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<u64, Fault> {
+pub(super) fn call(name: Field<'_>, input: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Seq, Fault> {
     let Some(name) = non_empty_text(name) else { return Err(Fault::malformed("/message/content", "the name of a tool", "none")) };
     let tool = name.decode_lossy();
     let call = ToolCall { tool: name, kind: tools::TOOLS.kind(&tool), call_id: None, args: input.map(Value::raw) };

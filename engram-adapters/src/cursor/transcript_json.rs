@@ -3,7 +3,7 @@
 use engram_core::adapter::{Session, SideInfo};
 use engram_core::emit::Pointer;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::ToolResult;
+use engram_core::event::{Seq, ToolResult};
 use engram_core::ledger::Outcome;
 
 use super::transcript::{Parent, answer, call, prompt, reasoning, said, turn_ended};
@@ -120,21 +120,21 @@ fn end_of_turn(ended: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
 /// Calls that wait for a result, which names its tool and nothing else.
 #[derive(Default)]
 pub(super) struct Waiting {
-    calls: Vec<(String, u64)>,
+    calls: Vec<(String, Seq)>,
 }
 
 /// The most calls that are held.
 const MAX_WAITING: usize = 256;
 
 impl Waiting {
-    pub(super) fn call(&mut self, tool: &str, seq: u64) {
+    pub(super) fn call(&mut self, tool: &str, seq: Seq) {
         if self.calls.len() < MAX_WAITING {
             self.calls.push((tool.to_owned(), seq));
         }
     }
 
     /// The one call that a result of this tool can answer, or none when there are several.
-    pub(super) fn answer(&mut self, tool: &str) -> Option<u64> {
+    pub(super) fn answer(&mut self, tool: &str) -> Option<Seq> {
         let at = self.calls.iter().position(|(name, _)| name == tool)?;
         let alone = self.calls.iter().filter(|(name, _)| name == tool).count() == 1;
         let (_, seq) = self.calls.remove(at);

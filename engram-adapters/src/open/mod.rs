@@ -104,6 +104,7 @@ mod tests {
     use engram_core::error::ErrorCode;
     use engram_core::pipeline::Options;
     use engram_core::policy::Policy;
+    use engram_core::tape::JsonLines;
 
     use super::*;
 
@@ -160,7 +161,7 @@ mod tests {
             let input = artifact(&path, options.limits).unwrap();
             let half = path.metadata().unwrap().len() / 2;
             File::options().write(true).open(&path).unwrap().set_len(half).unwrap();
-            crate::ingest(input, &options, &mut io::sink())
+            crate::ingest(input, &options, &mut JsonLines::new(io::sink()))
         };
         let summary = shrunk(Policy::Permissive).unwrap();
         assert!(!summary.complete && summary.ledger.mapped > 0);

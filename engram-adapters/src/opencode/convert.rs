@@ -198,16 +198,7 @@ fn has_steps(parts: Value<'_>) -> bool {
 /// The fault of a field whose path was given from the record that lies at `place`.
 pub(super) fn under(place: Pointer<'_>, fault: Fault) -> Fault {
     match fault {
-        Fault::Malformed { pointer, expected, found } => {
-            let pointer = match place {
-                Pointer::Root => pointer,
-                Pointer::At(path) => format!("{path}{pointer}"),
-                Pointer::Member(path, segment) => format!("{path}/{segment}{pointer}"),
-                Pointer::Item(list, n) => format!("{list}/{n}{pointer}"),
-                Pointer::Field(list, n, field) => format!("{list}/{n}{field}{pointer}"),
-            };
-            Fault::Malformed { pointer, expected, found }
-        }
+        Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: format!("{place}{pointer}"), expected, found },
         other => other,
     }
 }

@@ -17,7 +17,7 @@ use crate::open::store::Store;
 fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
     let mut tape = Vec::new();
-    crate::ingest(Input::new(text.as_bytes(), options.limits), &options, &mut tape)?;
+    crate::ingest(Input::new(text.as_bytes(), options.limits), &options, &mut engram_core::tape::JsonLines::new(&mut tape))?;
     Ok(String::from_utf8(tape).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 

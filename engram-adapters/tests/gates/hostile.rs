@@ -9,6 +9,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options};
 use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -57,7 +58,7 @@ struct Kept {
 fn convert(bytes: &[u8], policy: Policy, limits: Limits) -> Result<String, AdapterError> {
     let options = Options { policy, limits, ..Options::default() };
     let mut tape = Vec::new();
-    ingest(Input::new(bytes, limits), &options, &mut tape)?;
+    ingest(Input::new(bytes, limits), &options, &mut JsonLines::new(&mut tape))?;
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 

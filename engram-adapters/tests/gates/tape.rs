@@ -9,6 +9,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, Summary, convert};
 use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
 
 use crate::tree::Artifact;
 
@@ -27,7 +28,7 @@ pub struct Tape {
 pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: SideInfo) -> Result<Tape, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
     let mut out = Vec::new();
-    let summary = convert(adapter, Input::new(bytes, options.limits), &options, &mut out)?;
+    let summary = convert(adapter, Input::new(bytes, options.limits), &options, &mut JsonLines::new(&mut out))?;
     Ok(Tape { text: String::from_utf8(out).expect("a tape is UTF-8"), summary })
 }
 

@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::u8x64;
 
 use super::{K, PIECE};
-use crate::block::{BLOCK, pad_block};
+use crate::text::block::{BLOCK, pad_block};
 
 /// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
 pub(super) static ADDS: [u64; 256] = {

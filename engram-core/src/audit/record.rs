@@ -10,8 +10,8 @@ use super::tape_index::TapeIndex;
 use super::walk::{Level, Walk, pointer};
 use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::error::excerpt;
-use crate::json::push_json;
 use crate::text::Text;
+use crate::text::json::push_json;
 
 /// The most examples of left-over text that a report gives.
 const MAX_EXAMPLES: usize = 50;

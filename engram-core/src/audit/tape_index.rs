@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::walk::Walk;
 use crate::event::Kind;
-use crate::tape::{Members, TapeError, TapeEvent, events};
+use crate::tape::{Members, RawEvent, TapeError, raw_events};
 use crate::text::{Text, push_text};
 
 /// A record of a line format: physical line, and index on that line.
@@ -48,7 +48,7 @@ pub(super) struct TapeIndex<'t> {
 impl<'t> TapeIndex<'t> {
     pub fn of(tape: &'t str) -> Result<Self, TapeError> {
         let mut index = TapeIndex { complete: true, ..TapeIndex::default() };
-        for (event, line) in events(tape).zip(tape.split_inclusive('\n')) {
+        for (event, line) in raw_events(tape).zip(tape.split_inclusive('\n')) {
             let event = event?;
             let mut walk = Walk::of_json(line);
             while let Some(token) = walk.next_string() {
@@ -63,16 +63,17 @@ impl<'t> TapeIndex<'t> {
     }
 
     /// Remembers where an event comes from. A revision is of the artifact, not of the record at which it shows.
-    fn place(&mut self, event: &TapeEvent<'t>, line: &'t str) {
-        self.names_lines |= event.origin.is_some_and(|origin| origin.line.is_some());
-        if event.origin.is_none() && event.label() == Some("unrecognized") {
+    fn place(&mut self, event: &RawEvent<'t>, line: &'t str) {
+        let origin = &event.origin;
+        self.names_lines |= origin.line.is_some();
+        if origin.is_empty() && event.label() == Some("unrecognized") {
             self.tail = event.fields.text("raw");
         }
-        let Some(origin) = event.origin.filter(|_| event.label() != Some("revision")) else {
+        if origin.is_empty() || event.label() == Some("revision") {
             return;
-        };
+        }
         let Some(number) = origin.line else {
-            let pointer = origin.pointer.map(|pointer| pointer.decode_lossy().into_owned()).unwrap_or_default();
+            let pointer = origin.pointer.to_string();
             return self.by_pointer.entry(document_record(&pointer).to_owned()).or_default().push(line);
         };
         self.by_record.entry((number, origin.part)).or_default().push(line);

@@ -5,8 +5,10 @@ use serde_json::value::RawValue;
 use super::{Finding, Rule};
 use crate::event::Kind;
 use crate::event_schema::{self, Empty, EventSchema, Field, FieldType, Presence};
-use crate::json::push_json;
-use crate::tape::{Members, count, word};
+use crate::tape::Members;
+use crate::tape::raw::{count, word};
+use crate::text::json::push_json;
+use crate::time::is_time;
 
 /// A line that is an event, whatever else is wrong with it.
 pub(super) struct Checked<'l> {
@@ -86,7 +88,7 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: &str, found: &mut 
         FieldType::Name => (Rule::Shape, text.starts_with('"')),
         FieldType::Word(words) => (Rule::Word, word(raw).is_some_and(|word| words.contains(&word))),
         FieldType::Count => (Rule::Shape, count(raw).is_some()),
-        FieldType::Integer => (Rule::Shape, text.parse::<i64>().is_ok()),
+        FieldType::Integer => (Rule::Shape, text.parse::<i64>().is_ok_and(|number| number.to_string() == text)),
         FieldType::Number => (Rule::Shape, text.starts_with(|first: char| first == '-' || first.is_ascii_digit())),
         FieldType::Bool => (Rule::Shape, matches!(text, "true" | "false")),
         FieldType::Only(only) => (Rule::Shape, text == if *only { "true" } else { "false" }),
@@ -138,31 +140,4 @@ fn is_hex(text: &str, digits: usize) -> bool {
 /// True when every `~` is `~0` or `~1`.
 fn is_pointer(pointer: &str) -> bool {
     pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))
-}
-
-/// True for `2026-01-31T23:59:59Z` and the same with a fraction, on a day that there is.
-fn is_time(text: &str) -> bool {
-    let Some((seconds, fraction)) = text.strip_suffix('Z').and_then(|time| time.split_at_checked(19)) else {
-        return false;
-    };
-    let field_type =
-        seconds.bytes().zip(b"0000-00-00T00:00:00").all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form });
-    let number = |from: usize, to: usize| seconds.get(from..to).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or(u32::MAX);
-    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
-    let fraction_fits = match fraction.strip_prefix('.') {
-        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
-        None => fraction.is_empty(),
-    };
-    let clock = number(11, 13) < 24 && number(14, 16) < 60 && number(17, 19) < 60;
-    field_type && fraction_fits && clock && (1..=days(year, month)).contains(&day)
-}
-
-fn days(year: u32, month: u32) -> u32 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        2 => 28 + u32::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => 0,
-    }
 }

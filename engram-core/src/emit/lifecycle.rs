@@ -1,65 +1,51 @@
-//! Events that no session states: the tape's start and stop, versions, and what the adapter does not know or cannot read.
+//! Events that no record states: the tape's start and stop, changes of version, and what the adapter does not know or cannot read.
 
-use super::{Emitter, TAPE_SCHEMA};
+use std::borrow::Cow;
+
+use super::Emitter;
 use crate::anchor;
-use crate::buffer::Push as _;
-use crate::digits::push_number;
-use crate::error::{AdapterError, ErrorCode, excerpt};
-use crate::event::Kind;
+use crate::error::excerpt;
+use crate::event::{InputDigest, Kind, Meta, Pointer, RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::fault::Fault;
 use crate::hash::Hash;
-use crate::json::push_json;
-use crate::members::{key, word};
-use crate::origin::Pointer;
 use crate::policy::Policy;
-use crate::support::{push_harness, push_support, refusal, resolve_support};
-use crate::text::{Text, push_plain};
+use crate::support::{refusal, resolve_support};
+use crate::tape::TAPE_SCHEMA;
+use crate::text::json::nests_deeper;
+use crate::text::{Text, push_text};
 use crate::version::Revision;
+
+/// The name of records that cannot be read, in a tape and in its ledger.
+const MALFORMED: &str = "malformed";
+/// The name of records over a limit.
+const LIMIT_EXCEEDED: &str = "limit_exceeded";
 
 impl Emitter<'_> {
     pub(crate) fn start(&mut self) -> Result<(), Fault> {
-        let (descriptor, policy, support) = (self.descriptor, self.policy, self.support.clone());
-        self.write(Kind::Meta, Pointer::Root, None, |out| {
-            out.piece(word!("label", "tape.start"));
-            out.word(key!("schema"), TAPE_SCHEMA);
-            out.object(key!("adapter"), |adapter| {
-                adapter.word(key!("id"), descriptor.adapter_id);
-                adapter.word(key!("version"), descriptor.adapter_version);
-            });
-            push_harness(out, descriptor.harness_family, &support);
-            out.word(key!("policy"), policy.as_str());
-            out.word(key!("anchors"), anchor::SCHEME);
-            push_support(out, &support);
-            Ok(())
-        })?;
-        Ok(())
+        let support = self.support.clone();
+        let start = TapeStart {
+            schema: TAPE_SCHEMA,
+            adapter_id: self.descriptor.adapter_id,
+            adapter_version: self.descriptor.adapter_version,
+            harness: support.harness(self.descriptor.harness_family),
+            policy: self.policy,
+            anchors: anchor::SCHEME,
+            claims: support.claims(),
+        };
+        self.send(Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)
     }
 
-    pub(crate) fn stop(&mut self, input: (Hash, u64), complete: bool) -> Result<(), Fault> {
+    pub(crate) fn stop(&mut self, (hash, bytes): (Hash, u64), complete: bool) -> Result<(), Fault> {
         self.begin();
-        let mut counts = self.counts;
-        counts[Kind::Meta as usize] += 1;
-        let ledger = serde_json::to_string(&self.ledger).map_err(|_| Fault::Fatal(AdapterError::new(ErrorCode::AdapterDefect)))?;
-        self.write(Kind::Meta, Pointer::Root, None, |out| {
-            out.piece(word!("label", "tape.stop"));
-            out.object(key!("counts"), |inner| {
-                for kind in Kind::ALL {
-                    push_number(inner.named(kind.as_str()), counts[kind as usize]);
-                }
-            });
-            out.piece(key!("ledger"));
-            out.push_str(&ledger);
-            out.object(key!("input"), |inner| {
-                inner.hash(key!("hash"), &Some(input.0));
-                inner.number(key!("bytes"), Some(input.1));
-            });
-            out.truth(key!("complete"), complete);
-            Ok(())
-        })?;
-        Ok(())
+        let (mut counts, ledger) = (self.counts, self.ledger.clone());
+        counts.add(Kind::Meta);
+        let stop = TapeStop { counts, ledger, input: InputDigest { hash, bytes }, complete };
+        self.send(Meta::TapeStop(Box::new(stop)).into(), Pointer::Root, None)?;
+        let finished = self.sink.commit().and_then(|()| self.sink.finish());
+        finished.map_err(|error| Fault::Fatal(error.into()))
     }
 
-    /// States that the record was written by this version. When it changes, writes `meta revision` and gives the new revision.
+    /// States that the current record was written by this version. If it changes, emits `meta revision` and gives the new revision.
     ///
     /// # Errors
     /// [`Fault::Fatal`] in strict policy, when the new version is not supported.
@@ -73,15 +59,11 @@ impl Emitter<'_> {
         {
             return Err(Fault::Fatal(error));
         }
-        self.support = resolve_support(self.descriptor, Some(version), revision, support);
-        let support = self.support.clone();
-        let family = self.descriptor.harness_family;
-        self.write(Kind::Meta, Pointer::Root, None, |out| {
-            out.piece(word!("label", "revision"));
-            push_harness(out, family, &support);
-            push_support(out, &support);
-            Ok(())
-        })?;
+        let support = resolve_support(self.descriptor, Some(version), revision, support);
+        let before = std::mem::replace(&mut self.support, support.clone());
+        self.checkpoint.support.get_or_insert(before);
+        let change = RevisionChange { harness: support.harness(self.descriptor.harness_family), claims: support.claims() };
+        self.send(Meta::Revision(Box::new(change)).into(), Pointer::Root, None)?;
         Ok(revision)
     }
 
@@ -93,84 +75,74 @@ impl Emitter<'_> {
         if self.policy == Policy::Strict {
             return Err(Fault::unrecognized(name));
         }
-        self.unknown_blocks.get_or_insert_with(|| excerpt(name));
-        self.write_unrecognized(name, raw, pointer)
+        self.unknown_block.get_or_insert_with(|| excerpt(name));
+        self.emit_unrecognized(name, raw, pointer)
     }
 
-    /// Keeps a record of a document that the adapter does not know or cannot read, as the policy says.
+    /// Settles a record that the adapter does not know or cannot read, by the policy. In permissive policy, takes back the events that the
+    /// record has given and keeps it as `meta unrecognized`.
     ///
     /// # Errors
     /// The fault itself in strict policy.
     pub fn settle_fault(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
-        if self.policy == Policy::Strict {
+        if self.policy == Policy::Strict || matches!(fault, Fault::Fatal(_)) {
             return Err(fault);
         }
+        self.take_back();
         match fault {
-            Fault::Fatal(_) => return Err(fault),
-            Fault::Limit(_) => {
-                self.write_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), "limit_exceeded")?;
-                self.ledger.unrecognized("limit_exceeded");
-            }
+            Fault::Fatal(_) => Err(fault),
+            Fault::Limit(_) => self.oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes())),
             Fault::Unrecognized { name } => {
-                self.write_unrecognized(&name, raw, Pointer::Root)?;
+                self.emit_unrecognized(&name, raw, Pointer::Root)?;
                 self.ledger.unrecognized(&name);
+                Ok(())
             }
             Fault::Json(_) | Fault::Malformed { .. } => {
-                self.write_unrecognized("malformed", raw, Pointer::Root)?;
-                self.ledger.malformed("malformed");
+                self.emit_unrecognized(MALFORMED, raw, Pointer::Root)?;
+                self.ledger.malformed(MALFORMED);
+                Ok(())
             }
         }
-        Ok(())
     }
 
+    /// Keeps bytes that are not JSON or not UTF-8.
     pub(crate) fn malformed_bytes(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let text = String::from_utf8_lossy(bytes);
-        let lossy = matches!(text, std::borrow::Cow::Owned(_));
-        self.write(Kind::Meta, Pointer::Root, None, |out| {
-            out.piece(word!("label", "unrecognized"));
-            out.piece(word!("name", "malformed"));
-            out.text(key!("raw"), &Text::Plain(&text));
-            out.flag(key!("lossy"), lossy, false);
-            Ok(())
-        })?;
-        self.ledger.malformed("malformed");
+        let raw = json_string(&text);
+        let lossy = matches!(text, Cow::Owned(_));
+        let unrecognized = Unrecognized { name: Text::Plain(MALFORMED), raw: Some(&raw), lossy, ..Unrecognized::default() };
+        self.send(Meta::Unrecognized(unrecognized).into(), Pointer::Root, None)?;
+        self.ledger.malformed(MALFORMED);
         Ok(())
     }
 
+    /// Keeps hash and size of a record over a limit.
     pub(crate) fn oversize(&mut self, bytes: u64, hash: Hash) -> Result<(), Fault> {
-        self.write_oversize(bytes, hash, "limit_exceeded")?;
-        self.ledger.unrecognized("limit_exceeded");
+        self.emit_oversize(bytes, hash, LIMIT_EXCEEDED)?;
+        self.ledger.unrecognized(LIMIT_EXCEEDED);
         Ok(())
     }
 
-    fn write_oversize(&mut self, bytes: u64, hash: Hash, name: &str) -> Result<(), Fault> {
-        self.write(Kind::Meta, Pointer::Root, None, |out| {
-            out.piece(word!("label", "unrecognized"));
-            out.text(key!("name"), &Text::Plain(name));
-            out.number(key!("bytes"), Some(bytes));
-            out.hash(key!("hash"), &Some(hash));
-            Ok(())
-        })?;
-        Ok(())
+    fn emit_oversize(&mut self, bytes: u64, hash: Hash, name: &str) -> Result<(), Fault> {
+        let unrecognized = Unrecognized { name: Text::Plain(name), bytes: Some(bytes), hash: Some(hash), ..Unrecognized::default() };
+        self.send(Meta::Unrecognized(unrecognized).into(), Pointer::Root, None).map(drop)
     }
 
-    /// `raw` is the value where it is JSON that nests within the limit, else its hash and size stand for it.
-    fn write_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
-        let mut spelled = String::new();
-        if serde_json::from_str::<serde::de::IgnoredAny>(raw).is_err() {
-            spelled.push('"');
-            push_plain(&mut spelled, raw);
-            spelled.push('"');
-        } else if push_json(&mut spelled, raw, self.limits.nesting).is_err() {
-            return self.write_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
+    /// Emits the value if it is JSON that nests within the limit, else the text as a JSON string, or hash and size of the value.
+    fn emit_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
+        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();
+        if is_json && nests_deeper(raw, self.limits.nesting) {
+            return self.emit_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
         }
-        self.write(Kind::Meta, pointer, None, |out| {
-            out.piece(word!("label", "unrecognized"));
-            out.text(key!("name"), &Text::Plain(name));
-            out.piece(key!("raw"));
-            out.push_str(&spelled);
-            Ok(())
-        })?;
-        Ok(())
+        let raw = if is_json { Cow::Borrowed(raw) } else { Cow::Owned(json_string(raw)) };
+        let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(&raw), ..Unrecognized::default() };
+        self.send(Meta::Unrecognized(unrecognized).into(), pointer, None).map(drop)
     }
+}
+
+/// The canonical JSON string of a text.
+fn json_string(text: &str) -> String {
+    let mut string = String::with_capacity(text.len() + 2);
+    push_text(&mut string, Text::Plain(text));
+    string
 }

@@ -1,11 +1,24 @@
 //! What `meta` events say: facts of the session, tokens, decisions, implicit context.
 
+use super::lifecycle::{RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
 use crate::text::Text;
 
-/// The labels of `meta` that an adapter writes. `tape.start`, `revision`, `unrecognized` and `tape.stop` are the emitter's own.
+/// The labels of `meta`. [`Emitter`](crate::emit::Emitter) itself emits `tape.start`, `revision`, `unrecognized` and `tape.stop`; an
+/// adapter emits the others.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Meta<'a> {
+    /// The first event.
+    TapeStart(Box<TapeStart<'a>>),
+    /// The version changes inside the artifact.
+    Revision(Box<RevisionChange<'a>>),
+    /// A record or block that the adapter does not know or cannot read.
+    Unrecognized(Unrecognized<'a>),
+    /// The last event.
+    TapeStop(Box<TapeStop>),
+    /// A label of a later version of the format. Only readers meet it; its members are not read.
+    Other(&'a str),
     /// What the source states of the session.
     Session(SessionFacts<'a>),
     /// Tokens and cost.

@@ -166,10 +166,7 @@ fn a_violation_says_where() {
 
 #[test]
 fn a_good_tape_is_written_as_it_was_read() {
-    let mut written = String::new();
-    for event in events(GOOD) {
-        event.unwrap().write(&mut written);
-    }
+    let written: String = events(GOOD).map(|event| event.unwrap().to_line()).collect();
     assert_eq!(written, GOOD);
 }
 
@@ -187,8 +184,7 @@ proptest! {
         damaged.truncate(damaged.len() - cut.index(200));
         let caught = rules(&damaged);
         if let Ok(tape) = str::from_utf8(&damaged) {
-            let mut written = String::new();
-            events(tape).flatten().for_each(|event| event.write(&mut written));
+            let written: String = events(tape).flatten().map(|event| event.to_line()).collect();
             prop_assert!(!caught.is_empty() || written == tape, "a tape without violations is written otherwise");
             let _ = audit(tape.as_bytes(), tape, Toy.describe());
         }

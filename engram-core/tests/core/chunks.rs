@@ -10,6 +10,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
 use proptest::prelude::*;
 
 use crate::toy::{HEADER, Toy};
@@ -33,7 +34,7 @@ impl Read for Chunks<'_> {
 /// Converts bytes that arrive `step` at a time.
 pub fn tape(bytes: &[u8], step: usize, options: &Options) -> Result<String, AdapterError> {
     let mut tape = Vec::new();
-    convert(&Toy, Input::new(Chunks { bytes, step }, options.limits), options, &mut tape)?;
+    convert(&Toy, Input::new(Chunks { bytes, step }, options.limits), options, &mut JsonLines::new(&mut tape))?;
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 

@@ -7,7 +7,7 @@ use engram_core::error::{AdapterError, EXCERPT_CHARS, ErrorCode};
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
-use engram_core::tape::{TapeEvent, events};
+use engram_core::tape::{JsonLines, RawEvent, raw_events as events};
 
 use crate::chunks::tape;
 use crate::toy::{HEADER, Toy};
@@ -41,7 +41,7 @@ fn log(line: &[u8]) -> Vec<u8> {
 }
 
 /// The `unrecognized` events of a tape.
-fn unrecognized(tape: &str) -> Vec<TapeEvent<'_>> {
+fn unrecognized(tape: &str) -> Vec<RawEvent<'_>> {
     events(tape).map(Result::unwrap).filter(|event| event.label() == Some("unrecognized")).collect()
 }
 
@@ -61,7 +61,7 @@ fn kept(line: &[u8], counted: &str, raw: &str) {
     let kept = unrecognized(&tape);
     assert_eq!(kept.len(), 1, "{tape}");
     assert_eq!(kept[0].fields.get("raw").map(|raw| raw.get()), Some(raw));
-    assert_eq!(kept[0].origin.and_then(|origin| origin.line), Some(2));
+    assert_eq!(kept[0].origin.line, Some(2));
     assert_eq!((ledger(&tape, counted), ledger(&tape, "mapped"), ledger(&tape, "records")), (1, 2, 3), "{tape}");
     assert!(is_complete(&tape));
 }
@@ -201,12 +201,8 @@ fn nesting_that_is_copied_has_a_limit() {
 #[test]
 fn several_values_on_a_line_are_several_records() {
     let tape = strict(&log(format!("{SAY}{SAY} {SAY}").as_bytes())).unwrap();
-    let parts: Vec<u64> = events(&tape)
-        .flatten()
-        .filter_map(|event| event.origin)
-        .filter(|origin| origin.line == Some(2))
-        .map(|origin| origin.part)
-        .collect();
+    let parts: Vec<u64> =
+        events(&tape).flatten().map(|event| event.origin).filter(|origin| origin.line == Some(2)).map(|origin| origin.part).collect();
     assert_eq!((parts, ledger(&tape, "records")), (vec![0, 1, 2], 5));
 }
 
@@ -301,7 +297,7 @@ fn the_tape_of_a_document_is_handed_on_while_it_is_written() {
     let says = [SAY; 10_000].join(",");
     let document = format!(r#"{{"document": [{HEADER}, {says}]}}"#);
     let (options, mut pieces) = (Options::default(), Pieces(Vec::new()));
-    let summary = convert(&Toy, Input::in_memory(&document, options.limits), &options, &mut pieces).unwrap();
+    let summary = convert(&Toy, Input::in_memory(&document, options.limits), &options, &mut JsonLines::new(&mut pieces)).unwrap();
     assert_eq!(summary.ledger.mapped, 10_001);
     let most = pieces.0.iter().max().copied().unwrap_or_default();
     assert!(pieces.0.len() > 5 && most < 140 << 10, "{} pieces of {most} bytes at most", pieces.0.len());

@@ -1,6 +1,6 @@
 //! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
 
-use engram_core::block::{BLOCK, escaped, pad_block, prefix_xor};
+use engram_core::text::block::{BLOCK, escaped, pad_block, prefix_xor};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 

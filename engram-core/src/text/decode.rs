@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
-use crate::block::{BLOCK, escaped, pad_block};
+use crate::text::block::{BLOCK, escaped, pad_block};
 
 /// One decoded escape: a character, or a surrogate without its other half.
 pub(crate) enum Unit {

@@ -1,13 +1,15 @@
 //! JSON values in canonical form (spec section 1).
 
+use std::borrow::Cow;
+
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
-use crate::block::{BLOCK, escaped, pad_block, prefix_xor};
-use crate::buffer::Push;
-use crate::escapes::quote_or_backslash;
+use super::block::{BLOCK, escaped, pad_block, prefix_xor};
+use super::decode::{Unit, read_escape};
+use super::escapes::{backslash, quote_or_backslash};
+use super::{Push, is_canonical_escape, push_token};
 use crate::limits::LimitExceeded;
-use crate::text::{is_canonical_escape, push_token};
 
 /// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
 ///
@@ -21,6 +23,39 @@ pub fn push_json(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(),
         return Ok(());
     }
     push_piecewise(out, raw, max_depth)
+}
+
+/// True when a JSON value nests deeper than `max_depth`.
+pub(crate) fn nests_deeper(raw: &str, max_depth: usize) -> bool {
+    // Each level takes two bytes, so short values cannot.
+    raw.len() > 2 * max_depth && push_json(&mut Nowhere, raw, max_depth).is_err()
+}
+
+/// Takes text and drops it.
+struct Nowhere;
+
+impl Push for Nowhere {
+    fn push_str(&mut self, _: &str) {}
+}
+
+/// JSON in which each half of a surrogate pair without its other half is replaced by U+FFFD, so that any parser takes it.
+pub(crate) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
+    let bytes = json.as_bytes();
+    let (mut replaced, mut start, mut at) = (String::new(), 0, 0);
+    while let Some(escape) = backslash(bytes, at) {
+        let (unit, len) = read_escape(bytes, escape);
+        at = escape + len;
+        if matches!(unit, Unit::Lone(_)) {
+            replaced.push_str(&json[start..escape]);
+            replaced.push_str("\\ufffd");
+            start = at;
+        }
+    }
+    if start == 0 {
+        return Cow::Borrowed(json);
+    }
+    replaced.push_str(&json[start..]);
+    Cow::Owned(replaced)
 }
 
 /// As [`push_json`], value by value.

@@ -1,10 +1,18 @@
 //! The events of a tape as values. A field left `None` is left out of the tape.
 
 mod code;
+mod lifecycle;
 mod meta;
+mod origin;
+mod record;
 
 pub use code::{CodeEdit, CodeRead, EditOp, Range, SpanLink};
+pub use lifecycle::{ClaimGrade, Claims, Harness, InputDigest, RevisionChange, TapeStart, TapeStop, Unrecognized};
 pub use meta::{Decision, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
+pub use origin::{Pointer, RecordLocation};
+pub use record::{EventRecord, EventSource, Origin, Seq, TimeBasis};
+
+use std::ops::AddAssign;
 
 use crate::hash::Hash;
 use crate::text::Text;
@@ -56,6 +64,45 @@ impl Kind {
     }
 }
 
+/// Numbers of events per kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KindCounts([u64; Kind::ALL.len()]);
+
+impl KindCounts {
+    /// The number of events of one kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Sets the number of events of one kind.
+    pub fn set(&mut self, kind: Kind, count: u64) {
+        self.0[kind as usize] = count;
+    }
+
+    /// Counts one more event of a kind.
+    pub fn add(&mut self, kind: Kind) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// Every kind with its number, in the order of [`Kind::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Kind, u64)> {
+        Kind::ALL.into_iter().zip(self.0)
+    }
+
+    /// The number of all events.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl AddAssign for KindCounts {
+    fn add_assign(&mut self, more: KindCounts) {
+        for (count, more) in self.0.iter_mut().zip(more.0) {
+            *count += more;
+        }
+    }
+}
+
 /// One event, without its envelope.
 #[derive(Debug, Clone)]
 pub enum Event<'a> {
@@ -92,8 +139,8 @@ impl Event<'_> {
         }
     }
 
-    /// The call that this event comes from, if it names one.
-    pub(crate) fn answers(&self) -> Option<Text<'_>> {
+    /// The id of the call that this event comes from, if it names one.
+    pub(crate) fn caused_by(&self) -> Option<Text<'_>> {
         match self {
             Event::ToolResult(result) => result.call_id,
             Event::CodeRead(read) => read.call_id,

@@ -1,11 +1,15 @@
 //! Borrowed text: a slice of the source's JSON as it stands, or plain text, and its canonical form.
 
+pub mod block;
+mod decode;
+mod escapes;
+pub(crate) mod json;
+
 use std::borrow::Cow;
 
-use crate::buffer::Push;
-pub use crate::decode::DecodeBuffer;
-use crate::decode::{Unit, read_escape};
-use crate::escapes::{backslash, escaped};
+pub use self::decode::DecodeBuffer;
+use self::decode::{Unit, read_escape};
+use self::escapes::{backslash, escaped};
 
 /// Text on its way to a tape.
 ///
@@ -22,6 +26,12 @@ pub enum Text<'a> {
     Unescaped(&'a str),
     /// Decoded text.
     Plain(&'a str),
+}
+
+impl Default for Text<'_> {
+    fn default() -> Self {
+        Text::Plain("")
+    }
 }
 
 /// A string token that holds a lone surrogate: it is text for JavaScript, but not for UTF-8.
@@ -138,6 +148,27 @@ impl<'a> Text<'a> {
 /// What stands between a token's quotes.
 fn inside(token: &str) -> &str {
     &token[1..token.len() - 1]
+}
+
+/// What text can be appended to.
+pub trait Push {
+    /// Appends text.
+    fn push_str(&mut self, text: &str);
+
+    /// Appends a character.
+    fn push(&mut self, c: char) {
+        self.push_str(c.encode_utf8(&mut [0; 4]));
+    }
+}
+
+impl Push for String {
+    fn push_str(&mut self, text: &str) {
+        String::push_str(self, text);
+    }
+
+    fn push(&mut self, c: char) {
+        String::push(self, c);
+    }
 }
 
 /// Appends `text` as a canonical JSON string, quotes included (spec section 1).

@@ -1,0 +1,363 @@
+//! The emitter: the only way to make an event. It owns order, time, source, parents and the ledger.
+
+mod lifecycle;
+
+use std::mem;
+
+use crate::descriptor::AdapterDescriptor;
+use crate::error::{AdapterError, ErrorCode};
+use crate::event::{Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis};
+pub use crate::event::{Pointer, RecordLocation};
+pub use crate::fault::Fault;
+use crate::head::Identity;
+use crate::keys::{self, KeyMap};
+use crate::ledger::{Ledger, Outcome};
+use crate::limits::{LimitExceeded, Limits};
+use crate::policy::Policy;
+use crate::sink::EventSink;
+use crate::support::ResolvedSupport;
+use crate::text::json::nests_deeper;
+use crate::text::{LoneSurrogate, Text, push_text};
+use crate::time::is_time;
+
+/// The time of events of an artifact that records no time.
+pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
+
+/// What a record states about itself, for the envelope of its events.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordHeader<'a> {
+    /// The record's own time in the tape's form (RFC 3339, UTC, `Z`), if it has one.
+    pub t: Option<&'a str>,
+    /// The record's own id.
+    pub id: Option<Text<'a>>,
+    /// True when the record repeats another session's history.
+    pub replay: bool,
+}
+
+/// Makes events and hands them to a sink. The pipeline creates it and passes it to the session with each record.
+pub struct Emitter<'s> {
+    sink: &'s mut dyn EventSink,
+    descriptor: &'static AdapterDescriptor,
+    policy: Policy,
+    limits: Limits,
+    support: ResolvedSupport,
+    ledger: Ledger,
+    counts: KindCounts,
+    next_seq: Seq,
+    /// The first `tool.call` of each call id.
+    calls: KeyMap<Seq>,
+    source: Source,
+    header: Header,
+    location: RecordLocation,
+    pointer_prefix: Pointer<'static>,
+    next_parent: Option<Seq>,
+    /// The type of the first block of the current record that is unknown.
+    unknown_block: Option<String>,
+    /// An error of a step that returns none. The next event fails with it.
+    error: Option<AdapterError>,
+    /// What to restore if the current record is taken back.
+    checkpoint: Checkpoint,
+}
+
+/// The session and sub-agent that events belong to, as canonical JSON strings.
+#[derive(Debug, Default)]
+struct Source {
+    session_id: Option<String>,
+    agent_id: Option<String>,
+}
+
+/// Time, id and replay mark of the current record.
+#[derive(Debug, Default)]
+struct Header {
+    t: String,
+    /// None if `t` is the record's own.
+    t_basis: Option<TimeBasis>,
+    /// The id as a canonical JSON string; empty if there is none.
+    id: String,
+    replay: bool,
+}
+
+/// The emitter's state when the current record began.
+#[derive(Debug, Default)]
+struct Checkpoint {
+    next_seq: Seq,
+    counts: KindCounts,
+    /// Keys of calls that the record added.
+    calls: Vec<u64>,
+    /// The support before the record changed it.
+    support: Option<ResolvedSupport>,
+}
+
+impl<'s> Emitter<'s> {
+    pub(crate) fn new(
+        sink: &'s mut dyn EventSink,
+        descriptor: &'static AdapterDescriptor,
+        policy: Policy,
+        limits: Limits,
+        identity: &Identity,
+        support: ResolvedSupport,
+    ) -> Self {
+        let t_basis = if identity.start.is_some() { TimeBasis::Inherited } else { TimeBasis::Absent };
+        let t = identity.start.as_deref().unwrap_or(NO_TIME).to_owned();
+        let mut emitter = Emitter {
+            sink,
+            descriptor,
+            policy,
+            limits,
+            support,
+            ledger: Ledger::default(),
+            counts: KindCounts::default(),
+            next_seq: Seq::default(),
+            calls: keys::key_map(),
+            source: Source::default(),
+            header: Header { t, t_basis: Some(t_basis), ..Header::default() },
+            location: RecordLocation::default(),
+            pointer_prefix: Pointer::Root,
+            next_parent: None,
+            unknown_block: None,
+            error: None,
+            checkpoint: Checkpoint::default(),
+        };
+        emitter.set_source(identity.session_id.as_deref(), identity.agent_id.as_deref());
+        emitter
+    }
+
+    /// The policy of this conversion.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Sets the session and sub-agent of all following events.
+    pub fn set_source(&mut self, session_id: Option<&str>, agent_id: Option<&str>) {
+        set_token(&mut self.source.session_id, session_id);
+        set_token(&mut self.source.agent_id, agent_id);
+    }
+
+    /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
+    pub fn begin(&mut self) {
+        self.begin_at(RecordLocation::default());
+    }
+
+    pub(crate) fn begin_at(&mut self, location: RecordLocation) {
+        if let Err(error) = self.sink.commit() {
+            self.fail(error.into());
+        }
+        self.location = location;
+        self.pointer_prefix = Pointer::Root;
+        self.inherit_time();
+        self.header.id.clear();
+        self.header.replay = false;
+        self.next_parent = None;
+        self.unknown_block = None;
+        self.checkpoint.next_seq = self.next_seq;
+        self.checkpoint.counts = self.counts;
+        self.checkpoint.calls.clear();
+        self.checkpoint.support = None;
+    }
+
+    /// Makes the next event fail with this error, unless there is an earlier one.
+    #[cold]
+    fn fail(&mut self, error: AdapterError) {
+        self.error.get_or_insert(error);
+    }
+
+    fn inherit_time(&mut self) {
+        self.header.t_basis.get_or_insert(TimeBasis::Inherited);
+    }
+
+    /// Sets what the current record states about itself. Call it before the record's first event. If the time is not in the tape's form,
+    /// the next event fails with `adapter_defect`.
+    pub fn set_header(&mut self, header: RecordHeader<'_>) {
+        match header.t {
+            None => self.inherit_time(),
+            Some(t) if !is_time(t) => self.fail(self.defect("a time in RFC 3339 with `Z`", t)),
+            Some(t) => {
+                self.header.t.clear();
+                self.header.t.push_str(t);
+                self.header.t_basis = None;
+            }
+        }
+        self.header.id.clear();
+        if let Some(id) = header.id.filter(|id| !id.is_empty()) {
+            push_text(&mut self.header.id, id);
+        }
+        self.header.replay = header.replay;
+    }
+
+    #[cold]
+    fn defect(&self, expected: &str, found: &str) -> AdapterError {
+        let error = AdapterError::new(ErrorCode::AdapterDefect).expected(expected).found(found);
+        if self.line() > 0 { error.line(self.line()) } else { error }
+    }
+
+    /// The 1-based line of the current record, 0 in a document.
+    pub fn line(&self) -> u64 {
+        self.location.line
+    }
+
+    /// The location of the current record, for [`Emitter::attribute_to`].
+    pub fn location(&self) -> RecordLocation {
+        self.location
+    }
+
+    /// Attributes the events that follow to an earlier record: for facts that only a later record settles.
+    pub fn attribute_to(&mut self, location: RecordLocation, header: RecordHeader<'_>) {
+        self.location = location;
+        self.pointer_prefix = Pointer::Root;
+        self.set_header(header);
+    }
+
+    /// Sets where pointers of the following events begin, until the next record: for a record that wraps another.
+    pub fn set_pointer_prefix(&mut self, prefix: Pointer<'static>) {
+        self.pointer_prefix = prefix;
+    }
+
+    /// Makes the next event a child of this one. For the first event of a sub-agent.
+    pub fn parent_of_next(&mut self, parent: Option<Seq>) {
+        self.next_parent = parent;
+    }
+
+    /// The first `tool.call` with this id, if there was one.
+    #[inline(never)]
+    pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
+        self.calls.get(&call_key(call_id)).copied()
+    }
+
+    /// Emits an event that comes from this place of the current record.
+    ///
+    /// # Errors
+    /// [`Fault::Limit`] when `args` nest too deep, [`Fault::Fatal`] when the sink fails.
+    pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        self.emit_event(event.into(), pointer)
+    }
+
+    fn emit_event(&mut self, event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        let parent = self.next_parent.take().or_else(|| self.seq_of_call(event.caused_by()?));
+        let Event::ToolCall(call) = event else { return self.send(event, pointer, parent) };
+        if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
+            return Err(LimitExceeded { limit: "nesting", allowed: self.limits.nesting as u64 }.into());
+        }
+        let call_id = call.call_id;
+        let seq = self.send(Event::ToolCall(call), pointer, parent)?;
+        self.note_call(call_id, seq);
+        Ok(seq)
+    }
+
+    #[inline(never)]
+    fn note_call(&mut self, call_id: Option<Text<'_>>, seq: Seq) {
+        if let Some(id) = call_id.filter(|id| !id.is_empty()) {
+            let key = call_key(id);
+            self.calls.entry(key).or_insert_with(|| {
+                self.checkpoint.calls.push(key);
+                seq
+            });
+        }
+    }
+
+    /// Ends a record of a document. The pipeline does this for lines.
+    pub fn settle(&mut self, outcome: Outcome) {
+        match self.unknown_block.take() {
+            Some(name) => self.ledger.unrecognized(&name),
+            None => self.ledger.settle(outcome),
+        }
+    }
+
+    /// Counts an earlier record as mapped that was counted as a duplicate, because the record that it repeats never came. Emit its event
+    /// after [`Emitter::attribute_to`].
+    pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
+        self.ledger.duplicate_was_mapped(record, rule);
+    }
+
+    /// True when the current record has given an event.
+    pub(crate) fn has_events(&self) -> bool {
+        self.next_seq > self.checkpoint.next_seq
+    }
+
+    /// Takes back every event of the current record.
+    fn take_back(&mut self) {
+        self.sink.rollback();
+        self.next_seq = self.checkpoint.next_seq;
+        self.counts = self.checkpoint.counts;
+        for key in self.checkpoint.calls.drain(..) {
+            self.calls.remove(&key);
+        }
+        if let Some(support) = self.checkpoint.support.take() {
+            self.support = support;
+        }
+        self.next_parent = None;
+        self.unknown_block = None;
+    }
+
+    /// Hands an event to the sink.
+    fn send(&mut self, event: Event<'_>, pointer: Pointer<'_>, parent: Option<Seq>) -> Result<Seq, Fault> {
+        let (seq, kind) = (self.next_seq, event.kind());
+        if let Some(error) = self.error.take() {
+            return Err(Fault::Fatal(error));
+        }
+        let Header { t, t_basis, id, replay } = &self.header;
+        let record = EventRecord {
+            seq,
+            t,
+            t_basis: *t_basis,
+            source: EventSource {
+                harness: self.descriptor.harness_family,
+                session_id: self.source.session_id.as_deref().map(Text::Canonical),
+                agent_id: self.source.agent_id.as_deref().map(Text::Canonical),
+            },
+            event,
+            parent,
+            origin: Origin {
+                line: Some(self.location.line).filter(|line| *line > 0),
+                part: self.location.part,
+                pointer_prefix: self.pointer_prefix,
+                pointer,
+                id: Some(&**id).filter(|id| !id.is_empty()).map(Text::Canonical),
+            },
+            replay: *replay,
+        };
+        self.sink.event(&record).map_err(|error| Fault::Fatal(error.into()))?;
+        self.counts.add(kind);
+        self.next_seq = Seq(seq.0 + 1);
+        Ok(seq)
+    }
+
+    pub(crate) fn counts(&self) -> KindCounts {
+        self.counts
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn support(&self) -> &ResolvedSupport {
+        &self.support
+    }
+}
+
+/// The key of a call id. Two ids that differ in half a surrogate pair are two ids.
+fn call_key(call_id: Text<'_>) -> u64 {
+    match call_id.decode() {
+        Ok(id) => keys::hash64(id),
+        Err(LoneSurrogate) => {
+            let mut token = String::new();
+            push_text(&mut token, call_id);
+            keys::hash64(token)
+        }
+    }
+}
+
+/// Sets a canonical JSON string from plain text; does nothing if it is the same.
+fn set_token(token: &mut Option<String>, plain: Option<&str>) {
+    let Some(plain) = plain.filter(|plain| !plain.is_empty()) else {
+        *token = None;
+        return;
+    };
+    let is_same = |token: &String| token.len() == plain.len() + 2 && token[1..].starts_with(plain);
+    if token.as_ref().is_some_and(is_same) {
+        return;
+    }
+    let mut canonical = mem::take(token).unwrap_or_default();
+    canonical.clear();
+    push_text(&mut canonical, Text::Plain(plain));
+    *token = Some(canonical);
+}

@@ -1,0 +1,70 @@
+//! Places inside a record, as JSON pointers that need no allocation.
+
+use std::fmt;
+
+use crate::text::Text;
+
+/// A place inside a record (RFC 6901). Paths hold nothing that JSON escapes.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Pointer<'p> {
+    /// The whole record.
+    #[default]
+    Root,
+    /// A fixed place, `/payload/item`.
+    At(&'p str),
+    /// An element of an array: the array's path and the index.
+    Item(&'p str, usize),
+    /// A field of an element of an array: the array's path, the index, and the rest of the path.
+    Field(&'p str, usize, &'p str),
+    /// A member that the source names: the object's path, and the name as an escaped segment, which may hold anything.
+    Member(&'p str, &'p str),
+    /// A pointer that was read from a tape.
+    Read(Text<'p>),
+}
+
+impl Pointer<'_> {
+    /// True for the whole record.
+    pub fn is_root(self) -> bool {
+        matches!(self, Pointer::Root)
+    }
+}
+
+/// The pointer as RFC 6901 text; empty for the whole record.
+impl fmt::Display for Pointer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pointer::Root => Ok(()),
+            Pointer::At(path) => f.write_str(path),
+            Pointer::Item(path, index) => write!(f, "{path}/{index}"),
+            Pointer::Field(path, index, rest) => write!(f, "{path}/{index}{rest}"),
+            Pointer::Member(path, segment) => write!(f, "{path}/{segment}"),
+            Pointer::Read(text) => f.write_str(&text.decode_lossy()),
+        }
+    }
+}
+
+/// The place of a record in its artifact: line and part, or neither in a document. See
+/// [`Emitter::attribute_to`](crate::emit::Emitter::attribute_to).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RecordLocation {
+    /// 1-based physical line; 0 for documents.
+    pub(crate) line: u64,
+    /// Index among the values of that line.
+    pub(crate) part: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_shown_as_rfc_6901_text() {
+        let shown = |pointer: Pointer<'_>| pointer.to_string();
+        assert_eq!(shown(Pointer::Root), "");
+        assert_eq!(shown(Pointer::At("/a")), "/a");
+        assert_eq!(shown(Pointer::Item("/a", 10)), "/a/10");
+        assert_eq!(shown(Pointer::Field("/a", 10, "/b")), "/a/10/b");
+        assert_eq!(shown(Pointer::Member("/a", "x~1y")), "/a/x~1y");
+        assert_eq!(shown(Pointer::Read(Text::Token(r#""/a\n""#))), "/a\n");
+    }
+}

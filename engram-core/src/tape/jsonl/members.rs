@@ -1,0 +1,205 @@
+//! Members of JSON objects: each method writes a comma, a key and a value.
+//!
+//! An event has some twenty members. Values are written by functions that are not inlined, so that this code stays small enough for the
+//! instruction cache; constant text is copied as one fragment.
+
+use super::buffer::{Buffer, StaticFragment};
+use super::digits::{hex_digits, push_number};
+use crate::event::{Attachment, Number, Range};
+use crate::hash::Hash;
+use crate::text::json::push_json;
+use crate::text::{Push as _, Text, push_text};
+
+/// A [`StaticFragment`] of these literals.
+macro_rules! fragment {
+    ($($text:expr),+) => {{
+        const FRAGMENT: &$crate::tape::jsonl::buffer::StaticFragment = &$crate::tape::jsonl::buffer::StaticFragment::of(&[$($text),+]);
+        FRAGMENT
+    }};
+}
+pub(crate) use fragment;
+
+/// A comma and a key: `,"name":`. The name needs no escapes.
+macro_rules! key {
+    ($name:literal) => {
+        $crate::tape::jsonl::members::fragment!(",\"", $name, "\":")
+    };
+}
+pub(crate) use key;
+
+/// A member with a constant value: `,"name":"word"`.
+macro_rules! word {
+    ($name:literal, $word:expr) => {
+        $crate::tape::jsonl::members::fragment!(",\"", $name, "\":\"", $word, "\"")
+    };
+}
+pub(crate) use word;
+
+/// A member whose value is the name of an enum's variant. `$all` lists all variants in their order.
+macro_rules! word_of {
+    ($name:literal, $all:expr, $one:expr) => {{
+        static WORDS: [$crate::tape::jsonl::buffer::StaticFragment; $all.len()] = {
+            let mut words = [$crate::tape::jsonl::buffer::StaticFragment::of(&[]); $all.len()];
+            let mut number = 0;
+            while number < words.len() {
+                assert!($all[number] as usize == number, "not in the order of the enum");
+                words[number] = $crate::tape::jsonl::buffer::StaticFragment::of(&[",\"", $name, "\":\"", $all[number].as_str(), "\""]);
+                number += 1;
+            }
+            words
+        };
+        &WORDS[$one as usize]
+    }};
+}
+pub(crate) use word_of;
+
+impl Buffer {
+    /// Writes a key that is not constant. It needs no escapes.
+    pub fn key(&mut self, name: &str) -> &mut Buffer {
+        self.push_str(",\"");
+        self.push_str(name);
+        self.push_str("\":");
+        self
+    }
+
+    #[inline(never)]
+    pub fn text(&mut self, key: &StaticFragment, text: &Text<'_>) {
+        self.push_static(key);
+        push_text(self, *text);
+    }
+
+    pub fn text_if(&mut self, key: &StaticFragment, text: &Option<Text<'_>>) {
+        if let Some(text) = text {
+            self.text(key, text);
+        }
+    }
+
+    /// As [`Buffer::text_if`], for names and ids: an empty one is left out.
+    #[inline(never)]
+    pub fn name(&mut self, key: &StaticFragment, name: &Option<Text<'_>>) {
+        if let Some(name) = name
+            && !name.is_empty()
+        {
+            self.text(key, name);
+        }
+    }
+
+    /// Writes a string that needs no escapes.
+    #[inline(never)]
+    pub fn ascii_str(&mut self, key: &StaticFragment, word: &str) {
+        self.push_static(key);
+        push_ascii_str(self, word);
+    }
+
+    pub fn number(&mut self, key: &StaticFragment, number: Option<u64>) {
+        if let Some(number) = number {
+            self.push_static(key);
+            push_number(self, number);
+        }
+    }
+
+    /// Writes a number in the source's spelling.
+    pub fn raw_number(&mut self, key: &StaticFragment, number: Option<Number<'_>>) {
+        if let Some(number) = number {
+            self.push_static(key);
+            self.push_str(number.as_str());
+        }
+    }
+
+    #[inline(never)]
+    pub fn hash(&mut self, key: &StaticFragment, hash: &Option<Hash>) {
+        if let Some(hash) = hash {
+            self.push_static(key);
+            self.ascii(b"\"blake3:");
+            hash.bytes().as_chunks().0.iter().for_each(|bytes| self.ascii(&hex_digits(*bytes)));
+            self.ascii(b"\"");
+        }
+    }
+
+    /// Writes a boolean, unless it equals `absent`: the value that a missing key means.
+    #[inline(always)]
+    pub fn bool_if(&mut self, key: &StaticFragment, value: bool, absent: bool) {
+        if value != absent {
+            self.bool(key, value);
+        }
+    }
+
+    #[inline(never)]
+    pub fn bool(&mut self, key: &StaticFragment, value: bool) {
+        self.push_static(key);
+        self.push_str(if value { "true" } else { "false" });
+    }
+
+    #[inline(never)]
+    pub fn range(&mut self, key: &StaticFragment, range: &Option<Range>) {
+        if let Some(Range { first, last }) = *range {
+            self.push_static(key);
+            self.ascii(b"[");
+            push_number(self, first);
+            self.ascii(b",");
+            push_number(self, last);
+            self.ascii(b"]");
+        }
+    }
+
+    #[inline(never)]
+    pub fn anchors(&mut self, key: &StaticFragment, anchors: &[u64]) {
+        if anchors.is_empty() {
+            return;
+        }
+        self.push_static(key);
+        self.ascii(b"[");
+        for anchor in anchors {
+            let mut item = *b"\"................\",";
+            item[1..17].copy_from_slice(&hex_digits(anchor.to_be_bytes()));
+            self.ascii(&item);
+        }
+        // The last comma.
+        self.truncate(self.len() - 1);
+        self.ascii(b"]");
+    }
+
+    /// Writes a JSON value of the source in canonical form.
+    pub fn json(&mut self, key: &StaticFragment, raw: Option<&str>) {
+        if let Some(raw) = raw {
+            self.push_static(key);
+            // Without a bound on nesting nothing is refused: the emitter has checked it.
+            let _ = push_json(self, raw, usize::MAX);
+        }
+    }
+
+    /// Writes an object; `fill` writes its members.
+    pub fn object(&mut self, key: &StaticFragment, fill: impl FnOnce(&mut Buffer)) {
+        self.push_static(key);
+        let start = self.len();
+        fill(self);
+        self.wrap_object(start);
+    }
+
+    pub fn attachments(&mut self, attachments: &[Attachment<'_>]) {
+        if !attachments.is_empty() {
+            self.some_attachments(attachments);
+        }
+    }
+
+    #[inline(never)]
+    fn some_attachments(&mut self, attachments: &[Attachment<'_>]) {
+        self.push_static(key!("attachments"));
+        for (n, attachment) in attachments.iter().enumerate() {
+            self.ascii(if n == 0 { b"[" } else { b"," });
+            let start = self.len();
+            self.name(key!("media_type"), &attachment.media_type);
+            self.hash(key!("hash"), &attachment.hash);
+            self.number(key!("bytes"), attachment.bytes);
+            self.name(key!("name"), &attachment.name);
+            self.wrap_object(start);
+        }
+        self.ascii(b"]");
+    }
+}
+
+pub(crate) fn push_ascii_str(out: &mut Buffer, word: &str) {
+    out.ascii(b"\"");
+    out.push_str(word);
+    out.ascii(b"\"");
+}

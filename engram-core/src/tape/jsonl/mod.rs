@@ -1,0 +1,92 @@
+//! Events as JSON Lines: the sink that writes a tape.
+
+pub(crate) mod buffer;
+mod digits;
+mod members;
+mod render;
+
+use std::io::{self, Write};
+
+use self::buffer::Buffer;
+use self::render::push_record;
+use crate::event::EventRecord;
+use crate::sink::EventSink;
+
+/// Bytes of committed events that are collected before they are written.
+const FLUSH_BYTES: usize = 64 << 10;
+
+/// Writes a tape. Nothing of an event is written before it is committed.
+///
+/// ```
+/// use engram_core::tape::{JsonLines, replay};
+///
+/// let tape = "{\"seq\":0,\"t\":\"2026-01-02T03:04:05Z\",\"k\":\"msg.out\",\"source\":{\"harness\":\"toy\"},\"text\":\"hi\"}\n";
+/// let mut copy = Vec::new();
+/// replay(tape.as_bytes(), &mut JsonLines::new(&mut copy))?;
+/// assert_eq!(copy, tape.as_bytes());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct JsonLines<W> {
+    writer: W,
+    lines: Buffer,
+    /// Length of the committed lines in `lines`.
+    committed: usize,
+}
+
+impl<W: Write> JsonLines<W> {
+    /// A sink that writes to `writer`, in large pieces. Call [`EventSink::finish`] at the end; a conversion does.
+    pub fn new(writer: W) -> Self {
+        JsonLines { writer, lines: Buffer::with_capacity(2 * FLUSH_BYTES), committed: 0 }
+    }
+
+    #[inline(never)]
+    fn write(&mut self) -> io::Result<()> {
+        self.writer.write_all(&self.lines.as_bytes()[..self.committed])?;
+        self.lines.truncate(0);
+        self.committed = 0;
+        Ok(())
+    }
+}
+
+impl<W: Write> EventSink for JsonLines<W> {
+    fn event(&mut self, record: &EventRecord<'_>) -> io::Result<()> {
+        push_record(&mut self.lines, record);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        self.committed = self.lines.len();
+        if self.committed >= FLUSH_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn rollback(&mut self) {
+        self.lines.truncate(self.committed);
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.lines.truncate(self.committed);
+        self.write()?;
+        self.writer.flush()
+    }
+}
+
+impl EventRecord<'_> {
+    /// The event as a line of a tape, with its `\n`. [`EventRecord::parse`] reads it back (without the `\n`), so this is also a way to
+    /// keep an event longer than the record that it borrows from.
+    pub fn to_line(&self) -> String {
+        let mut line = Buffer::default();
+        push_record(&mut line, self);
+        line.to_str().to_owned()
+    }
+}
+
+/// The event as it is in a tape. A lone surrogate is U+FFFD here, since other formats cannot hold it.
+impl serde::Serialize for EventRecord<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::Error as _;
+        let line = self.to_line();
+        let value = crate::tape::raw::to_value(&line).map_err(S::Error::custom)?;
+        value.serialize(serializer)
+    }
+}

@@ -1,0 +1,370 @@
+//! Event to bytes: the only code that knows how an event is written.
+
+use super::buffer::{Buffer, StaticFragment};
+use super::digits::push_number;
+use super::members::{fragment, key, push_ascii_str, word, word_of};
+use crate::event::*;
+use crate::ledger::Ledger;
+use crate::text::{Push as _, Text, push_plain, push_text};
+use crate::tool_kind::ToolKind;
+
+/// What follows the time, per kind in the order of [`Kind::ALL`].
+static KINDS: [StaticFragment; Kind::ALL.len()] = {
+    let mut fragments = [StaticFragment::of(&[]); Kind::ALL.len()];
+    let mut number = 0;
+    while number < fragments.len() {
+        fragments[number] = StaticFragment::of(&["\",\"k\":\"", Kind::ALL[number].as_str(), "\",\"source\":"]);
+        number += 1;
+    }
+    fragments
+};
+
+/// Writes one line of a tape.
+pub(super) fn push_record(out: &mut Buffer, record: &EventRecord<'_>) {
+    push_head(out, record);
+    push_fields(out, &record.event);
+    push_tail(out, record);
+}
+
+/// Writes what comes before the event's own fields.
+#[inline(never)]
+fn push_head(out: &mut Buffer, record: &EventRecord<'_>) {
+    out.push_static(fragment!("{\"seq\":"));
+    push_number(out, record.seq.get());
+    out.push_static(fragment!(",\"t\":\""));
+    out.push_str(record.t);
+    out.push_static(&KINDS[record.event.kind() as usize]);
+    let start = out.len();
+    out.ascii_str(key!("harness"), record.source.harness);
+    out.name(key!("session_id"), &record.source.session_id);
+    out.name(key!("agent_id"), &record.source.agent_id);
+    out.wrap_object(start);
+}
+
+/// Writes what comes after the event's own fields.
+#[inline(never)]
+fn push_tail(out: &mut Buffer, record: &EventRecord<'_>) {
+    out.number(key!("parent"), record.parent.map(Seq::get));
+    if let Some(basis) = record.t_basis {
+        out.push_static(word_of!("t_basis", TimeBasis::ALL, basis));
+    }
+    if !record.origin.is_empty() {
+        push_origin(out, &record.origin);
+    }
+    out.bool_if(key!("replay"), record.replay, false);
+    out.push_static(fragment!("}\n"));
+}
+
+fn push_origin(out: &mut Buffer, origin: &Origin<'_>) {
+    out.push_static(key!("origin"));
+    let start = out.len();
+    out.number(key!("line"), origin.line);
+    out.number(key!("part"), (origin.part > 0).then_some(origin.part));
+    if origin.has_pointer() {
+        out.push_static(fragment!(",\"pointer\":\""));
+        push_pointer(out, origin.pointer_prefix);
+        push_pointer(out, origin.pointer);
+        out.ascii(b"\"");
+    }
+    out.name(key!("id"), &origin.id);
+    out.wrap_object(start);
+}
+
+/// Writes a pointer without quotes around it.
+fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
+    match pointer {
+        Pointer::Root => {}
+        Pointer::At(path) => push_path(out, path),
+        Pointer::Item(path, index) => push_item(out, path, index),
+        Pointer::Field(path, index, rest) => {
+            push_item(out, path, index);
+            push_path(out, rest);
+        }
+        Pointer::Member(path, segment) => {
+            push_path(out, path);
+            out.ascii(b"/");
+            push_plain(out, segment);
+        }
+        Pointer::Read(text) => push_plain(out, &text.decode_lossy()),
+    }
+}
+
+fn push_path(out: &mut Buffer, path: &str) {
+    debug_assert!(!path.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\'), "text of the source in a path: {path:?}");
+    out.push_str(path);
+}
+
+fn push_item(out: &mut Buffer, path: &str, index: usize) {
+    push_path(out, path);
+    out.ascii(b"/");
+    push_number(out, index as u64);
+}
+
+/// Writes the event's own fields.
+fn push_fields(out: &mut Buffer, event: &Event<'_>) {
+    match event {
+        Event::Meta(meta) => push_meta(out, meta),
+        Event::MsgIn(msg) => {
+            out.push_static(word_of!("role", Role::ALL, msg.role));
+            out.text_if(key!("text"), &msg.text);
+            out.bool_if(key!("synthetic"), msg.synthetic, false);
+            out.attachments(&msg.attachments);
+        }
+        Event::MsgOut(msg) => {
+            out.text_if(key!("text"), &msg.text);
+            if let Some(channel) = msg.channel {
+                out.push_static(word_of!("channel", Channel::ALL, channel));
+            }
+            out.name(key!("model"), &msg.model);
+            out.name(key!("message_id"), &msg.message_id);
+            out.bool_if(key!("redacted"), msg.redacted, false);
+        }
+        Event::ToolCall(call) => {
+            out.text(key!("tool"), &call.tool);
+            out.push_static(word_of!("kind", ToolKind::ALL, call.kind));
+            out.name(key!("call_id"), &call.call_id);
+            out.json(key!("args"), call.args);
+        }
+        Event::ToolResult(result) => push_result(out, result),
+        Event::CodeRead(read) => {
+            out.name(key!("call_id"), &read.call_id);
+            out.text(key!("file"), &read.file);
+            out.range(key!("range"), &read.range);
+            out.number(key!("total_lines"), read.total_lines);
+            out.hash(key!("hash"), &read.hash);
+            out.anchors(key!("anchor_hashes"), &read.anchor_hashes);
+        }
+        Event::CodeEdit(edit) => push_edit(out, edit),
+        Event::SpanLink(link) => {
+            out.text(key!("from_file"), &link.from_file);
+            out.range(key!("from_range"), &link.from_range);
+            out.text(key!("to_file"), &link.to_file);
+            out.range(key!("to_range"), &link.to_range);
+            out.text_if(key!("note"), &link.note);
+        }
+    }
+}
+
+fn push_result(out: &mut Buffer, result: &ToolResult<'_>) {
+    out.name(key!("tool"), &result.tool);
+    out.name(key!("call_id"), &result.call_id);
+    if let Some(status) = result.status {
+        out.push_static(word_of!("status", Status::ALL, status));
+    }
+    if let Some(exit) = result.exit {
+        out.push_static(key!("exit"));
+        if exit < 0 {
+            out.ascii(b"-");
+        }
+        push_number(out, exit.unsigned_abs());
+    }
+    out.text_if(key!("stdout"), &result.stdout);
+    out.text_if(key!("stderr"), &result.stderr);
+    out.bool_if(key!("truncated"), result.truncated, false);
+    if let Some(artifact) = &result.artifact {
+        out.object(key!("artifact"), |inner| {
+            inner.text(key!("path"), &artifact.path);
+            inner.hash(key!("hash"), &artifact.hash);
+            inner.number(key!("bytes"), artifact.bytes);
+        });
+    }
+    out.attachments(&result.attachments);
+    out.number(key!("duration_ms"), result.duration_ms);
+}
+
+fn push_edit(out: &mut Buffer, edit: &CodeEdit<'_>) {
+    out.name(key!("call_id"), &edit.call_id);
+    out.push_static(word_of!("op", EditOp::ALL, edit.op));
+    out.text(key!("file"), &edit.file);
+    out.range(key!("before_range"), &edit.before_range);
+    out.range(key!("after_range"), &edit.after_range);
+    out.hash(key!("before_hash"), &edit.before_hash);
+    out.hash(key!("after_hash"), &edit.after_hash);
+    out.hash(key!("file_before_hash"), &edit.file_before_hash);
+    out.hash(key!("file_after_hash"), &edit.file_after_hash);
+    out.anchors(key!("before_anchor_hashes"), &edit.before_anchor_hashes);
+    out.anchors(key!("after_anchor_hashes"), &edit.after_anchor_hashes);
+    if edit.snippet {
+        out.push_static(word!("basis", "snippet"));
+    }
+    out.bool_if(key!("confirmed"), !edit.unconfirmed, true);
+}
+
+fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
+    match meta {
+        Meta::TapeStart(start) => push_start(out, start),
+        Meta::Revision(revision) => push_revision(out, revision),
+        Meta::Unrecognized(unrecognized) => push_unrecognized(out, unrecognized),
+        Meta::TapeStop(stop) => push_stop(out, stop),
+        Meta::Other(label) => out.ascii_str(key!("label"), label),
+        Meta::Session(facts) => push_session(out, facts),
+        Meta::Usage(usage) => push_usage(out, usage),
+        Meta::Compaction { text, trigger } => {
+            out.push_static(word!("label", "compaction"));
+            out.text_if(key!("text"), text);
+            out.name(key!("trigger"), trigger);
+        }
+        Meta::Error { code, text } => {
+            out.push_static(word!("label", "error"));
+            out.name(key!("code"), code);
+            out.text_if(key!("text"), text);
+        }
+        Meta::Interrupt { text } => {
+            out.push_static(word!("label", "interrupt"));
+            out.text_if(key!("text"), text);
+        }
+        Meta::Permission(permission) => {
+            out.push_static(word!("label", "permission"));
+            out.push_static(word_of!("decision", Decision::ALL, permission.decision));
+            out.name(key!("tool"), &permission.tool);
+            out.name(key!("call_id"), &permission.call_id);
+            out.text_if(key!("text"), &permission.text);
+        }
+        Meta::Context(context) => {
+            out.push_static(word!("label", "context"));
+            out.text(key!("name"), &context.name);
+            out.name(key!("file"), &context.file);
+            out.hash(key!("hash"), &context.hash);
+            out.number(key!("bytes"), context.bytes);
+            out.text_if(key!("text"), &context.text);
+        }
+        Meta::System { name, text } => {
+            out.push_static(word!("label", "system"));
+            out.text(key!("name"), name);
+            out.text_if(key!("text"), text);
+        }
+    }
+}
+
+fn push_session(out: &mut Buffer, facts: &SessionFacts<'_>) {
+    out.push_static(word!("label", "session"));
+    out.name(key!("model"), &facts.model);
+    out.name(key!("provider"), &facts.provider);
+    out.name(key!("repo_head"), &facts.repo_head);
+    out.name(key!("repo_branch"), &facts.repo_branch);
+    out.name(key!("repo_url"), &facts.repo_url);
+    out.name(key!("cwd"), &facts.cwd);
+    out.name(key!("title"), &facts.title);
+    out.name(key!("parent_session_id"), &facts.parent_session_id);
+    out.name(key!("parent_call_id"), &facts.parent_call_id);
+    out.name(key!("fork_of"), &facts.fork_of);
+    out.name(key!("agent"), &facts.agent);
+}
+
+fn push_usage(out: &mut Buffer, usage: &Usage<'_>) {
+    out.push_static(word!("label", "usage"));
+    out.name(key!("model"), &usage.model);
+    let before = out.len();
+    out.push_static(key!("tokens"));
+    let start = out.len();
+    let Tokens { input, output, cache_read, cache_write, reasoning, total } = usage.tokens;
+    out.raw_number(key!("input"), input);
+    out.raw_number(key!("output"), output);
+    out.raw_number(key!("cache_read"), cache_read);
+    out.raw_number(key!("cache_write"), cache_write);
+    out.raw_number(key!("reasoning"), reasoning);
+    out.raw_number(key!("total"), total);
+    if out.len() == start {
+        out.truncate(before);
+    } else {
+        out.wrap_object(start);
+    }
+    out.raw_number(key!("cost_usd"), usage.cost_usd);
+}
+
+fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
+    out.push_static(word!("label", "tape.start"));
+    out.ascii_str(key!("schema"), start.schema);
+    out.object(key!("adapter"), |adapter| {
+        adapter.ascii_str(key!("id"), start.adapter_id);
+        adapter.ascii_str(key!("version"), start.adapter_version);
+    });
+    push_harness(out, &start.harness);
+    out.ascii_str(key!("policy"), start.policy.as_str());
+    out.ascii_str(key!("anchors"), start.anchors);
+    push_claims(out, &start.claims);
+}
+
+fn push_revision(out: &mut Buffer, revision: &RevisionChange<'_>) {
+    out.push_static(word!("label", "revision"));
+    push_harness(out, &revision.harness);
+    push_claims(out, &revision.claims);
+}
+
+fn push_harness(out: &mut Buffer, harness: &Harness<'_>) {
+    out.object(key!("harness"), |inner| {
+        inner.ascii_str(key!("family"), harness.family);
+        inner.name(key!("version"), &harness.version);
+        if let Some(schema) = harness.schema {
+            inner.ascii_str(key!("schema"), schema);
+        }
+    });
+}
+
+fn push_claims(out: &mut Buffer, claims: &Claims<'_>) {
+    out.ascii_str(key!("support"), claims.support.as_str());
+    out.object(key!("coverage"), |inner| {
+        for kind in Kind::ALL {
+            push_ascii_str(inner.key(kind.as_str()), claims.grade(kind).as_str());
+        }
+    });
+    out.push_static(key!("degraded"));
+    out.ascii(b"[");
+    for (n, reason) in claims.degraded.iter().enumerate() {
+        if n > 0 {
+            out.ascii(b",");
+        }
+        push_ascii_str(out, reason);
+    }
+    out.ascii(b"]");
+}
+
+fn push_unrecognized(out: &mut Buffer, unrecognized: &Unrecognized<'_>) {
+    out.push_static(word!("label", "unrecognized"));
+    out.text(key!("name"), &unrecognized.name);
+    out.json(key!("raw"), unrecognized.raw);
+    out.number(key!("bytes"), unrecognized.bytes);
+    out.hash(key!("hash"), &unrecognized.hash);
+    out.bool_if(key!("lossy"), unrecognized.lossy, false);
+}
+
+fn push_stop(out: &mut Buffer, stop: &TapeStop) {
+    out.push_static(word!("label", "tape.stop"));
+    out.object(key!("counts"), |inner| {
+        for (kind, count) in stop.counts.iter() {
+            push_number(inner.key(kind.as_str()), count);
+        }
+    });
+    push_ledger(out, &stop.ledger);
+    out.object(key!("input"), |inner| {
+        inner.hash(key!("hash"), &Some(stop.input.hash));
+        inner.number(key!("bytes"), Some(stop.input.bytes));
+    });
+    out.bool(key!("complete"), stop.complete);
+}
+
+fn push_ledger(out: &mut Buffer, ledger: &Ledger) {
+    out.object(key!("ledger"), |inner| {
+        inner.number(key!("records"), Some(ledger.records));
+        inner.number(key!("mapped"), Some(ledger.mapped));
+        inner.number(key!("duplicate"), Some(ledger.duplicate));
+        inner.number(key!("bookkeeping"), Some(ledger.bookkeeping));
+        inner.number(key!("unrecognized"), Some(ledger.unrecognized));
+        inner.number(key!("malformed"), Some(ledger.malformed));
+        inner.push_static(key!("omitted"));
+        inner.ascii(b"[");
+        for (n, row) in ledger.omitted.iter().enumerate() {
+            if n > 0 {
+                inner.ascii(b",");
+            }
+            let start = inner.len();
+            inner.push_static(key!("type"));
+            push_text(inner, Text::Plain(&row.record));
+            inner.push_static(key!("rule"));
+            push_text(inner, Text::Plain(&row.rule));
+            inner.number(key!("count"), Some(row.count));
+            inner.wrap_object(start);
+        }
+        inner.ascii(b"]");
+    });
+}

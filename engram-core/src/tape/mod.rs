@@ -1,0 +1,30 @@
+//! The tape: JSON Lines of events, written and read.
+//!
+//! ```
+//! use engram_core::event::Event;
+//! use engram_core::tape;
+//!
+//! let tape = concat!(
+//!     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"tool.call","source":{"harness":"toy"},"tool":"shell","kind":"execute"}"#,
+//!     "\n"
+//! );
+//! for record in tape::events(tape) {
+//!     if let Event::ToolCall(call) = record?.event {
+//!         assert_eq!(call.tool.decode_lossy(), "shell");
+//!     }
+//! }
+//! # Ok::<(), tape::TapeError>(())
+//! ```
+
+pub(crate) mod jsonl;
+pub(crate) mod raw;
+mod read;
+mod replay;
+
+pub use jsonl::JsonLines;
+pub use raw::{Members, RawEvent, RawEvents, raw_events};
+pub use read::{Events, InvalidEvent, TapeError, events};
+pub use replay::replay;
+
+/// The format of the tapes that this crate writes.
+pub const TAPE_SCHEMA: &str = "engram.tape/1";

@@ -1,0 +1,229 @@
+//! A line of a tape with its envelope read and the kind's own fields as raw JSON, for the checker and the audit.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{InvalidEvent, TapeError};
+use crate::event::{EventSource, Kind, Origin, Pointer, Seq, TimeBasis};
+use crate::text::Text;
+use crate::text::json::replace_lone_surrogates;
+
+/// One event of a tape, its own fields in the order of the tape.
+#[derive(Debug, Clone)]
+pub struct RawEvent<'t> {
+    /// Place in the tape, from 0.
+    pub seq: Seq,
+    /// Time: RFC 3339, UTC, `Z`.
+    pub t: &'t str,
+    /// The kind.
+    pub kind: Kind,
+    /// The session.
+    pub source: EventSource<'t>,
+    /// The kind's own fields.
+    pub fields: Members<'t>,
+    /// `seq` of the event that caused this one.
+    pub parent: Option<Seq>,
+    /// Why `t` is not the record's own, if it is not.
+    pub t_basis: Option<TimeBasis>,
+    /// Where in the artifact.
+    pub origin: Origin<'t>,
+    /// True when the record repeats another session's history.
+    pub replay: bool,
+}
+
+impl<'t> RawEvent<'t> {
+    /// Reads one line, given without its `\n`.
+    ///
+    /// # Errors
+    /// [`InvalidEvent`] if the envelope is wrong. The kind's own fields are not checked.
+    pub fn parse(line: &'t str) -> Result<Self, InvalidEvent> {
+        let members = Members::of(line).map_err(|error| InvalidEvent::new(format!("not a JSON object: {error}")))?;
+        let (envelope, fields): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| is_envelope(key));
+        let envelope = Members(envelope);
+        let kind = envelope.word("k").and_then(Kind::from_name).ok_or_else(|| InvalidEvent::new("`k` is none of the eight kinds"))?;
+        Ok(RawEvent {
+            seq: envelope.count("seq").map(Seq).ok_or_else(|| InvalidEvent::new("`seq` is not a number"))?,
+            t: envelope.word("t").ok_or_else(|| InvalidEvent::new("`t` is not a string"))?,
+            kind,
+            source: read_source(envelope.get("source")).ok_or_else(|| InvalidEvent::new("`source` does not name a harness"))?,
+            fields: Members(fields),
+            parent: envelope
+                .get("parent")
+                .map(|_| envelope.count("parent").map(Seq).ok_or_else(|| InvalidEvent::new("`parent` is not a number")))
+                .transpose()?,
+            t_basis: envelope
+                .get("t_basis")
+                .map(|_| read_basis(&envelope).ok_or_else(|| InvalidEvent::new("`t_basis` is not a basis")))
+                .transpose()?,
+            origin: envelope
+                .get("origin")
+                .map(|raw| read_origin(raw).ok_or_else(|| InvalidEvent::new("`origin` is not an object")))
+                .transpose()?
+                .unwrap_or_default(),
+            replay: envelope.get("replay").is_some_and(|raw| raw.get() == "true"),
+        })
+    }
+
+    /// The label of a `meta` event.
+    pub fn label(&self) -> Option<&'t str> {
+        self.fields.word("label").filter(|_| self.kind == Kind::Meta)
+    }
+}
+
+/// The lines of a tape as events whose own fields are not read. Goes on after a line that is not an event.
+pub fn raw_events(tape: &str) -> RawEvents<'_> {
+    RawEvents { lines: tape.split_inclusive('\n'), number: 0 }
+}
+
+/// Iterator over the raw events of a tape.
+#[derive(Debug, Clone)]
+pub struct RawEvents<'t> {
+    lines: std::str::SplitInclusive<'t, char>,
+    number: u64,
+}
+
+impl<'t> Iterator for RawEvents<'t> {
+    type Item = Result<RawEvent<'t>, TapeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let line = self.lines.next()?;
+        self.number += 1;
+        let parsed = match line.strip_suffix('\n') {
+            Some(line) => RawEvent::parse(line),
+            None => Err(InvalidEvent::new("the last line has no line end")),
+        };
+        Some(parsed.map_err(|error| TapeError { line: self.number, what: error.to_string() }))
+    }
+}
+
+/// The members of a JSON object in their order, values raw. Keys of a tape need no escapes, so they are borrowed.
+#[derive(Debug, Clone, Default)]
+pub struct Members<'t>(pub Vec<(&'t str, &'t RawValue)>);
+
+impl<'t> Members<'t> {
+    /// The members of the object that `json` is.
+    ///
+    /// # Errors
+    /// When it is no JSON object, or one of its own keys is escaped.
+    pub fn of(json: &'t str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&'t RawValue> {
+        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+    }
+
+    /// The value of a key, if it is a string.
+    pub fn text(&self, key: &str) -> Option<Text<'t>> {
+        self.get(key).and_then(Text::of)
+    }
+
+    /// The value of a key, if it is a string without escapes, as every name in a tape that is not the source's is.
+    pub fn word(&self, key: &str) -> Option<&'t str> {
+        self.get(key).and_then(word)
+    }
+
+    /// The value of a key, if it is a number that counts something.
+    pub fn count(&self, key: &str) -> Option<u64> {
+        self.get(key).and_then(count)
+    }
+
+    /// The members of the object that is the value of a key.
+    pub fn object(&self, key: &str) -> Option<Members<'t>> {
+        self.get(key).and_then(|raw| Members::of(raw.get()).ok())
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::with_capacity(16);
+                while let Some(key) = map.next_key::<&'de str>().map_err(|_| A::Error::custom("expected a key without escapes"))? {
+                    members.push((key, map.next_value()?));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// The string that a raw value is, if it has no escapes.
+pub(crate) fn word(raw: &RawValue) -> Option<&str> {
+    raw.get().strip_prefix('"')?.strip_suffix('"').filter(|word| !word.contains('\\'))
+}
+
+/// The number that a raw value is, if it is written as a whole number without sign.
+pub(crate) fn count(raw: &RawValue) -> Option<u64> {
+    raw.get().parse().ok().filter(|_| raw.get().bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_envelope(key: &str) -> bool {
+    matches!(key, "seq" | "t" | "k" | "source" | "parent" | "t_basis" | "origin" | "replay")
+}
+
+fn read_source(raw: Option<&RawValue>) -> Option<EventSource<'_>> {
+    let source = Members::of(raw?.get()).ok()?;
+    Some(EventSource { harness: source.word("harness")?, session_id: source.text("session_id"), agent_id: source.text("agent_id") })
+}
+
+fn read_basis(envelope: &Members<'_>) -> Option<TimeBasis> {
+    TimeBasis::ALL.into_iter().find(|basis| envelope.word("t_basis") == Some(basis.as_str()))
+}
+
+fn read_origin(raw: &RawValue) -> Option<Origin<'_>> {
+    let origin = Members::of(raw.get()).ok()?;
+    let (line, part) = (origin.count("line"), origin.count("part").unwrap_or_default());
+    let pointer = origin.text("pointer").map_or(Pointer::Root, Pointer::Read);
+    Some(Origin { line, part, pointer_prefix: Pointer::Root, pointer, id: origin.text("id") })
+}
+
+/// The JSON value of a line. A lone surrogate becomes U+FFFD.
+pub(crate) fn to_value(line: &str) -> Result<serde_json::Value, serde_json::Error> {
+    serde_json::from_str(&replace_lone_surrogates(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = concat!(
+        r#"{"seq":7,"t":"2026-01-02T03:04:05.6Z","k":"tool.call","source":{"harness":"toy","session_id":"s\ud800","agent_id":"a"},"#,
+        r#""tool":"Read","kind":"read","call_id":"c\"1","args":{"b":1.0,"a":[1e3,null,"\u0001 x"]},"parent":3,"t_basis":"inherited","#,
+        r#""origin":{"line":4,"part":1,"pointer":"/a~1b/0","id":"é"},"replay":true}"#,
+        "\n"
+    );
+
+    #[test]
+    fn the_envelope_is_typed_and_fields_are_raw() {
+        let event = raw_events(LINE).next().unwrap().unwrap();
+        assert_eq!((event.seq, event.kind, event.parent, event.replay), (Seq(7), Kind::ToolCall, Some(Seq(3)), true));
+        assert_eq!(event.t_basis, Some(TimeBasis::Inherited));
+        assert_eq!(event.fields.word("tool"), Some("Read"));
+        assert_eq!(event.fields.text("call_id").map(|id| id.decode_lossy().into_owned()), Some("c\"1".to_owned()));
+        assert_eq!((event.origin.line, event.origin.part, event.origin.pointer.to_string()), (Some(4), 1, "/a~1b/0".to_owned()));
+    }
+
+    #[test]
+    fn reading_goes_on_after_a_line_that_is_not_an_event() {
+        let tape = format!("{LINE}not json\n{{\"seq\":1}}\n{LINE}{}", LINE.trim_end());
+        let read: Vec<_> = raw_events(&tape).map(|event| event.map(|event| event.seq.get()).map_err(|error| error.line)).collect();
+        assert_eq!(read, [Ok(7), Err(2), Err(3), Ok(7), Err(5)]);
+    }
+
+    #[test]
+    fn a_lone_surrogate_has_a_value() {
+        assert_eq!(to_value(LINE).unwrap()["source"]["session_id"], "s\u{fffd}");
+    }
+}
