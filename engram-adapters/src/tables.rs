@@ -1,4 +1,4 @@
-//! The registry as tables: what README.md, docs/ and `engram adapters` show. There is no second copy of these facts.
+//! The registry as tables: what the documents and `engram adapters` show. There is no second copy of these facts.
 
 use std::fmt::Write;
 

@@ -25,15 +25,15 @@ pub enum ErrorCode {
     MalformedRecord,
     /// The artifact ends inside a record.
     TruncatedInput,
-    /// A bound on what the input may ask for was exceeded.
+    /// The input exceeds a limit.
     LimitExceeded,
     /// Reading the artifact or writing the tape failed.
     Io,
     /// The adapter broke its contract. A bug to report.
     AdapterDefect,
-    /// No adapter has the id that was asked for.
+    /// No adapter has the requested id.
     UnknownAdapter,
-    /// Recordings that adapters are to be checked against are missing or not whole.
+    /// Recordings for checking adapters are missing or incomplete.
     BadRecordings,
 }
 
@@ -76,30 +76,32 @@ impl ErrorCode {
     pub fn explain(self) -> &'static str {
         match self {
             ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
-            ErrorCode::AmbiguousHarness => "more than one adapter recognises this content; name one with --adapter",
-            ErrorCode::UnknownHarnessVersion => "this harness version is outside the tested matrix; use a newer engram",
-            ErrorCode::KnownBadVersion => "this harness version is known to write logs that cannot be trusted",
-            ErrorCode::UnrecognizedRecord => "a record type this adapter does not know",
-            ErrorCode::MalformedRecord => "a record that cannot be read as what it claims to be",
+            ErrorCode::AmbiguousHarness => "several adapters recognise this content; choose one with --adapter",
+            ErrorCode::UnknownHarnessVersion => "this harness version has not been tested; upgrade engram",
+            ErrorCode::KnownBadVersion => "logs of this harness version cannot be trusted",
+            ErrorCode::UnrecognizedRecord => "the adapter does not know this record type",
+            ErrorCode::MalformedRecord => "the record is damaged, or its structure does not match its type",
             ErrorCode::TruncatedInput => "the log ends inside a record",
-            ErrorCode::LimitExceeded => "a record is larger or deeper than the limit",
-            ErrorCode::Io => "the file system refused; check the path and its permissions",
-            ErrorCode::AdapterDefect => "the adapter broke its own contract; please report this with the log's harness and version",
+            ErrorCode::LimitExceeded => "the record is larger or more deeply nested than the limit",
+            ErrorCode::Io => "reading or writing failed; check the path and its permissions",
+            ErrorCode::AdapterDefect => "the adapter broke its contract; please report this with the harness and version of the log",
             ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",
-            ErrorCode::BadRecordings => "these recordings cannot certify an adapter; docs/conformance.md says how they are laid out",
+            ErrorCode::BadRecordings => "these recordings cannot be used to check an adapter; docs/conformance.md describes their layout",
         }
     }
 
-    /// [`Self::explain`], and what permissive policy does instead of failing so.
+    /// [`Self::explain`], and what permissive policy does instead of failing.
     pub fn explain_strict(self) -> String {
         let advice = self.permissive().map(|advice| format!("; {advice}"));
         format!("{}{}", self.explain(), advice.unwrap_or_default())
     }
 
-    /// What permissive policy does instead of failing so, where it can.
+    /// What permissive policy does instead of failing, if anything.
     fn permissive(self) -> Option<&'static str> {
         match self {
-            ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => Some("--policy permissive gives a degraded tape"),
+            ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => {
+                Some("--policy permissive converts the log with lowered claims")
+            }
             ErrorCode::UnrecognizedRecord | ErrorCode::MalformedRecord => Some("--policy permissive keeps it as `meta unrecognized`"),
             ErrorCode::TruncatedInput => Some("--policy permissive converts everything before it"),
             ErrorCode::LimitExceeded => Some("--policy permissive keeps its hash and size"),

@@ -65,6 +65,7 @@ fn generated(name: &str) -> Option<String> {
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
         Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
         Some(("file", path)) => example_file(path),
+        Some(("files", folder)) => code_map(folder),
         Some(("tools", id)) => Some(tables::tools(entry(id)?).markdown()),
         _ => None,
     }
@@ -79,6 +80,18 @@ fn example() -> PathBuf {
 fn example_file(path: &str) -> Option<String> {
     let text = fs::read_to_string(example().join(path)).ok()?;
     Some(format!("```rust\n{text}```\n"))
+}
+
+/// The source files of a folder of the workspace, each with its first line.
+fn code_map(folder: &str) -> Option<String> {
+    let mut table = "| file | contents |\n|---|---|\n".to_owned();
+    let folder = root().join(folder);
+    for path in files(&folder) {
+        let text = fs::read_to_string(&path).ok()?;
+        let name = path.strip_prefix(&folder).ok()?.to_string_lossy().replace('\\', "/");
+        let _ = writeln!(table, "| `{name}` | {} |", text.lines().next()?.strip_prefix("//! ")?.replace('|', "\\|"));
+    }
+    folder.is_dir().then_some(table)
 }
 
 /// How many files and lines the example took.
@@ -126,7 +139,9 @@ fn the_contract_is_as_it_was() {
 
 #[test]
 fn documents_equal_the_registry() {
-    let mut findings = document(&root().join("README.md"), &["support".to_owned()]);
+    let mut findings = document(&root().join("docs/support.md"), &["support".to_owned()]);
+    let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open"].map(|folder| format!("files {folder}"));
+    findings.extend(document(&root().join("ARCHITECTURE.md"), &parts));
     let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
     findings.extend(document(&root().join("docs/conformance.md"), &parts));
     let parts = ["schema", "descriptor", "tools", "lib", "convert"].map(|name| format!("file src/{name}.rs"));
