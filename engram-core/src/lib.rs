@@ -26,6 +26,7 @@ pub mod limits;
 pub mod pipeline;
 pub mod policy;
 pub mod sink;
+pub mod stats;
 mod stream;
 mod support;
 pub mod tape;

@@ -27,7 +27,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn convert(bytes: &[u8], policy: Policy) -> Result<(String, Summary), ErrorCode> {
     let mut tape = Vec::new();
     let options = Options { policy, ..Options::default() };
-    let summary = crate::ingest(Input::new(bytes, Limits::default()), &options, &mut engram_core::tape::JsonLines::new(&mut tape)).map_err(|error| error.code)?;
+    let summary = crate::ingest(Input::new(bytes, Limits::default()), &options, &mut engram_core::tape::JsonLines::new(&mut tape))
+        .map_err(|error| error.code)?;
     Ok((String::from_utf8(tape).unwrap(), summary))
 }
 

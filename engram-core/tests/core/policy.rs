@@ -244,6 +244,25 @@ fn an_adapter_that_maps_to_nothing_breaks_its_contract() {
 }
 
 #[test]
+fn a_record_that_is_malformed_half_way_leaves_only_its_unrecognized() {
+    let half = br#"{"type":"half"}"#;
+    assert_eq!(refused(&log(half)), (ErrorCode::MalformedRecord, Some(2), Some("/blocks/1".to_owned())));
+    kept(half, "malformed", r#"{"type":"half"}"#);
+    let result = br#"{"type":"result","id":"half","text":"x"}"#;
+    let tape = permissive(&log(&[&half[..], b"\n", result].concat()));
+    assert!(!tape.contains(r#""k":"tool.call""#) && !tape.contains("\"parent\""), "a call that was taken back is no parent: {tape}");
+    let document = format!(r#"{{"document": [{HEADER}, {{"type":"half"}}, {SAY}]}}"#);
+    let tape = permissive(document.as_bytes());
+    assert!(!tape.contains(r#""k":"tool.call""#) && tape.contains("hello you"), "{tape}");
+}
+
+#[test]
+fn an_adapter_that_gives_a_wrong_time_breaks_its_contract() {
+    let error = tape(&log(br#"{"type":"bad_time","text":"x"}"#), usize::MAX, &options(Policy::Permissive)).unwrap_err();
+    assert_eq!((error.code, error.line, error.found.as_deref()), (ErrorCode::AdapterDefect, Some(2), Some("tomorrow")));
+}
+
+#[test]
 fn documents() {
     let document = format!(r#"{{"document": [{HEADER}, {SAY}, {{"type":"mystery"}}]}}"#);
     assert_eq!(refused(document.as_bytes()).0, ErrorCode::UnrecognizedRecord);

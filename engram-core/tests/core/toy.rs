@@ -152,6 +152,15 @@ impl Session for Converter {
             }
             "everything" => everything::events().into_iter().try_for_each(|event: Event<'_>| out.emit(event, Pointer::Root).map(drop))?,
             "nothing" => {}
+            "half" => {
+                let call_id = Some(Text::Plain("half"));
+                out.emit(ToolCall { tool: Text::Plain("run"), kind: ToolKind::Execute, call_id, args: None }, Pointer::Root)?;
+                return Err(Fault::malformed("/blocks/1", "a block", "nothing"));
+            }
+            "bad_time" => {
+                out.set_header(RecordHeader { t: Some("tomorrow"), ..RecordHeader::default() });
+                out.emit(MsgOut { text: record.text.and_then(Text::of), ..MsgOut::default() }, Pointer::Root)?;
+            }
             "state" => return Ok(Outcome::Bookkeeping { record: "state", rule: "ui_state" }),
             "echo" => return Ok(Outcome::Duplicate { record: "echo", rule: "echo_of_say" }),
             other => return Err(Fault::unrecognized(other)),
