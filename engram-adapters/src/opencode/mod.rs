@@ -1,4 +1,4 @@
-//! OpenCode: `opencode export` JSON, what its stores are opened into, and `run --format json` streams, 0.1.174 and later.
+//! OpenCode: `opencode export` JSON, exports written from its stores, and `run --format json` streams, 0.1.174 and later.
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
@@ -6,30 +6,22 @@ use engram_core::head::Head;
 
 use crate::Entry;
 
-mod calls;
-mod convert;
-mod converter;
-mod database;
 mod descriptor;
-mod detect;
-mod diffs;
-mod edits;
-mod export;
-mod files;
-mod messages;
-mod parts;
-mod reads;
+mod records;
+mod results;
 mod revisions;
 mod schema;
-pub(crate) mod store;
-mod stream;
-mod surroundings;
+mod source;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
 
+use source::detect;
+pub(crate) use source::store;
+
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &OpenCode, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
+pub(crate) const ENTRY: Entry = Entry { adapter: &OpenCode, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
 
 struct OpenCode;
 
@@ -51,6 +43,6 @@ impl StreamAdapter for OpenCode {
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(converter::Converter::open(init))
+        Box::new(records::session::SessionConverter::new(init))
     }
 }

@@ -5,24 +5,26 @@ use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 use semver::Version;
 
-/// What differs between revisions and does not show in the records themselves, named after behaviour.
+/// Differences between revisions that the records themselves do not show, named after behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// `read` is proven to count lines only. Before, it counts what follows the last line end as one more, empty line; but a session of
-    /// an older version may have been gone on with by a newer one.
+    /// `read` is proven to count lines only. Older versions count the empty text after the last line end as a line; but a newer version
+    /// may have continued a session of an older one.
     pub counts_only_lines: bool,
     /// Moves by `apply_patch` are proven to be logged as such.
     pub moves_are_links: bool,
 }
 
-/// Schema names, oldest first: parts inside of messages, parts as records of their own, `read` counting lines as lines.
+/// Parts are inside messages.
 const MESSAGE_PARTS: &str = "message-parts";
+/// Parts are records of their own.
 const PART_RECORDS: &str = "part-records";
+/// `read` counts lines only.
 const COUNTED_LINES: &str = "counted-lines";
 /// The schema of `run --format json`, which records no version.
 pub(super) const STREAM: &str = "run-stream";
 
-/// The dialect of the version that created a session, or of a stream. Outside the matrix it is the one that claims less.
+/// The dialect of the version that created a session, or of a stream. Of unknown versions nothing is assumed.
 pub(super) fn dialect(identity: &Identity) -> Dialect {
     let parsed = identity.version.as_deref().and_then(|version| Version::parse(version).ok());
     let known = parsed.and_then(|version| MATRIX.revisions.iter().find(|revision| revision.covers(&version)));
@@ -49,7 +51,7 @@ const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edi
 /// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
 const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
 
-/// The claim that holds for every revision.
+/// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = coverage(
     Grade::None,
     Grade::Partial(&["stream.no_reasoning"]),
@@ -131,7 +133,7 @@ const MIGRATIONS: [&str; 38] = [
     "20260622202450",
 ];
 
-/// True for a migration that a tested version knows, by its name or its time.
+/// True for a migration of a tested version, by its name or its time.
 pub(super) fn is_known_migration(name: &str) -> bool {
     name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
 }

@@ -1,4 +1,4 @@
-//! The shapes of an export and of a stream: which fields the tape needs, under the names that the harness gives them.
+//! The records of an export and of a stream: the fields that the tape needs, by the names that the harness gives them.
 
 use engram_core::emit::Fault;
 
@@ -22,7 +22,7 @@ view! {
 }
 
 view! {
-    /// What a session says of itself.
+    /// The session's own record.
     Info {
         id: "id" String,
         version: "version" String,
@@ -34,9 +34,9 @@ view! {
         /// 1.14.34 and later.
         model: "model" Object,
         time: "time" Object,
-        /// Messages that the user took back. They stay until the next prompt.
+        /// Messages that the user reverted. They stay until the next prompt.
         revert: "revert" Object,
-        /// Where the session is published.
+        /// Where the user published the session.
         share: "share" Object,
         /// The permissions that the session was started with.
         permission: "permission" Array,
@@ -72,7 +72,7 @@ view! {
 }
 
 view! {
-    /// What a message says of itself.
+    /// A message's own record.
     Envelope {
         id: "id" String,
         /// `user` or `assistant`.
@@ -87,12 +87,12 @@ view! {
         path: "path" Object,
         /// System prompts: a list on assistant messages up to 0.5.29, a string on user messages.
         system: "system" Any,
-        /// `true` on the assistant message that holds a compaction's summary; an object on user messages.
+        /// `true` on the assistant message with a compaction's summary; an object on user messages.
         summary: "summary" Any,
         error: "error" Object,
         cost: "cost" Number,
         tokens: "tokens" Object,
-        /// 0.1.174: everything above but `id` and `role` stands in here, some of it under `assistant`.
+        /// 0.1.174: everything above but `id` and `role` is in here, some of it under `assistant`.
         metadata: "metadata" Object,
         /// 0.1.174, under `metadata`.
         assistant: "assistant" Object,
@@ -121,7 +121,7 @@ view! {
     /// Details of an [`Error`].
     ErrorData {
         message: "message" String,
-        /// What the provider answered.
+        /// The provider's response.
         response_body: "responseBody" String,
     }
 }
@@ -155,7 +155,7 @@ view! {
         time: "time" Object,
         text: "text" String,
         synthetic: "synthetic" Bool,
-        /// What a provider added, reasoning that only it can read among it.
+        /// Provider-specific data, such as encrypted reasoning.
         metadata: "metadata" Any,
         tool: "tool" String,
         call_id: "callID" String,
@@ -179,12 +179,12 @@ view! {
 }
 
 view! {
-    /// What a tool part says about its call.
+    /// The state of the call of a tool part.
     State {
         /// `pending`, `running`, `completed` or `error`.
         status: "status" String,
         input: "input" Any,
-        /// The arguments of a pending call as far as they have come.
+        /// The arguments of a pending call, as far as the model has written them.
         raw: "raw" String,
         output: "output" String,
         error: "error" String,
@@ -207,9 +207,9 @@ view! {
 }
 
 view! {
-    /// What a tool adds to its result. Each tool has its own fields, and tools of others may use the same names otherwise.
+    /// What a tool adds to its result. Each tool has its own fields; third-party tools may give the same names other meanings.
     Metadata {
-        /// `bash`: `null` when the command was stopped.
+        /// `bash`: `null` if the command was stopped.
         exit: "exit" Number,
         output: "output" String,
         truncated: "truncated" Bool,
@@ -254,7 +254,7 @@ view! {
 }
 
 view! {
-    /// Arguments that say which file and which text a call is about.
+    /// The arguments of file tools.
     FileArgs {
         file_path: "filePath" String,
         old_string: "oldString" String,
@@ -286,13 +286,13 @@ view! {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads a message's own record into an empty envelope where it stands: it is large.
+    /// Reads a message's own record into an empty envelope, in place: it is large.
     pub fn fill_message(&mut self, value: Value<'a>) -> Result<(), Fault> {
         self.strict_into(value, "")?;
         self.metadata().map_or(Ok(()), |metadata| self.add_metadata(metadata))
     }
 
-    /// Puts what 0.1.174 has under `metadata` and `metadata.assistant` in its later place.
+    /// Moves what 0.1.174 has under `metadata` and `metadata.assistant` to where later versions have it.
     fn add_metadata(&mut self, metadata: Value<'a>) -> Result<(), Fault> {
         let common = Envelope::strict(metadata, "/metadata")?;
         let of_assistant = match common.assistant() {
@@ -313,7 +313,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// True or false, where it is stated.
-pub(super) fn flag(field: Field<'_>) -> Option<bool> {
+/// The boolean of a field, if it is present.
+pub(super) fn bool_opt(field: Field<'_>) -> Option<bool> {
     field.map(Value::is_true)
 }

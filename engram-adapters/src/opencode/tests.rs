@@ -1,4 +1,4 @@
-//! Stores against exports, and what is wrong in either.
+//! Stores, exports and streams that no fixture shows: damage, copies, limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,14 +33,14 @@ fn tape_of(store: &dyn Store, id: &str, policy: Policy) -> Result<Vec<Value>, Ad
 }
 
 #[test]
-fn a_home_after_four_migrations_has_each_session_once() {
+fn a_home_after_four_migrations_lists_each_session_once() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode/1.18.34/upgrade/session/opencode");
     let store = open(&home);
     assert_eq!(store.sessions().len(), 5);
     assert!(store.sessions().iter().all(|session| session.path.ends_with("opencode.db")), "the database is the newest store");
-    let left: Vec<&str> = store.left_aside().iter().map(|left| left.session.id.as_str()).collect();
-    assert_eq!(left.len(), 4, "three copies in `storage`, one of them in `project` too");
-    let ids: std::collections::BTreeSet<&str> = left.into_iter().collect();
+    let skipped: Vec<&str> = store.left_aside().iter().map(|left| left.session.id.as_str()).collect();
+    assert_eq!(skipped.len(), 4, "three copies in `storage`, one of them in `project` too");
+    let ids: std::collections::BTreeSet<&str> = skipped.into_iter().collect();
     assert!(ids.iter().all(|id| store.sessions().iter().any(|session| session.id == *id)));
 }
 
@@ -61,7 +61,7 @@ fn a_child_session_names_the_call_that_started_it() {
     }
 }
 
-/// A database with one session of two messages, and what `sql` does to it.
+/// A database with one session of two messages, changed by `sql`.
 fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("opencode.db");
@@ -82,8 +82,8 @@ fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The ledger's count of records that are not what they should be, and the error of strict policy.
-fn damage(sql: &str) -> (u64, Option<ErrorCode>) {
+/// The number of malformed and unrecognized records, and the error of strict policy.
+fn faults(sql: &str) -> (u64, Option<ErrorCode>) {
     let (_folder, path) = database(sql);
     let store = open(&path);
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
@@ -95,26 +95,26 @@ fn damage(sql: &str) -> (u64, Option<ErrorCode>) {
 }
 
 #[test]
-fn a_damaged_row_is_kept_as_it_is_and_strict_policy_refuses_it() {
-    assert_eq!(damage(""), (0, None));
+fn a_damaged_row_is_unrecognized_and_an_error_in_strict_policy() {
+    assert_eq!(faults(""), (0, None));
     for data in ["NULL", "''", "'{\"type\":\"text\",\"te'", "'[1]'", "7", "x'7bff7d'", "'{\"type\":\"text\",\"text\":7}'"] {
         let sql = format!("INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', {data})");
-        assert_eq!(damage(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
+        assert_eq!(faults(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
         let sql = format!("INSERT INTO message VALUES ('msg_3', 'ses_1', 1003, {data})");
-        assert_eq!(damage(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
+        assert_eq!(faults(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
     }
     let unknown = "INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"hologram\"}')";
-    assert_eq!(damage(unknown), (1, Some(ErrorCode::UnrecognizedRecord)));
+    assert_eq!(faults(unknown), (1, Some(ErrorCode::UnrecognizedRecord)));
 }
 
 #[test]
-fn a_part_whose_message_is_gone_is_kept_and_gives_nobody_words() {
+fn a_part_without_its_message_is_malformed() {
     let sql = "INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}')";
-    assert_eq!(damage(sql), (2, Some(ErrorCode::MalformedRecord)), "the message, and the words that it does not give a role");
+    assert_eq!(faults(sql), (2, Some(ErrorCode::MalformedRecord)), "the message, and the text without a role");
 }
 
 #[test]
-fn messages_and_parts_of_a_session_that_is_gone_are_named() {
+fn messages_and_parts_of_a_deleted_session_are_reported() {
     let (_folder, path) = database("INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_9', '{}')");
     let store = open(&path);
     assert_eq!(store.sessions().len(), 1);
@@ -122,20 +122,20 @@ fn messages_and_parts_of_a_session_that_is_gone_are_named() {
 }
 
 #[test]
-fn rows_without_ids_are_kept_or_named() {
+fn rows_without_ids_are_converted_or_reported() {
     let sql = "INSERT INTO part VALUES (NULL, 'msg_2', 'ses_1', '{\"type\":\"tool\",\"tool\":\"bash\",\"callID\":\"c\",\"state\":{\"status\":\"running\"}}')";
-    assert_eq!(damage(sql), (0, None), "a part needs no id");
+    assert_eq!(faults(sql), (0, None), "a part needs no id");
     let sql = "INSERT INTO message VALUES (NULL, 'ses_1', 1003, '{\"role\":\"user\"}');
                INSERT INTO part VALUES ('prt_3', NULL, 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}');";
-    assert_eq!(damage(sql), (2, Some(ErrorCode::MalformedRecord)), "the message that is not there, and its words");
+    assert_eq!(faults(sql), (2, Some(ErrorCode::MalformedRecord)), "the missing message, and its text");
     let (_folder, path) = database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
     let store = open(&path);
-    let left: Vec<&str> = store.left_aside().iter().map(|left| left.reason).collect();
-    assert_eq!((store.sessions().len(), left.len()), (1, 2), "{left:?}");
+    let skipped: Vec<&str> = store.left_aside().iter().map(|left| left.reason).collect();
+    assert_eq!((store.sessions().len(), skipped.len()), (1, 2), "{skipped:?}");
 }
 
 #[test]
-fn of_two_sessions_with_one_id_the_later_is_converted_and_the_other_named() {
+fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
     let (_folder, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
     let store = open(&path);
     assert_eq!((store.sessions().len(), store.left_aside().len()), (1, 1));
@@ -143,7 +143,7 @@ fn of_two_sessions_with_one_id_the_later_is_converted_and_the_other_named() {
 }
 
 #[test]
-fn an_id_that_is_a_path_leads_nowhere() {
+fn an_id_is_never_used_as_a_path() {
     let (_folder, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
     assert_eq!(open(&path).sessions()[0].id, "../../x");
     let folder = tempfile::tempdir().unwrap();
@@ -158,13 +158,13 @@ fn an_id_that_is_a_path_leads_nowhere() {
         fs::write(path, content).unwrap();
     }
     let store = open(folder.path());
-    assert_eq!(store.sessions()[0].id, "ses_1", "a file is found by its name alone");
+    assert_eq!(store.sessions()[0].id, "ses_1", "a session's id is its file name");
     let export: Value = serde_json::from_str(&store.export(&store.sessions()[0]).unwrap().text).unwrap();
     assert_eq!(export["messages"][0]["parts"][0]["text"], "the prompt");
 }
 
 #[test]
-fn a_broken_file_is_kept_as_it_is_and_takes_no_other_with_it() {
+fn a_damaged_file_does_not_affect_other_files() {
     let folder = tempfile::tempdir().unwrap();
     let storage = folder.path().join("storage");
     for (name, content) in [
@@ -184,14 +184,14 @@ fn a_broken_file_is_kept_as_it_is_and_takes_no_other_with_it() {
     let store = open(folder.path());
     assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
-    let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
-    assert_eq!(said, ["the rest"]);
-    assert!(tape.iter().any(|event| event["k"] == "tool.call"), "a call says itself what it is");
+    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(texts, ["the rest"]);
+    assert!(tape.iter().any(|event| event["k"] == "tool.call"), "a call needs no role");
     assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 4, "three parts and a message");
 }
 
 #[test]
-fn a_schema_that_no_tested_version_has_makes_the_version_unknown() {
+fn an_untested_database_schema_makes_the_version_unknown() {
     for sql in [
         "INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)",
         "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'user')",
@@ -209,7 +209,7 @@ fn a_schema_that_no_tested_version_has_makes_the_version_unknown() {
 }
 
 #[test]
-fn a_database_of_someone_else_is_not_ours_and_one_without_a_needed_column_is_of_no_known_version() {
+fn another_database_is_ignored_and_a_missing_column_makes_the_version_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("opencode.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
@@ -219,7 +219,7 @@ fn a_database_of_someone_else_is_not_ours_and_one_without_a_needed_column_is_of_
 }
 
 #[test]
-fn what_only_the_write_ahead_log_holds_is_converted() {
+fn rows_in_the_write_ahead_log_are_converted() {
     let (_folder, path) = database("");
     let writer = Connection::open(&path).unwrap();
     let sql = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
@@ -237,7 +237,7 @@ fn export(parts: &str) -> String {
 }
 
 #[test]
-fn an_export_that_is_cut_is_truncated() {
+fn a_cut_export_is_truncated_input() {
     let whole = export(r#"{"type":"text","text":"words"}"#);
     for end in [whole.len() - 1, whole.len() - 20, whole.len() - 40] {
         assert_eq!(convert(&whole[..end], SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
@@ -245,7 +245,7 @@ fn an_export_that_is_cut_is_truncated() {
 }
 
 #[test]
-fn of_a_cut_export_each_whole_message_is_converted_once() {
+fn each_complete_message_of_a_cut_export_is_converted_once() {
     let message = |n| format!(r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"words {n}"}}]}}"#);
     let mut text = String::from(r#"{"info":{"id":"ses_1","version":"1.18.34"},"messages":["#);
     for n in 0..4 {
@@ -253,25 +253,25 @@ fn of_a_cut_export_each_whole_message_is_converted_once() {
         let begun = text.clone() + ", " + &message(n + 1);
         for end in text.len()..begun.len() {
             let tape = convert(&begun[..end], SideInfo::default(), Policy::Permissive).unwrap();
-            let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
-            assert_eq!(said, ["words 0", "words 1", "words 2", "words 3"][..=n], "{}", &begun[..end]);
+            let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
+            assert_eq!(texts, ["words 0", "words 1", "words 2", "words 3"][..=n], "{}", &begun[..end]);
         }
         text.push_str(", ");
     }
 }
 
 #[test]
-fn one_part_of_another_shape_does_not_take_the_others_with_it() {
+fn a_malformed_part_does_not_affect_other_parts() {
     let parts = r#"{"type":"text","text":"first"},{"type":7},{"type":"tool","tool":"bash","state":"done"},{"type":"text","text":"last"}"#;
     let tape = convert(&export(parts), SideInfo::default(), Policy::Permissive).unwrap();
-    let said: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.out").filter_map(|event| event["text"].as_str()).collect();
-    assert_eq!(said, ["first", "last"]);
+    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.out").filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(texts, ["first", "last"]);
     assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 2);
     assert_eq!(convert(&export(parts), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
 }
 
 #[test]
-fn a_call_that_is_still_being_written_or_running_has_no_result() {
+fn a_pending_or_running_call_has_no_result() {
     let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
     let pending = call(r#"{"status":"pending","input":{},"raw":"{\"comm"}"#);
     let tape = convert(&export(&pending), SideInfo::default(), Policy::Strict).unwrap();
@@ -283,7 +283,7 @@ fn a_call_that_is_still_being_written_or_running_has_no_result() {
 }
 
 #[test]
-fn nesting_is_no_problem_where_it_is_skipped_and_a_limit_where_it_is_kept() {
+fn deep_nesting_is_skipped_or_exceeds_a_limit() {
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let skipped = format!(r#"{{"type":"text","text":"words","other":{deep}}}"#);
     assert!(convert(&export(&skipped), SideInfo::default(), Policy::Strict).is_ok());

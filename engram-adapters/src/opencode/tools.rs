@@ -4,8 +4,8 @@ use engram_core::tool_kind::ToolKind;
 
 use crate::shared::tool_table::ToolTable;
 
-/// Every built-in tool. Tools of MCP servers are named `<server>_<tool>`, as those of plug-ins may be: the log does not tell
-/// them apart, so they are of no kind.
+/// Every built-in tool. Tools of MCP servers are named `<server>_<tool>`, and so may be tools of plug-ins. The log does not
+/// distinguish them, so they have no kind.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("read", ToolKind::Read),

@@ -1,5 +1,5 @@
-//! Unified diffs of edits. The harness takes away the indentation that all their lines share, so their text counts only where the
-//! call itself proves that nothing was taken away.
+//! Unified diffs of edits. The harness removes the indentation that all their lines share, so their text is used only if the call
+//! itself proves that nothing was removed.
 
 use engram_core::event::{CodeEdit, Range};
 
@@ -10,52 +10,52 @@ use crate::shared::spans::hash_and_anchors;
 pub(super) struct Diff<'d> {
     /// The changed runs of lines.
     pub runs: Vec<Run<'d>>,
-    /// The hunks as text.
+    /// The text of the hunks.
     hunks: &'d str,
 }
 
-/// What a call says about the text of the lines that it changed.
+/// What the arguments of a call prove about the text of the changed lines.
 #[derive(Clone, Copy)]
 pub(super) enum Proof<'p> {
     /// Nothing.
     None,
-    /// This text was replaced by that.
+    /// `old` was replaced by `new`.
     Replaced { old: &'p str, new: &'p str, all: bool },
-    /// These lines were asked for.
+    /// The patch requested these lines.
     Requested(&'p FileChange<'p>),
 }
 
 impl<'d> Diff<'d> {
-    /// The diff after its file headers (`Index:`, `---`, `+++`), if it is whole.
+    /// Parses a diff, with or without file headers (`Index:`, `---`, `+++`). None if it is not complete.
     pub fn parse(diff: &'d str) -> Option<Diff<'d>> {
         let hunks = if diff.starts_with("@@ -") { diff } else { diff.find("\n@@ -").map_or("", |at| &diff[at + 1..]) };
         Some(Diff { runs: unified_runs(hunks)?, hunks })
     }
 
-    /// True when the lines stand in the diff with all their indentation.
+    /// True if the diff shows its lines with all their indentation.
     ///
-    /// What shows it is a line that the call gives from its beginning: had indentation been taken away, the diff would show less.
+    /// The proof is a line that the arguments contain from its first column: the diff would show less of it if indentation were removed.
     pub fn is_exact(&self, proof: Proof<'_>) -> bool {
         match proof {
             Proof::None => false,
-            Proof::Replaced { old, new, all } => (begins_a_line(old) || begins_a_line(new)) && self.replaces(old, new, all),
-            Proof::Requested(FileChange::Add(lines)) => has_words(lines) && self.runs.iter().flat_map(|run| &run.after).eq(lines),
+            Proof::Replaced { old, new, all } => (contains_line_start(old) || contains_line_start(new)) && self.replaces(old, new, all),
+            Proof::Requested(FileChange::Add(lines)) => has_text(lines) && self.runs.iter().flat_map(|run| &run.after).eq(lines),
             Proof::Requested(FileChange::Update { hunks, .. }) => {
-                let come = self.runs.iter().flat_map(|run| &run.after).copied().collect::<Vec<_>>();
-                let asked: Vec<&str> = hunks.iter().flat_map(|hunk| new_lines(&hunk.before, &hunk.after)).collect();
-                has_words(&come) && come == asked
+                let added = self.runs.iter().flat_map(|run| &run.after).copied().collect::<Vec<_>>();
+                let requested: Vec<&str> = hunks.iter().flat_map(|hunk| new_lines(&hunk.before, &hunk.after)).collect();
+                has_text(&added) && added == requested
             }
             Proof::Requested(FileChange::Delete) => false,
         }
     }
 
-    /// True when the replacement makes the text after out of the text before, in every hunk.
+    /// True if, in every hunk, the replacement turns the text before into the text after.
     fn replaces(&self, old: &str, new: &str, all: bool) -> bool {
         let mut hunks = self.hunks.split("\n@@ -").peekable();
         hunks.peek().is_some()
             && hunks.all(|hunk| {
-                let side = |gone: char| -> String {
-                    let lines = hunk.lines().skip(1).filter(|line| !line.starts_with([gone, '\\']));
+                let side = |other_side: char| -> String {
+                    let lines = hunk.lines().skip(1).filter(|line| !line.starts_with([other_side, '\\']));
                     lines.flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect()
                 };
                 let (before, after) = (side('+'), side('-'));
@@ -63,7 +63,7 @@ impl<'d> Diff<'d> {
             })
     }
 
-    /// Puts a run's ranges into an edit, and the hashes of its lines if they are exact.
+    /// Sets the ranges of an edit, and the hashes of its lines if they are exact.
     pub fn describe(&self, run: &Run<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
         event.before_range = Some(range(run.before_first, &run.before));
         event.after_range = Some(range(run.after_first, &run.after));
@@ -78,16 +78,16 @@ fn range(first: u64, lines: &[&str]) -> Range {
     Range { first, last: (first + lines.len() as u64).saturating_sub(1) }
 }
 
-/// True when words follow a line end.
-fn begins_a_line(text: &str) -> bool {
+/// True if text that is not blank follows a line end.
+fn contains_line_start(text: &str) -> bool {
     text.split_once('\n').is_some_and(|(_, rest)| !rest.trim().is_empty())
 }
 
-fn has_words(lines: &[&str]) -> bool {
+fn has_text(lines: &[&str]) -> bool {
     lines.iter().any(|line| !line.trim().is_empty())
 }
 
-/// The lines of a requested change that are new. Lines that stay are on both sides.
+/// The new lines of a requested change, without the context lines that both sides have.
 fn new_lines<'p>(before: &[&'p str], after: &[&'p str]) -> Vec<&'p str> {
     let lead = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let rest = before.len().min(after.len()) - lead;
@@ -106,29 +106,29 @@ mod tests {
     }
 
     #[test]
-    fn a_line_given_from_its_beginning_proves_the_indentation() {
+    fn a_line_from_its_first_column_proves_the_indentation() {
         let hunks = "@@ -1,3 +1,4 @@\n def f():\n-    return 1\n+    \"\"\"doc\"\"\"\n+    return 2\n \n";
         assert!(is_exact(hunks, "    return 1\n", "    \"\"\"doc\"\"\"\n    return 2\n", false));
         assert!(is_exact(hunks, "return 1", "\"\"\"doc\"\"\"\n    return 2", false));
     }
 
     #[test]
-    fn a_diff_that_lost_indentation_proves_nothing() {
+    fn a_diff_without_its_indentation_is_not_exact() {
         // The file has four more spaces before each of these lines.
         let hunks = "@@ -8,2 +8,3 @@\n if x:\n-    y = 1\n+    y = 2\n+    z = 3\n";
         assert!(!is_exact(hunks, "y = 1", "y = 2\n        z = 3", false));
-        assert!(!is_exact("@@ -1,1 +1,1 @@\n-y = 1\n+y = 2\n", "y = 1", "y = 2", false), "one line shows no beginning");
+        assert!(!is_exact("@@ -1,1 +1,1 @@\n-y = 1\n+y = 2\n", "y = 1", "y = 2", false), "part of one line proves nothing");
     }
 
     #[test]
-    fn every_hunk_of_a_replacement_counts() {
+    fn a_replacement_is_checked_in_every_hunk() {
         let hunks = "@@ -1,2 +1,2 @@\n-a\n-b\n+a\n+B\n@@ -9,2 +9,2 @@\n-a\n-b\n+a\n+B\n";
         assert!(is_exact(hunks, "a\nb", "a\nB", true));
         assert!(!is_exact(&hunks.replace("+a\n+B\n@@", "+a\n+ B\n@@"), "a\nb", "a\nB", true));
     }
 
     #[test]
-    fn an_added_file_is_proven_by_its_lines() {
+    fn the_requested_lines_prove_an_added_file() {
         let diff = Diff::parse("@@ -0,0 +1,2 @@\n+a\n+ b\n").unwrap();
         assert!(diff.is_exact(Proof::Requested(&FileChange::Add(vec!["a", " b"]))));
         assert!(!diff.is_exact(Proof::Requested(&FileChange::Add(vec!["  a", "   b"]))));

@@ -1,4 +1,4 @@
-//! OpenCode's stores: the database, and the folders of files that earlier versions leave in place when they migrate.
+//! OpenCode's stores: the database, and the folders of files that migrations leave in place.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use super::files::{self, Layout, SessionFiles};
 use crate::open::sqlite;
 use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession, beginning};
 
-/// The row of the opener.
+/// Opens OpenCode's stores.
 pub(crate) const OPENER: Opener =
     Opener { adapter_id: "opencode", is_root, is_inside, open_root, has_tables: Database::has_tables, open_database, ..Opener::NOTHING };
 
-/// Folders of a data folder that hold sessions, or what belongs to them.
+/// Folders of a data folder with sessions or their side files.
 const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
 
 const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
 const SAME_ID: &str = "another session of the same id was changed later";
 const NO_ID: &str = "a session without an id";
-const NO_SESSION: &str = "messages or parts of a session that is gone";
+const NO_SESSION: &str = "messages or parts of a deleted session";
 
-/// Where one session lies.
-enum Source {
+/// Where one session is stored.
+enum Location {
     Database(usize),
     Files(SessionFiles),
 }
@@ -33,7 +33,7 @@ enum Source {
 /// All stores under one data folder, or one database.
 struct Stores {
     databases: Vec<Mutex<Database>>,
-    sources: BTreeMap<String, Source>,
+    locations: BTreeMap<String, Location>,
     sessions: Vec<StoredSession>,
     left_aside: Vec<LeftAside>,
     limits: Limits,
@@ -46,7 +46,7 @@ fn is_root(path: &Path) -> bool {
 }
 
 fn open_root(path: &Path, limits: Limits) -> OpenedStore {
-    let mut stores = Stores::none(limits);
+    let mut stores = Stores::new(limits);
     for database in databases(path) {
         if let Some(file) = DatabaseFile::open(&database, limits)?.filter(Database::has_tables) {
             stores.add_database(file)?;
@@ -59,7 +59,7 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
 }
 
 fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
-    let mut stores = Stores::none(file.limits);
+    let mut stores = Stores::new(file.limits);
     stores.add_database(file)?;
     Ok(Some(stores.sorted()))
 }
@@ -72,14 +72,14 @@ fn is_database_name(name: &str) -> bool {
     name.starts_with("opencode") && name.ends_with(".db")
 }
 
-/// The databases in a data folder. Their name tells the release channel, so there may be several.
+/// The databases in a data folder. There is one for each release channel.
 fn databases(root: &Path) -> Vec<PathBuf> {
     files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file()).map(|(_, path)| path).collect()
 }
 
 impl Stores {
-    fn none(limits: Limits) -> Self {
-        Stores { databases: Vec::new(), sources: BTreeMap::new(), sessions: Vec::new(), left_aside: Vec::new(), limits }
+    fn new(limits: Limits) -> Self {
+        Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), left_aside: Vec::new(), limits }
     }
 
     fn sorted(mut self) -> Box<dyn Store> {
@@ -90,44 +90,44 @@ impl Stores {
     /// Adds a database's sessions.
     fn add_database(&mut self, file: DatabaseFile<'_>) -> Result<(), AdapterError> {
         let path = file.path;
-        let database = Database::of(file)?;
+        let database = Database::new(file)?;
         let ids = database.session_ids()?;
         let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
-        let (ids, nameless): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
-        self.left_aside.extend(nameless.into_iter().map(|id| LeftAside { session: session(id), reason: NO_ID }));
-        let lost = database.ids_without_session()?.into_iter();
-        self.left_aside.extend(lost.map(|id| LeftAside { session: session(id), reason: NO_SESSION }));
+        let (ids, without_id): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
+        self.left_aside.extend(without_id.into_iter().map(|id| LeftAside { session: session(id), reason: NO_ID }));
+        let orphans = database.ids_without_session()?.into_iter();
+        self.left_aside.extend(orphans.map(|id| LeftAside { session: session(id), reason: NO_SESSION }));
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
         for id in ids.into_iter().flatten() {
-            let reason = if matches!(self.sources.get(&id), Some(Source::Database(at)) if *at == index) { SAME_ID } else { OLDER_COPY };
-            self.add(StoredSession { id, path: path.to_owned() }, Source::Database(index), reason);
+            let reason = if matches!(self.locations.get(&id), Some(Location::Database(at)) if *at == index) { SAME_ID } else { OLDER_COPY };
+            self.add(StoredSession { id, path: path.to_owned() }, Location::Database(index), reason);
         }
         Ok(())
     }
 
-    /// Adds the sessions of all folders of one layout. Where two have one id, that which was changed last comes first.
+    /// Adds the sessions of all folders of one layout. Of two with one id, the last changed is first.
     fn add_files(&mut self, root: &Path, layout: Layout) {
         for found in layout.sessions(root) {
-            let is_rival = matches!(self.sources.get(&found.id), Some(Source::Files(known)) if known.layout == layout);
+            let has_same_id = matches!(self.locations.get(&found.id), Some(Location::Files(known)) if known.layout == layout);
             let session = StoredSession { id: found.id.clone(), path: found.info.clone() };
-            self.add(session, Source::Files(found), if is_rival { SAME_ID } else { OLDER_COPY });
+            self.add(session, Location::Files(found), if has_same_id { SAME_ID } else { OLDER_COPY });
         }
     }
 
-    fn add(&mut self, session: StoredSession, source: Source, reason: &'static str) {
-        if self.sources.contains_key(&session.id) {
+    fn add(&mut self, session: StoredSession, location: Location, reason: &'static str) {
+        if self.locations.contains_key(&session.id) {
             self.left_aside.push(LeftAside { session, reason });
             return;
         }
-        self.sources.insert(session.id.clone(), source);
+        self.locations.insert(session.id.clone(), location);
         self.sessions.push(session);
     }
 }
 
 impl Store for Stores {
     fn kind(&self) -> &'static str {
-        match (self.databases.is_empty(), self.sources.is_empty()) {
+        match (self.databases.is_empty(), self.locations.is_empty()) {
             (false, _) => "OpenCode database",
             (true, false) => "OpenCode session files",
             (true, true) => "empty OpenCode store",
@@ -143,10 +143,10 @@ impl Store for Stores {
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
-        let exported = match self.sources.get(&session.id) {
-            Some(Source::Files(files)) => files.export(self.limits),
-            Some(Source::Database(index)) => match self.databases.get(*index) {
-                // A panic while the lock was held leaves nothing half done: the database is only read.
+        let exported = match self.locations.get(&session.id) {
+            Some(Location::Files(files)) => files.export(self.limits),
+            Some(Location::Database(index)) => match self.databases.get(*index) {
+                // The database is only read, so a panic under the lock leaves it consistent.
                 Some(database) => database.lock().unwrap_or_else(PoisonError::into_inner).export(&session.id),
                 None => Err(AdapterError::new(ErrorCode::AdapterDefect)),
             },

@@ -7,12 +7,12 @@ use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
-use super::export::ExportText;
-use super::surroundings::starts;
+use super::export_writer::ExportWriter;
+use super::parent_call::starting_call_in;
 use crate::open::store::Export;
 use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
 
-/// How the files lie.
+/// The folder layout of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// `storage/{session/<project>,message/<session>,part/<message>}`.
@@ -25,16 +25,17 @@ pub(super) enum Layout {
 #[derive(Debug, Clone)]
 pub(super) struct SessionFiles {
     pub layout: Layout,
-    /// The session's id, as its file is named. Only names of files lead to other files, never what is in them.
+    /// The session's id: its file name. Paths are built from file names only, never from file contents.
     pub id: String,
     /// The file of the session's own record.
     pub info: PathBuf,
     store: PathBuf,
+    /// When the session was last changed, in milliseconds since the epoch.
     updated: i64,
 }
 
 impl Layout {
-    /// Newest first.
+    /// All layouts, newest first.
     pub const ALL: [Layout; 2] = [Layout::Global, Layout::Project];
 
     /// The stores of this layout under a data folder.
@@ -50,7 +51,7 @@ impl Layout {
         stores.into_iter().filter(|store| store.join(own).is_dir() && store.join(messages).is_dir()).collect()
     }
 
-    /// The sessions of all stores of this layout, by id, those of one id by when they were changed, the last first.
+    /// The sessions of all stores of this layout, by id. Of several with one id, the last changed is first.
     pub fn sessions(self, root: &Path) -> Vec<SessionFiles> {
         let mut sessions: Vec<SessionFiles> = self.stores(root).iter().flat_map(|store| self.sessions_of(store)).collect();
         sessions.sort_by(|one, other| (&one.id, other.updated, &one.info).cmp(&(&other.id, one.updated, &other.info)));
@@ -74,22 +75,22 @@ impl SessionFiles {
     /// The session as an export.
     pub fn export(&self, limits: Limits) -> Result<Export, AdapterError> {
         let info = fs::read(&self.info)?;
-        let mut export = ExportText::begin(limits, &info, &self.id);
-        let (mut with_message, mut index) = (Vec::new(), StructuralIndex::default());
+        let mut export = ExportWriter::new(limits, &info, &self.id);
+        let (mut message_ids, mut index) = (Vec::new(), StructuralIndex::default());
         for (id, path) in records(&self.store.join("message").join(&self.id)) {
             let message = fs::read(path)?;
-            let inner = inner_parts(&message, &mut index);
-            let record = inner.as_ref().map_or(&*message, |inner| inner.info.as_bytes());
+            let split = split_parts(&message, &mut index);
+            let record = split.as_ref().map_or(&*message, |split| split.info.as_bytes());
             export.message(record, [("id", &id), ("sessionID", &self.id)])?;
-            for part in inner.iter().flat_map(|inner| &inner.parts) {
+            for part in split.iter().flat_map(|split| &split.parts) {
                 export.part(part.as_bytes(), &[])?;
             }
             self.add_parts(&id, &mut export)?;
-            with_message.push(id);
+            message_ids.push(id);
         }
-        self.parts_without_message(&with_message, &mut export)?;
+        self.parts_without_message(&message_ids, &mut export)?;
         let context = SideInfo { parent_call_id: self.parent_call(&info), ..SideInfo::default() };
-        Ok(Export { text: export.end(), context })
+        Ok(Export { text: export.finish(), context })
     }
 
     /// The folder with the parts of a message.
@@ -101,21 +102,21 @@ impl SessionFiles {
         }
     }
 
-    fn add_parts(&self, message: &str, export: &mut ExportText) -> Result<(), AdapterError> {
+    fn add_parts(&self, message: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
         for (id, path) in records(&self.parts_of(&self.id, message)) {
             export.part(&fs::read(path)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
         }
         Ok(())
     }
 
-    /// Parts whose message is gone. They follow under a message that says nothing but its id, which the adapter does not accept.
-    /// The global layout does not tell whose they are.
-    fn parts_without_message(&self, with_message: &[String], export: &mut ExportText) -> Result<(), AdapterError> {
+    /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
+    /// In the global layout they cannot be assigned to a session.
+    fn parts_without_message(&self, message_ids: &[String], export: &mut ExportWriter) -> Result<(), AdapterError> {
         if self.layout == Layout::Global {
             return Ok(());
         }
         for (message, folder) in entries(&self.store.join("part").join(&self.id)) {
-            if with_message.binary_search(&message).is_err() && !records(&folder).is_empty() {
+            if message_ids.binary_search(&message).is_err() && !records(&folder).is_empty() {
                 export.message(b"{}", [("id", &message), ("sessionID", &self.id)])?;
                 self.add_parts(&message, export)?;
             }
@@ -128,35 +129,35 @@ impl SessionFiles {
         let mut index = StructuralIndex::default();
         let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
         let parent = text(info.member("parentID"))?;
-        // The id leads to a folder only where a folder has just that name.
+        // The id is compared with folder names, never used as a path.
         let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| parent.eq_str(name))?;
         let parts = records(&messages).into_iter().flat_map(|(message, _)| records(&self.parts_of(&parent, &message)));
-        parts.filter_map(|(_, path)| fs::read_to_string(path).ok()).find_map(|part| starts(&part, &self.id))
+        parts.filter_map(|(_, path)| fs::read_to_string(path).ok()).find_map(|part| starting_call_in(&part, &self.id))
     }
 }
 
-/// When a session was changed last, as its own record says.
+/// When a session was last changed, by its own record.
 fn updated(info: &str) -> Option<i64> {
     let mut index = StructuralIndex::default();
     integer(parse(info, &mut index).ok()?.member("time")?.member("updated"))
 }
 
-/// A message of 0.1.174, its parts taken out of it.
-struct Inner<'a> {
+/// A message of 0.1.174, split into its own record and its parts.
+struct MessageWithParts<'a> {
     info: String,
     parts: Vec<&'a str>,
 }
 
-/// Takes the parts out of a message that holds them.
-fn inner_parts<'a>(message: &'a [u8], index: &'a mut StructuralIndex) -> Option<Inner<'a>> {
+/// Splits a message that contains its parts.
+fn split_parts<'a>(message: &'a [u8], index: &'a mut StructuralIndex) -> Option<MessageWithParts<'a>> {
     let message = parse(std::str::from_utf8(message).ok()?, index).ok()?;
     let parts = message.member("parts").filter(|parts| parts.is_array())?;
     let fields = message.members().filter(|(name, _)| *name != "parts").map(|(name, value)| format!("\"{name}\":{}", value.raw()));
     let info = format!("{{{}}}", fields.collect::<Vec<_>>().join(","));
-    Some(Inner { info, parts: parts.elements().map(Value::raw).collect() })
+    Some(MessageWithParts { info, parts: parts.elements().map(Value::raw).collect() })
 }
 
-/// What a folder holds, by name. Nothing, where it cannot be read: a store of another version lacks it.
+/// The entries of a folder, by name. None if it cannot be read: stores of other versions lack some folders.
 pub(super) fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut named: Vec<_> = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect();

@@ -1,4 +1,4 @@
-//! Writing a session as `opencode export` writes it: rows and files put together as text, none of them rewritten.
+//! Writes a session in the form of `opencode export`: rows and files are joined as text, none of them is rewritten.
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
@@ -7,7 +7,7 @@ use crate::shared::value::{StructuralIndex, parse};
 use crate::shared::view::view;
 
 /// An export being written.
-pub(super) struct ExportText {
+pub(super) struct ExportWriter {
     text: String,
     limit: u64,
     has_messages: bool,
@@ -16,7 +16,7 @@ pub(super) struct ExportText {
 }
 
 view! {
-    /// The ids that a store may keep outside of the record.
+    /// The ids that a store may keep outside the record.
     Ids {
         id: "id" Any,
         session_id: "sessionID" Any,
@@ -24,32 +24,35 @@ view! {
     }
 }
 
-impl ExportText {
-    /// Begins with the session's own record.
-    pub fn begin(limits: Limits, info: &[u8], session_id: &str) -> Self {
-        let mut export = ExportText {
+impl ExportWriter {
+    /// Starts an export with the session's own record.
+    pub fn new(limits: Limits, info: &[u8], session_id: &str) -> Self {
+        let mut export = ExportWriter {
             text: String::from("{\"info\":"),
             limit: limits.record_bytes,
             has_messages: false,
             has_parts: false,
             index: StructuralIndex::default(),
         };
-        export.record(info, &[("id", session_id)]);
+        export.push_record(info, &[("id", session_id)]);
         export.text.push_str(",\"messages\":[");
         export
     }
 
-    /// Adds a message, without parts so far.
+    /// Adds a message, without its parts.
+    ///
+    /// # Errors
+    /// `limit_exceeded` if the export is longer than a record may be. So for parts.
     pub fn message(&mut self, record: &[u8], ids: [(&'static str, &str); 2]) -> Result<(), AdapterError> {
         self.end_message();
         if std::mem::replace(&mut self.has_messages, true) {
             self.text.push(',');
         }
         self.text.push_str("{\"info\":");
-        self.record(record, &ids);
+        self.push_record(record, &ids);
         self.text.push_str(",\"parts\":[");
         self.has_parts = false;
-        self.check()
+        self.check_limit()
     }
 
     /// Adds a part to the last message.
@@ -57,12 +60,12 @@ impl ExportText {
         if std::mem::replace(&mut self.has_parts, true) {
             self.text.push(',');
         }
-        self.record(record, ids);
-        self.check()
+        self.push_record(record, ids);
+        self.check_limit()
     }
 
-    /// The whole text.
-    pub fn end(mut self) -> String {
+    /// The text of the export.
+    pub fn finish(mut self) -> String {
         self.end_message();
         self.text.push_str("]}");
         self.text
@@ -74,16 +77,16 @@ impl ExportText {
         }
     }
 
-    fn check(&self) -> Result<(), AdapterError> {
+    fn check_limit(&self) -> Result<(), AdapterError> {
         if self.text.len() as u64 <= self.limit {
             return Ok(());
         }
         Err(AdapterError::new(ErrorCode::LimitExceeded).expected(format!("a session of at most {} bytes", self.limit)))
     }
 
-    /// Adds a record with the ids that it lacks, where the store has them. What is no JSON object in UTF-8 stands as a string: the adapter then says what is
-    /// wrong with it.
-    fn record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
+    /// Adds a record, with the ids that it lacks and the store has. Anything but a JSON object in UTF-8 becomes a string, which the
+    /// adapter then reports as malformed.
+    fn push_record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
         let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
         let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::lenient);
         let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
@@ -119,8 +122,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_get_the_ids_they_lack_and_what_is_no_record_is_quoted() {
-        let mut export = ExportText::begin(Limits::default(), b"{ }", "ses_1");
+    fn records_get_missing_ids_and_other_values_are_quoted() {
+        let mut export = ExportWriter::new(Limits::default(), b"{ }", "ses_1");
         export.message(b"{\"role\":\"user\"}\n", [("id", "msg_\"1"), ("sessionID", "ses_1")]).unwrap();
         export.part(b"{\"id\":\"own\",\"type\":\"text\"}", &[("id", "prt_1")]).unwrap();
         export.part(b"null", &[("id", "prt_2")]).unwrap();
@@ -132,12 +135,12 @@ mod tests {
             "\u{fffd}",
             r#"}","parts":[]}]}"#,
         );
-        assert_eq!(export.end(), expected);
+        assert_eq!(export.finish(), expected);
     }
 
     #[test]
-    fn a_session_over_the_limit_is_refused() {
-        let mut export = ExportText::begin(Limits { record_bytes: 64, ..Limits::default() }, b"{}", "ses_1");
+    fn a_session_over_the_limit_is_an_error() {
+        let mut export = ExportWriter::new(Limits { record_bytes: 64, ..Limits::default() }, b"{}", "ses_1");
         let refused = export.message(&[b' '; 128], [("id", "m"), ("sessionID", "s")]).unwrap_err();
         assert_eq!(refused.code, ErrorCode::LimitExceeded);
     }

@@ -2,70 +2,65 @@
 
 use std::sync::LazyLock;
 
-use engram_core::emit::Pointer;
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeRead, Range};
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::calls::Call;
-use super::converter::Converter;
-use super::revisions::Dialect;
-use super::schema::FileArgs;
+use super::call::Call;
+use crate::opencode::revisions::Dialect;
+use crate::opencode::schema::FileArgs;
 use crate::shared::spans::hash_and_anchors;
 use crate::shared::value::non_empty_text;
 
-/// The longest line that `read` returns whole, in UTF-16 units (0.1.174 to 1.18.34).
-const LONGEST_LINE: usize = 2000;
+/// The longest line that `read` does not cut, in UTF-16 code units (0.1.174 to 1.18.34).
+const MAX_LINE_UTF16: usize = 2000;
 
-/// How a line ends that was longer: the second since 1.14.34.
-const CUT_LINE: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
+/// What `read` puts at the end of a cut line; the second since 1.14.34.
+const CUT_LINE_ENDS: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
 
-/// What a directory's entries follow.
-static DIRECTORY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</path>\n<type>directory</type>"));
+/// What precedes the entries of a directory.
+static DIRECTORY_HEADER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</path>\n<type>directory</type>"));
 
-impl Converter {
-    /// States what a read returned. Images and directories have no lines.
-    #[inline(never)]
-    pub fn read(&self, call: &Call<'_>, place: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let ("read", Some(input)) = (&*call.tool, call.input) else { return Ok(()) };
-        let Some(file) = non_empty_text(FileArgs::lenient(input).file_path()) else { return Ok(()) };
-        let Some(said) = call.output() else { return Ok(()) };
-        if DIRECTORY.find(said.as_bytes()).is_some() {
-            return Ok(());
-        }
-        let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-        if let Some(lines) = Lines::of(said, self.dialect) {
-            event.range = Some(lines.range);
-            event.total_lines = lines.total;
-            if lines.whole {
-                (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
-            }
-        }
-        out.emit(event, place)?;
-        Ok(())
+/// Emits what a `read` returned. An image is a read without lines; a directory is no read.
+pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let Some(file) = non_empty_text(FileArgs::lenient_opt(call.input).file_path()) else { return Ok(()) };
+    let Some(output) = call.output() else { return Ok(()) };
+    if DIRECTORY_HEADER.find(output.as_bytes()).is_some() {
+        return Ok(());
     }
+    let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    if let Some(lines) = Lines::of(output, dialect) {
+        event.range = Some(lines.range);
+        event.total_lines = lines.total;
+        if lines.is_exact {
+            (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
+        }
+    }
+    out.emit(event, pointer)?;
+    Ok(())
 }
 
 /// The lines that a read returned.
 #[derive(Debug, PartialEq, Eq)]
 struct Lines {
     range: Range,
-    /// Lines of the whole file, where it says so and they are counted as lines.
+    /// The number of lines of the whole file, if the output states it and counts lines only.
     total: Option<u64>,
     text: String,
-    /// No line was cut.
-    whole: bool,
+    /// No line is cut.
+    is_exact: bool,
 }
 
 impl Lines {
-    /// The lines in an output of one of the forms
+    /// The lines of an output, which has one of the forms
     /// `<file>\n00001| text\n...` (up to 1.0.98), `...<content>1: text\n...` (1.1.65 to 1.3.2), `...<content>\n1: text\n...`.
-    fn of(said: &str, dialect: Dialect) -> Option<Lines> {
-        let (rest, separator, counts_final_end) = if let Some(rest) = said.strip_prefix("<file>\n") {
+    fn of(output: &str, dialect: Dialect) -> Option<Lines> {
+        // The last is whether `read` counts the empty text after a final line end as a line, if that is known.
+        let (rest, separator, counts_final_end) = if let Some(rest) = output.strip_prefix("<file>\n") {
             (rest, "| ", Some(true))
         } else {
-            let (_, rest) = said.split_once("<type>file</type>\n<content>")?;
+            let (_, rest) = output.split_once("<type>file</type>\n<content>")?;
             match rest.strip_prefix('\n') {
                 Some(rest) => (rest, ": ", Some(false)),
                 None => (rest, ": ", dialect.counts_only_lines.then_some(false)),
@@ -86,19 +81,19 @@ impl Lines {
         let reaches_end = stated_total.is_some() && rest_of_output.trim_start().starts_with("(End of file")
             || rest_of_output.trim_start().starts_with("</file>");
         let mut total = stated_total;
-        // Where it is not known whether an empty last line is one, the lines before it are right in either case.
+        // If it is not known whether an empty last line is a line, the range without it is true in both cases.
         if reaches_end && counts_final_end != Some(false) && lines.last() == Some(&"") {
             lines.pop();
             total = total.filter(|_| counts_final_end.is_some()).and_then(|total| total.checked_sub(1));
         }
         let first = first.unwrap_or(1);
-        let whole = !lines.iter().any(|line| is_cut(line));
+        let is_exact = !lines.iter().any(|line| is_cut(line));
         let range = Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
-        Some(Lines { range, total, text: lines.join("\n"), whole })
+        Some(Lines { range, total, text: lines.join("\n"), is_exact })
     }
 }
 
-/// The number and text of the line that `output` begins with, and what follows it. A `\r` belongs to the line end.
+/// The number and text of the first line of `output`, and the rest of it. A `\r` is part of the line end.
 fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o str)> {
     let digits = output.bytes().take_while(u8::is_ascii_digit).count();
     let rest = output[digits..].strip_prefix(separator)?;
@@ -107,19 +102,19 @@ fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o s
     Some((number, text.strip_suffix('\r').unwrap_or(text), &rest[end + 1..]))
 }
 
-/// The number of lines that the words after the lines state.
-fn total(words: &str) -> Option<u64> {
-    let words = words.trim_start();
-    let (_, rest) = match words.strip_prefix("(End of file - total ") {
+/// The number of lines that the notice after the lines states.
+fn total(notice: &str) -> Option<u64> {
+    let notice = notice.trim_start();
+    let (_, rest) = match notice.strip_prefix("(End of file - total ") {
         Some(rest) => ("", rest),
-        None => words.strip_prefix("(Showing lines ")?.split_once(" of ")?,
+        None => notice.strip_prefix("(Showing lines ")?.split_once(" of ")?,
     };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     rest[..digits].parse().ok()
 }
 
 fn is_cut(line: &str) -> bool {
-    CUT_LINE.iter().any(|end| line.strip_suffix(end).is_some_and(|line| line.encode_utf16().count() == LONGEST_LINE))
+    CUT_LINE_ENDS.iter().any(|end| line.strip_suffix(end).is_some_and(|line| line.encode_utf16().count() == MAX_LINE_UTF16))
 }
 
 #[cfg(test)]
@@ -129,13 +124,13 @@ mod tests {
     const OLDER: Dialect = Dialect { counts_only_lines: false, moves_are_links: true };
     const NEWER: Dialect = Dialect { counts_only_lines: true, moves_are_links: true };
 
-    fn lines(said: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
-        let lines = Lines::of(said, dialect).unwrap();
-        (lines.range.first, lines.range.last, lines.total, lines.text, lines.whole)
+    fn lines(output: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
+        let lines = Lines::of(output, dialect).unwrap();
+        (lines.range.first, lines.range.last, lines.total, lines.text, lines.is_exact)
     }
 
     #[test]
-    fn a_final_line_end_is_no_line() {
+    fn a_final_line_end_is_not_counted_as_a_line() {
         let old = "<file>\n00001| a\n00002| b\n00003| \n\n(End of file - total 3 lines)\n</file>";
         assert_eq!(lines(old, NEWER), (1, 2, Some(2), "a\nb".into(), true));
         assert_eq!(lines("<file>\n00001| a\n00002| \n</file>", NEWER), (1, 1, None, "a".into(), true));
@@ -147,15 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn some_lines_of_many_keep_their_numbers() {
-        let some = "<path>/f</path>\n<type>file</type>\n<content>\n5: \n6: x: y\n\n(Showing lines 5-6 of 60. Use offset=7 to continue.)\n</content>";
-        assert_eq!(lines(some, OLDER), (5, 6, Some(60), "\nx: y".into(), true));
+    fn a_partial_read_keeps_its_line_numbers() {
+        let partial = "<path>/f</path>\n<type>file</type>\n<content>\n5: \n6: x: y\n\n(Showing lines 5-6 of 60. Use offset=7 to continue.)\n</content>";
+        assert_eq!(lines(partial, OLDER), (5, 6, Some(60), "\nx: y".into(), true));
         let old = "<file>\n00006| a\n00007| \n\n(File has more lines. Use 'offset' parameter to read beyond line 7)\n</file>";
         assert_eq!(lines(old, OLDER), (6, 7, None, "a\n".into(), true));
     }
 
     #[test]
-    fn carriage_returns_belong_to_line_ends_and_long_lines_are_cut() {
+    fn carriage_returns_are_part_of_line_ends_and_cut_lines_are_not_exact() {
         assert_eq!(lines("<file>\n00001| a\r\n00002| b\r\n00003| \n</file>", OLDER).3, "a\nb");
         let long = format!("<file>\n00001| {}...\n</file>", "x".repeat(2000));
         assert!(!lines(&long, OLDER).4);

@@ -1,0 +1,159 @@
+//! The record tables: which function converts a record of which type.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::ledger::Outcome;
+
+use super::fault_pointer::from_root;
+use super::part_record::PartRecord;
+use super::{messages, parts, stream, tool_parts};
+use crate::opencode::descriptor::DESCRIPTOR;
+use crate::opencode::schema::{Envelope, Line, Part};
+use crate::opencode::state::message_context::{MessageContext, Speaker};
+use crate::opencode::state::session_state::SessionState;
+use crate::shared::route::{Action, Route};
+use crate::shared::value::{raw_str, text};
+
+type MessageHandler = fn(&mut SessionState, &Envelope<'_>, &MessageContext<'_>, Pointer<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type PartHandler = fn(&mut SessionState, &PartRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type LineHandler = fn(&mut SessionState, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+
+/// The messages of an export, by `role`.
+pub(super) static MESSAGES: &[Route<MessageHandler>] =
+    &[Route::convert("message/assistant", messages::message), Route::convert("message/user", messages::message)];
+
+/// The parts of a message, by `type`.
+pub(super) static PARTS: &[Route<PartHandler>] = &[
+    Route::convert("part/tool", tool_parts::tool),
+    Route::convert("part/text", parts::text),
+    Route::omit("part/step-start"),
+    Route::convert("part/step-finish", parts::step_finish),
+    Route::convert("part/reasoning", parts::reasoning),
+    Route::convert("part/patch", parts::patch),
+    Route::convert("part/snapshot", parts::snapshot),
+    Route::convert("part/file", parts::file),
+    Route::convert("part/compaction", parts::compaction),
+    Route::convert("part/retry", parts::retry),
+    Route::convert("part/agent", parts::agent),
+    Route::convert("part/subtask", parts::subtask),
+    Route::convert("part/tool-invocation", tool_parts::tool),
+    Route::convert("part/source-url", parts::source_url),
+];
+
+/// The lines of `run --format json`, by `type`. All but errors carry one part.
+pub(super) static LINES: &[Route<LineHandler>] = &[
+    Route::convert("tool_use", part_of_line),
+    Route::convert("text", part_of_line),
+    Route::convert("step_start", part_of_line),
+    Route::convert("step_finish", part_of_line),
+    Route::convert("reasoning", part_of_line),
+    Route::convert("error", stream::error),
+];
+
+/// Converts a message's own record.
+pub(super) fn message(
+    state: &mut SessionState,
+    envelope: &Envelope<'_>,
+    context: &MessageContext<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
+    let role = raw_str(envelope.role());
+    match nested(MESSAGES, "message/", role) {
+        Some(route) => run(route, |handler| handler(state, envelope, context, pointer, out)),
+        None if envelope.role().is_none() => Err(Fault::malformed("/role", "a role", "nothing")),
+        None => Err(Fault::unrecognized(&format!("message/{role}"))),
+    }
+}
+
+/// Converts one part of a message or of a line.
+pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    record.set_header(&mut state.clock, out);
+    let kind = raw_str(record.part.kind());
+    match nested(PARTS, "part/", kind) {
+        Some(route) => run(route, |handler| handler(state, record, out)),
+        None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
+        None => Err(Fault::unrecognized(kind)),
+    }
+}
+
+/// Converts one line of a stream.
+pub(super) fn line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
+        out.set_source(Some(&*session), None);
+    }
+    let kind = raw_str(line.kind());
+    match nested(LINES, "", kind) {
+        Some(route) => run(route, |handler| handler(state, line, out)),
+        None if kind.is_empty() => Err(Fault::malformed("/type", "a line type", "nothing")),
+        None => Err(Fault::unrecognized(kind)),
+    }
+}
+
+/// Converts the part of a line by its row in [`PARTS`].
+fn part_of_line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const PART: Pointer<'static> = Pointer::At("/part");
+    let value = line.part().ok_or_else(|| Fault::malformed("/part", "a part", "nothing"))?;
+    let mut view = Part::default();
+    view.strict_into(value, "/part")?;
+    let context = MessageContext {
+        speaker: Speaker::Assistant,
+        printed_at: line.timestamp(),
+        message_id: text(view.message_id()),
+        has_step_finish: true,
+        ..MessageContext::default()
+    };
+    let record = PartRecord { part: &view, message: &context, pointer: PART };
+    match part(state, &record, out).map_err(|fault| from_root(PART, fault))? {
+        // The ledger counts a line by the line's own type.
+        Outcome::Bookkeeping { .. } => omitted("step_start"),
+        outcome => Ok(outcome),
+    }
+}
+
+/// The row of a record type. Rows of a nested level have a common prefix, which the records do not spell.
+fn nested<H>(table: &'static [Route<H>], prefix: &str, kind: &str) -> Option<&'static Route<H>> {
+    table.iter().find(|row| row.record.strip_prefix(prefix) == Some(kind))
+}
+
+fn run<H: Copy>(route: &Route<H>, convert: impl FnOnce(H) -> Result<Outcome, Fault>) -> Result<Outcome, Fault> {
+    match route.action {
+        Action::Convert(handler) => convert(handler),
+        Action::Omit => omitted(route.record),
+    }
+}
+
+/// The outcome of a record that is omitted by its type alone.
+fn omitted(record: &str) -> Result<Outcome, Fault> {
+    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Record types with a rule that a handler applies: a message without new facts, and a line by the type of its part.
+    const OMITTED_BY_HANDLERS: [&str; 3] = ["message/user", "message/assistant", "step_start"];
+
+    fn omit_rows<H>(table: &[Route<H>]) -> impl Iterator<Item = &'static str> {
+        table.iter().filter(|row| matches!(row.action, Action::Omit)).map(|row| row.record)
+    }
+
+    #[test]
+    fn omit_rows_and_record_rules_match() {
+        let omitted: Vec<&str> = omit_rows(MESSAGES).chain(omit_rows(PARTS)).chain(omit_rows(LINES)).collect();
+        for record in &omitted {
+            assert!(DESCRIPTOR.ignored_record(record).is_some(), "no rule for {record}");
+        }
+        for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.outcome().is_some()) {
+            assert!(omitted.contains(&rule.record) || OMITTED_BY_HANDLERS.contains(&rule.record), "no row for {}", rule.record);
+        }
+    }
+
+    #[test]
+    fn each_record_type_has_one_row() {
+        let types = |records: Vec<&'static str>| records.iter().collect::<std::collections::BTreeSet<_>>().len() == records.len();
+        assert!(types(MESSAGES.iter().map(|row| row.record).collect()));
+        assert!(types(PARTS.iter().map(|row| row.record).collect()));
+        assert!(types(LINES.iter().map(|row| row.record).collect()));
+    }
+}

@@ -1,0 +1,131 @@
+//! A message's own record: role, model, agent, system prompts, errors, tokens.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{ImplicitInput, Meta, SessionFacts};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::system_events::emit_error;
+use super::usage::{is_spent, usage};
+use crate::opencode::descriptor::rule;
+use crate::opencode::schema::{Envelope, Model, Summary, Time, Tokens};
+use crate::opencode::state::last_stated::LastStated;
+use crate::opencode::state::message_context::{MessageContext, Speaker};
+use crate::opencode::state::session_state::SessionState;
+use crate::shared::correlate::SeenSet;
+use crate::shared::value::{Value, integer, non_empty_text};
+
+/// Converts a message's own record. Most repeat what earlier messages state.
+pub(super) fn message(
+    state: &mut SessionState,
+    envelope: &Envelope<'_>,
+    context: &MessageContext<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
+    context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
+    let mut emitted = session_facts(&mut state.last_stated, envelope, pointer, out)?;
+    if let Some(system) = envelope.system() {
+        emitted |= system_prompts(&mut state.system_prompts, system, pointer, out)?;
+    }
+    if let Some(value) = envelope.summary().filter(|summary| summary.is_object()) {
+        emitted |= summary(value, pointer, out)?;
+    }
+    if let Some(error) = envelope.error() {
+        emit_error(error, pointer, out)?;
+        emitted = true;
+    }
+    emitted |= usage_of_message(envelope, context, pointer, out)?;
+    let record = match context.speaker {
+        Speaker::User => "message/user",
+        Speaker::Assistant | Speaker::Unknown => "message/assistant",
+    };
+    Ok(if emitted { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule: rule::ENVELOPE } })
+}
+
+/// Emits model, agent and directory, if they changed. True if they did.
+fn session_facts(
+    last_stated: &mut LastStated,
+    envelope: &Envelope<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<bool, Fault> {
+    let requested = Model::lenient_opt(envelope.model());
+    let cwd = envelope.path().and_then(|path| path.member("cwd"));
+    let model = last_stated.changed_model(envelope.model_id().or(requested.model_id()));
+    let provider = last_stated.changed_provider(envelope.provider_id().or(requested.provider_id()));
+    let cwd = last_stated.changed_cwd(cwd);
+    let agent = last_stated.changed_agent(envelope.agent().or(envelope.mode()));
+    let is_new = [model, provider, cwd, agent].iter().any(Option::is_some);
+    if is_new {
+        out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, ..SessionFacts::default() }), pointer)?;
+    }
+    Ok(is_new)
+}
+
+/// Emits the system prompts, each once: the harness's own as a hash, instruction files as text.
+fn system_prompts(seen: &mut SeenSet, system: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let mut emitted = false;
+    for prompt in system.elements().filter_map(Value::text) {
+        if seen.first(("list", prompt.raw())) {
+            out.emit(Meta::Context(implicit_input(&prompt.decode_lossy())), pointer)?;
+            emitted = true;
+        }
+    }
+    if let Some(prompt) = non_empty_text(Some(system))
+        && seen.first(system.raw())
+    {
+        // On a user message it is the caller's own prompt, not the harness's.
+        let input = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
+        out.emit(Meta::Context(input), pointer)?;
+        emitted = true;
+    }
+    Ok(emitted)
+}
+
+/// A system prompt. Its kind follows from its first words (0.1.174 and 0.5.29).
+fn implicit_input(prompt: &str) -> ImplicitInput<'_> {
+    let (name, file) = match prompt.strip_prefix("Instructions from: ") {
+        Some(rest) => ("instructions", rest.lines().next()),
+        None if prompt.starts_with("Here is some useful information about the environment") => ("environment", None),
+        None => ("system_prompt", None),
+    };
+    let is_instructions = file.is_some();
+    ImplicitInput {
+        name: Text::Plain(name),
+        file: file.map(Text::Plain),
+        hash: Some(Hash::of_text(prompt)),
+        bytes: Some(prompt.len() as u64),
+        text: is_instructions.then_some(Text::Plain(prompt)),
+    }
+}
+
+/// Emits the title and text that a model wrote about the turn (user messages, 1.0.0 to 1.2.27).
+fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let summary = Summary::strict(summary, "/summary")?;
+    let mut emitted = false;
+    for (name, value) in [("summary.title", summary.title()), ("summary.body", summary.body())] {
+        if let Some(value) = non_empty_text(value) {
+            out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, pointer)?;
+            emitted = true;
+        }
+    }
+    Ok(emitted)
+}
+
+/// Emits the tokens of a message, unless its parts state them.
+fn usage_of_message(
+    envelope: &Envelope<'_>,
+    context: &MessageContext<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<bool, Fault> {
+    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish) else { return Ok(false) };
+    let tokens = Tokens::strict(tokens, "/tokens")?;
+    if !is_spent(&tokens) {
+        return Ok(false);
+    }
+    out.emit(usage(&tokens, envelope.cost(), context.model), pointer)?;
+    Ok(true)
+}

@@ -1,0 +1,14 @@
+//! From records to events: the record tables and their handlers.
+
+mod dispatch;
+mod export;
+mod fault_pointer;
+mod messages;
+mod part_record;
+mod parts;
+pub mod session;
+mod session_info;
+mod stream;
+mod system_events;
+mod tool_parts;
+mod usage;

@@ -1,0 +1,136 @@
+//! The parts of a message, tool calls excepted: text, reasoning, files, usage, notices.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::part_record::PartRecord;
+use super::system_events::{emit_error, emit_system};
+use super::usage::usage;
+use crate::opencode::results::attachment::attachment;
+use crate::opencode::schema::{Tokens, bool_opt};
+use crate::opencode::state::message_context::Speaker;
+use crate::opencode::state::session_state::SessionState;
+use crate::shared::value::{self, Value, is_true, non_empty_text};
+
+/// A prompt, an answer, or the summary of a compaction.
+pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let text = value::text(record.part.text()).ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
+    if text.is_empty() {
+        return emit_system("empty_text", None, record.pointer, out);
+    }
+    match record.message.speaker {
+        Speaker::User => {
+            let synthetic = is_true(record.part.synthetic());
+            out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, record.pointer)?;
+        }
+        Speaker::Assistant if record.message.is_summary => {
+            let trigger = state.compaction.end().map(Text::Plain);
+            out.emit(Meta::Compaction { text: Some(text), trigger }, record.pointer)?;
+        }
+        Speaker::Assistant => {
+            let message = MsgOut {
+                text: Some(text),
+                channel: None,
+                model: record.message.model,
+                message_id: record.message.message_id,
+                redacted: false,
+            };
+            out.emit(message, record.pointer)?;
+        }
+        Speaker::Unknown => return Err(no_role()),
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// Reasoning. If only the provider can read it, it has no text.
+pub(super) fn reasoning(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let text = non_empty_text(record.part.text());
+    if text.is_none() && record.part.metadata().is_none() {
+        return emit_system("empty_reasoning", None, record.pointer, out);
+    }
+    let message = MsgOut {
+        text,
+        channel: Some(Channel::Reasoning),
+        model: record.message.model,
+        message_id: record.message.message_id,
+        redacted: text.is_none(),
+    };
+    out.emit(message, record.pointer)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The end of a model request, with its tokens.
+pub(super) fn step_finish(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let tokens = record.part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
+    out.emit(usage(&Tokens::strict(tokens, "/tokens")?, record.part.cost(), record.message.model), record.pointer)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The files that a step changed, by any tool. For a file that a command changed this is the only trace.
+pub(super) fn patch(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let files = record.part.files().ok_or_else(|| Fault::malformed("/files", "a list of files", "nothing"))?;
+    let files: Vec<_> = files.elements().filter_map(Value::text).map(|file| file.decode_lossy()).collect();
+    let list = files.join("\n");
+    emit_system("files_changed", (!list.is_empty()).then_some(Text::Plain(&list)), record.pointer, out)
+}
+
+/// A snapshot of the working tree.
+pub(super) fn snapshot(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_system("snapshot", non_empty_text(record.part.snapshot()), record.pointer, out)
+}
+
+/// An attached file.
+pub(super) fn file(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let file = attachment(record.part.mime().or(record.part.media_type()), record.part.url(), record.part.filename());
+    match record.message.speaker {
+        Speaker::User => {
+            let synthetic = is_true(record.part.synthetic());
+            out.emit(MsgIn { role: Role::User, text: None, synthetic, attachments: vec![file] }, record.pointer)?;
+        }
+        Speaker::Assistant => {
+            let input = ImplicitInput { name: Text::Plain("file"), file: file.name, hash: file.hash, bytes: file.bytes, text: None };
+            out.emit(Meta::Context(input), record.pointer)?;
+        }
+        Speaker::Unknown => return Err(no_role()),
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// The beginning of a compaction.
+pub(super) fn compaction(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let trigger = state.compaction.begin(bool_opt(record.part.auto()));
+    emit_system("compaction", trigger.map(Text::Plain), record.pointer, out)
+}
+
+/// An error after which the request was sent again.
+pub(super) fn retry(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let error = record.part.error().ok_or_else(|| Fault::malformed("/error", "an error", "nothing"))?;
+    emit_error(error, record.pointer, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// An agent that the prompt names.
+pub(super) fn agent(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_system("agent", non_empty_text(record.part.name()), record.pointer, out)
+}
+
+/// A task that the user gives to an agent with a command.
+pub(super) fn subtask(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some(prompt) = non_empty_text(record.part.prompt()) {
+        out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments: Vec::new() }, record.pointer)?;
+    }
+    emit_system("subtask", non_empty_text(record.part.description()), record.pointer, out)
+}
+
+/// A web page that the answer cites.
+pub(super) fn source_url(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_system("source", non_empty_text(record.part.url()), record.pointer, out)
+}
+
+/// The message of a part has no role.
+#[cold]
+fn no_role() -> Fault {
+    Fault::malformed("/messageID", "a message with a role", "none")
+}

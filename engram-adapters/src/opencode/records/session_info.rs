@@ -1,0 +1,58 @@
+//! The session's own record: title, directory, model, parent, permissions.
+
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::{Decision, Meta, Permission, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::opencode::schema::{Info, Model, Rule, Time};
+use crate::opencode::state::session_state::SessionState;
+use crate::shared::value::{Value, integer, non_empty_text, raw_str, text};
+
+/// The place of the session's own record.
+pub(super) const INFO: Pointer<'static> = Pointer::At("/info");
+
+/// Converts the session's own record.
+#[cold]
+pub(super) fn session_info(state: &mut SessionState, info: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let info = Info::strict(info, "")?;
+    let time = Time::lenient_opt(info.time());
+    let created = integer(time.created());
+    state.replay.set_session_created(created);
+    let created = created.and_then(|created| state.clock.spell(created));
+    out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
+    let model = Model::lenient_opt(info.model());
+    let facts = SessionFacts {
+        title: non_empty_text(info.title()),
+        cwd: state.last_stated.changed_cwd(info.directory()),
+        agent: state.last_stated.changed_agent(info.agent()),
+        model: state.last_stated.changed_model(model.id()),
+        provider: state.last_stated.changed_provider(model.provider_id()),
+        parent_session_id: non_empty_text(info.parent_id()).or(state.side_info.parent_session_id.as_deref().map(Text::Plain)),
+        parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
+        ..SessionFacts::default()
+    };
+    out.emit(Meta::Session(facts), INFO)?;
+    for (n, rule) in info.permission().into_iter().flat_map(Value::elements).enumerate() {
+        out.emit(Meta::Permission(permission(&Rule::strict(rule, &format!("/permission/{n}"))?)), INFO)?;
+    }
+    if let Some(url) = info.share().and_then(|share| non_empty_text(share.member("url"))) {
+        out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, INFO)?;
+    }
+    if let Some(revert) = info.revert() {
+        out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, INFO)?;
+    }
+    if time.archived().is_some() {
+        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+fn permission<'a>(rule: &Rule<'a>) -> Permission<'a> {
+    let decision = match raw_str(rule.action()) {
+        "allow" => Decision::Allow,
+        "deny" => Decision::Deny,
+        _ => Decision::Ask,
+    };
+    Permission { decision, tool: text(rule.permission()), call_id: None, text: non_empty_text(rule.pattern()) }
+}

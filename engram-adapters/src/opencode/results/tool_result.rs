@@ -1,0 +1,114 @@
+//! The result of a finished call, then its reads and edits by tool.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{SideFile, Status, ToolResult};
+use memchr::memmem;
+
+use super::attachment::attachment;
+use super::call::{Call, CallEnd};
+use super::{edits, reads};
+use crate::opencode::revisions::Dialect;
+use crate::opencode::schema::File;
+use crate::shared::route::{Action, Route};
+use crate::shared::value::{Value, integer, is_true, non_empty_text};
+
+type FileHandler = fn(&Call<'_>, Dialect, Pointer<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
+
+/// The tools whose successful calls read or change files.
+static FILE_TOOLS: &[Route<FileHandler>] = &[
+    Route::convert("read", reads::read),
+    Route::convert("edit", edits::edit),
+    Route::convert("write", edits::write),
+    Route::convert("apply_patch", edits::apply_patch),
+    Route::convert("patch", edits::patch),
+];
+
+/// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).
+const DENIED: [&str; 2] = ["The user rejected permission", "The user has specified a rule which prevents"];
+
+/// Its messages for a call that the user stopped, or a question without an answer.
+const CANCELLED: [&str; 2] = ["Tool execution aborted", "The user dismissed this question"];
+
+/// The end of a stopped command's output.
+const STOPPED_COMMAND: &str = "User aborted the command";
+
+/// The notices of `read` when it omits lines that the call requested.
+const TRUNCATED_READ: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
+
+/// Emits the result of a call that has ended, and what it read or changed.
+pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let mut result = tool_result(call);
+    let files = call.attachments.into_iter().flat_map(Value::elements).map(File::lenient);
+    result.attachments = files.map(|file| attachment(file.mime(), file.url(), file.filename())).collect();
+    let succeeded = result.status == Some(Status::Ok);
+    out.emit(result, pointer)?;
+    match Route::find(FILE_TOOLS, &call.tool) {
+        Some(Action::Convert(emit)) if succeeded && call.input.is_some() => emit(call, dialect, pointer, out),
+        _ => Ok(()),
+    }
+}
+
+/// The result, without attachments.
+fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
+    let mut result = ToolResult { tool: Some(call.name), call_id: call.id, duration_ms: duration(call), ..ToolResult::default() };
+    let metadata = &call.metadata;
+    match call.end {
+        CallEnd::Open => {}
+        CallEnd::Aborted(text) => {
+            result.status = Some(Status::Cancelled);
+            result.stderr = text;
+        }
+        CallEnd::Failed(text) => {
+            let starts_with = |prefixes: &[&str]| text.is_some_and(|text| prefixes.iter().any(|prefix| text.starts_with(prefix)));
+            result.status = Some(match () {
+                () if starts_with(&DENIED) => Status::Denied,
+                () if starts_with(&CANCELLED) => Status::Cancelled,
+                () => Status::Error,
+            });
+            result.stderr = text;
+            result.stdout = non_empty_text(metadata.output());
+        }
+        // The harness replaces a call of an unknown tool, or with wrong arguments, by a call of `invalid`, which always completes.
+        CallEnd::Completed(text) if call.tool == "invalid" => {
+            result.status = Some(Status::Error);
+            result.stderr = text;
+        }
+        CallEnd::Completed(text) => {
+            result.stdout = text;
+            result.exit = integer(metadata.exit());
+            result.status = completed_status(call, result.exit);
+            // An export does not include the file, so the result names it without a hash.
+            result.artifact = non_empty_text(metadata.output_path()).map(|path| SideFile { path, hash: None, bytes: None });
+            result.truncated = is_true(metadata.truncated()) && is_truncated(call);
+        }
+    }
+    result
+}
+
+/// The status of a completed call. Only a command can fail and complete: its exit code is not 0, or it was stopped and has none.
+fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
+    // A stopped command has `"exit": null`. A command that the user ran (`!`) has no such member, and its status is not recorded.
+    let has_exit_member = || call.metadata_value.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit"));
+    match exit {
+        Some(0) => Some(Status::Ok),
+        Some(_) => Some(Status::Error),
+        None if call.tool != "bash" => Some(Status::Ok),
+        None if !has_exit_member() => None,
+        None if output_contains(call, &[STOPPED_COMMAND]) => Some(Status::Cancelled),
+        None => Some(Status::Error),
+    }
+}
+
+/// True unless a `read` states `truncated` only because the call requested a part of the file.
+fn is_truncated(call: &Call<'_>) -> bool {
+    call.tool != "read" || output_contains(call, &TRUNCATED_READ)
+}
+
+fn output_contains(call: &Call<'_>, texts: &[&str]) -> bool {
+    call.output().is_some_and(|output| texts.iter().any(|text| memmem::find(output.as_bytes(), text.as_bytes()).is_some()))
+}
+
+/// How long the call ran, in milliseconds.
+fn duration(call: &Call<'_>) -> Option<u64> {
+    call.ended.zip(call.started).and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
+}

@@ -1,0 +1,65 @@
+//! What the parts of a message need from the message itself.
+
+use engram_core::emit::{Emitter, RecordHeader};
+use engram_core::text::Text;
+
+use super::replay::ReplayTracker;
+use crate::opencode::schema::{Envelope, Time};
+use crate::shared::time::Clock;
+use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str, text};
+
+/// Who wrote a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Speaker {
+    /// The user, or the harness in the user's place.
+    User,
+    /// The agent.
+    Assistant,
+    /// The message has no known role, or is missing.
+    #[default]
+    Unknown,
+}
+
+/// What the parts of a message need from the message itself.
+#[derive(Default)]
+pub struct MessageContext<'a> {
+    pub speaker: Speaker,
+    pub message_id: Option<Text<'a>>,
+    pub model: Option<Text<'a>>,
+    /// The text is the summary of a compaction.
+    pub is_summary: bool,
+    /// A `step-finish` part states the tokens of each request.
+    pub has_step_finish: bool,
+    /// The message is a copy from the session that this one is a fork of.
+    pub is_replay: bool,
+    /// When the line of a stream was printed, in milliseconds, for parts without a time. None in an export.
+    pub printed_at: Field<'a>,
+    /// 0.1.174: what tools add to their results, by call id.
+    pub tool_metadata: Field<'a>,
+}
+
+impl<'a> MessageContext<'a> {
+    /// The context that a message's own record gives.
+    pub fn of(envelope: &Envelope<'a>, has_step_finish: bool, replay: &ReplayTracker) -> Self {
+        MessageContext {
+            speaker: match raw_str(envelope.role()) {
+                "user" => Speaker::User,
+                "assistant" => Speaker::Assistant,
+                _ => Speaker::Unknown,
+            },
+            message_id: text(envelope.id()),
+            model: non_empty_text(envelope.model_id()),
+            is_summary: is_true(envelope.summary()),
+            has_step_finish,
+            is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
+            printed_at: None,
+            tool_metadata: envelope.tool(),
+        }
+    }
+
+    /// Sets the time and id of the current record, and whether it is a copy.
+    pub fn set_header(&self, millis: Option<i64>, id: Field<'_>, clock: &mut Clock, out: &mut Emitter<'_>) {
+        let time = millis.or_else(|| integer(self.printed_at)).and_then(|millis| clock.spell(millis));
+        out.set_header(RecordHeader { t: time, id: text(id), replay: self.is_replay });
+    }
+}

@@ -1,0 +1,7 @@
+//! What the conversion of one session remembers, each piece private to its file.
+
+pub mod compaction;
+pub mod last_stated;
+pub mod message_context;
+pub mod replay;
+pub mod session_state;

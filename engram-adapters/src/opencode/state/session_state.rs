@@ -1,0 +1,37 @@
+//! The state of one session's conversion.
+
+use engram_core::adapter::{SessionInit, SideInfo};
+
+use super::compaction::PendingCompaction;
+use super::last_stated::LastStated;
+use super::replay::ReplayTracker;
+use crate::opencode::revisions::{Dialect, dialect};
+use crate::shared::correlate::SeenSet;
+use crate::shared::time::Clock;
+
+/// What is remembered from record to record.
+pub struct SessionState {
+    pub dialect: Dialect,
+    pub side_info: SideInfo,
+    pub replay: ReplayTracker,
+    pub compaction: PendingCompaction,
+    pub last_stated: LastStated,
+    /// System prompts that have been emitted.
+    pub system_prompts: SeenSet,
+    pub clock: Clock,
+}
+
+impl SessionState {
+    /// The state before the first record.
+    pub fn new(init: &SessionInit<'_>) -> Self {
+        SessionState {
+            dialect: dialect(init.identity),
+            side_info: init.context.clone(),
+            replay: ReplayTracker::default(),
+            compaction: PendingCompaction::default(),
+            last_stated: LastStated::default(),
+            system_prompts: SeenSet::default(),
+            clock: Clock::default(),
+        }
+    }
+}
