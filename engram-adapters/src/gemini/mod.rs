@@ -7,27 +7,23 @@ use engram_core::head::Head;
 
 use crate::Entry;
 
-mod calls;
-mod convert;
-mod converter;
+mod blocks;
 mod descriptor;
-mod detect;
-mod documents;
-mod edits;
-mod header;
-mod heard;
-mod parts;
-mod reads;
+mod fault_pointer;
+mod records;
 mod results;
 mod revisions;
 mod schema;
-mod surroundings;
+mod source;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
 
+use source::detect;
+
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &Gemini, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
+pub(crate) const ENTRY: Entry = Entry { adapter: &Gemini, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
 
 struct Gemini;
 
@@ -49,6 +45,6 @@ impl StreamAdapter for Gemini {
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(convert::Artifact::open(init))
+        Box::new(records::session::SessionConverter::new(detect::form(init.head), init))
     }
 }

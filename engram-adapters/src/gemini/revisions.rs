@@ -1,19 +1,19 @@
-//! The schemas of Gemini CLI's logs. No log records a version, so a revision is what the structure of the artifact proves.
+//! The schemas of Gemini CLI's logs. No log has a version, so the structure of the artifact selects the revision.
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
 /// `logs.json`: what was typed at the terminal.
 pub(super) const TYPED_LOG: &str = "typed-log";
-/// `checkpoint-<tag>.json`: the conversation as the model's interface has it.
+/// `checkpoint-<tag>.json`: the conversation in the form of the model's interface.
 pub(super) const SAVED_CONVERSATION: &str = "saved-conversation";
 /// A whole-file log in which no message has a tool call or a result.
 pub(super) const DOCUMENT: &str = "document";
 /// A whole-file log with tool calls and their results.
 pub(super) const DOCUMENT_CALLS: &str = "document-calls";
-/// A whole-file log whose edits hold the file before and after.
+/// A whole-file log whose edits have the file before and after.
 pub(super) const DOCUMENT_EDITS: &str = "document-edits";
-/// A log of a line a record.
+/// A log with one record a line.
 pub(super) const LINES: &str = "lines";
 
 const SHELL: &str = "edit.shell";
@@ -30,7 +30,7 @@ const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_
     Coverage { meta: Grade::Full, msg_in, msg_out: Grade::Full, tool_call, tool_result, code_read, code_edit, span_link: Grade::None }
 }
 
-/// The claim for the log of typed prompts.
+/// The claim for `logs.json`.
 const PROMPTS: Coverage = Coverage {
     meta: Grade::Full,
     msg_in: Grade::Full,
@@ -42,7 +42,7 @@ const PROMPTS: Coverage = Coverage {
     span_link: Grade::None,
 };
 
-/// The claim that holds for every revision.
+/// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = Coverage { msg_in: Grade::Partial(&[DELEGATED]), ..PROMPTS };
 
 /// The matrix.

@@ -1,21 +1,35 @@
-//! The shapes of the logs' records: which fields the tape needs, under the names that the harness gives them.
-
-use std::borrow::Cow;
+//! The records of the logs: the fields that the tape needs, by the names that the harness gives them.
 
 use crate::shared::correlate::hash64;
-use crate::shared::value::{Field, one_or_many};
+use crate::shared::value::{Field, Value, one_or_many};
 use crate::shared::view::view;
 
-/// How the context begins that the harness puts before the first prompt.
+/// The prefix of the context that the harness puts before the first prompt.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>";
 
-/// The list of a whole-file log.
+/// The prefix of an output that the harness has replaced, long after the call, by its beginning and end (2026).
+pub(super) const MASKED_OUTPUT: &str = "<tool_output_masked>";
+
+/// The list of records in a whole-file log.
 pub(super) const MESSAGES: &str = "messages";
 
+/// The form of an artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One record a line (0.39.0 and later).
+    Lines,
+    /// One object with all messages (0.4.1 to 0.38.2).
+    Document,
+    /// `logs.json`: what was typed at the terminal.
+    TypedPrompts,
+    /// `checkpoint-<tag>.json`: a saved conversation.
+    Saved,
+}
+
 view! {
-    /// A line of a JSON Lines log, a whole document, or a message in one. Which it is follows from the fields that it has.
+    /// A line of a JSON Lines log, a whole document, or a message of one. Its members tell which.
     Record {
-        /// What a line changes in the header and the history.
+        /// Changes of the header and the history.
         changes: "$set" Object,
         rewind_to: "$rewindTo" Any,
         session_id: "sessionId" String,
@@ -31,7 +45,7 @@ view! {
         kind: "type" String,
         /// A string, or a list of parts.
         content: "content" Any,
-        /// What the user typed, where `content` holds it expanded (0.31.0 and later).
+        /// What the user typed, if `content` has it expanded (0.31.0 and later).
         display_content: "displayContent" Any,
         thoughts: "thoughts" Array,
         tokens: "tokens" Object,
@@ -41,7 +55,7 @@ view! {
 }
 
 view! {
-    /// A summary of a thought: the harness takes `**subject** description` apart.
+    /// A summary of a thought: the harness splits `**subject** description`.
     Thought {
         subject: "subject" String,
         description: "description" String,
@@ -69,7 +83,7 @@ view! {
         result: "result" Any,
         /// `success`, `error`, `cancelled`.
         status: "status" String,
-        /// When it ended.
+        /// When the call ended.
         timestamp: "timestamp" String,
         /// What the terminal shows: text, or an object such as [`FileChange`].
         display: "resultDisplay" Any,
@@ -87,7 +101,7 @@ view! {
 }
 
 view! {
-    /// Arguments that say which file and which text a call is about.
+    /// The arguments of file tools.
     FileArgs {
         file_path: "file_path" String,
         /// The file of a read (up to 0.12.0).
@@ -95,15 +109,15 @@ view! {
         old_string: "old_string" String,
         new_string: "new_string" String,
         content: "content" Any,
-        /// 0-based first line of a read (up to 0.30.1).
+        /// The first line of a read, 0-based (up to 0.30.1).
         offset: "offset" Any,
-        /// 1-based first line of a read (0.31.0 and later).
+        /// The first line of a read, 1-based (0.31.0 and later).
         start_line: "start_line" Any,
     }
 }
 
 view! {
-    /// One part of what a person, the model or a tool says, in the form of the model's interface.
+    /// One part of a message or result, in the form of the model's interface.
     Part {
         text: "text" String,
         /// True when `text` is a thought.
@@ -136,7 +150,7 @@ view! {
 }
 
 view! {
-    /// What a tool answered: `output` where it did what it was asked, `error` where not.
+    /// The content of a result: `output` if the call succeeded, else `error`.
     Response {
         output: "output" Any,
         error: "error" Any,
@@ -144,7 +158,7 @@ view! {
 }
 
 view! {
-    /// A file beside the text: in base64, or by address.
+    /// A file next to a text: as base64, or by URL.
     Blob {
         media_type: "mimeType" String,
         data: "data" String,
@@ -155,7 +169,7 @@ view! {
 
 view! {
     /// One entry of `logs.json`: what was typed at the terminal.
-    Typed {
+    TypedPrompt {
         session_id: "sessionId" String,
         message_id: "messageId" Number,
         kind: "type" String,
@@ -165,48 +179,48 @@ view! {
 }
 
 view! {
-    /// One message of a saved conversation.
-    Turn {
+    /// One turn of a saved conversation.
+    SavedTurn {
         /// `user` or `model`.
         role: "role" String,
         parts: "parts" Array,
     }
 }
 
-/// The path of a field of the record, or of a message inside it.
-pub(super) fn under(base: &str, field: &'static str) -> Cow<'static, str> {
-    if base.is_empty() { Cow::Borrowed(field) } else { Cow::Owned([base, field].concat()) }
+/// The raw JSON of a field.
+pub(super) fn raw(field: Field<'_>) -> Option<&str> {
+    field.map(Value::raw)
 }
 
-/// The parts of a list, or the one part that stands in place of one. A string is a part that is text.
+/// The parts of a list, or the one part in place of a list. A string is a text part.
 pub(super) fn parts(list: Field<'_>) -> impl Iterator<Item = Part<'_>> {
     one_or_many(list).map(Part::lenient)
 }
 
 impl<'a> Part<'a> {
-    /// What is said in text.
-    pub fn said(&self) -> Field<'a> {
+    /// The text of a text part.
+    pub fn plain_text(&self) -> Field<'a> {
         if self.object().text().is_some() { Some(self.object()) } else { self.text() }
     }
 }
 
 impl<'a> Call<'a> {
-    /// What tells the call apart from others, if it has an id.
+    /// The key of the call's id.
     pub fn key(&self) -> Option<u64> {
         self.id().map(|id| hash64(id.raw()))
     }
 
-    /// True when the call did what it was asked.
+    /// True if the call succeeded.
     pub fn succeeded(&self) -> bool {
         self.status().is_some_and(|status| status.raw() == "\"success\"")
     }
 
-    /// True when the outcome is known.
-    pub fn is_settled(&self) -> bool {
+    /// True if the call has ended.
+    pub fn has_ended(&self) -> bool {
         self.status().is_some_and(|status| matches!(status.raw(), "\"success\"" | "\"error\"" | "\"cancelled\""))
     }
 
-    /// The response's output, where it stands alone.
+    /// The output of the first response.
     pub fn output(&self) -> Field<'a> {
         let response = parts(self.result()).find_map(|part| part.response())?;
         Response::lenient(FunctionResponse::lenient(response).response()?).output()

@@ -1,4 +1,4 @@
-//! What the adapter does with records that no fixture holds.
+//! Records that no fixture shows: repetitions, unknown and malformed records, truncated outputs.
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
@@ -17,7 +17,7 @@ fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
     Ok(tape.lines().map(|line| serde_json::from_str(line).expect("a tape is JSON")).collect())
 }
 
-/// The events of the lines, without the header's and the tape's own.
+/// The events of the lines, without those of the header and of the tape itself.
 fn events(lines: &[&str]) -> Vec<Value> {
     let mut tape = convert(lines, Policy::Strict).expect("the lines convert");
     tape.retain(|event| event["origin"]["line"].as_u64().is_some_and(|line| line > 1));
@@ -35,7 +35,7 @@ fn user(id: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_prompt_that_is_given_twice_is_two_prompts_however_often_it_is_restated() {
+fn a_prompt_given_twice_is_two_prompts_in_repeated_histories_too() {
     let (first, second) = (user("a", "go on"), user("b", "go on"));
     let history = format!(r#"{{"$set":{{"messages":[{first},{second}]}}}}"#);
     let events = events(&[&first, &second, &history, &history]);
@@ -43,7 +43,7 @@ fn a_prompt_that_is_given_twice_is_two_prompts_however_often_it_is_restated() {
 }
 
 #[test]
-fn a_history_that_holds_more_than_was_said_adds_it() {
+fn new_messages_in_a_history_are_converted() {
     let history = format!(r#"{{"$set":{{"messages":[{},{}]}}}}"#, user("a", "one"), user("b", "two"));
     let events = events(&[&user("a", "one"), &history]);
     assert_eq!(texts(&events), ["one", "two"]);
@@ -51,7 +51,7 @@ fn a_history_that_holds_more_than_was_said_adds_it() {
 }
 
 #[test]
-fn a_history_takes_nothing_back() {
+fn a_history_without_results_removes_no_result() {
     let call = r#"{"id":"c","name":"read_file","args":{"file_path":"a"},"result":[{"functionResponse":{"id":"c","name":"read_file","response":{"output":"x\n"}}}],"status":"success","resultDisplay":""}"#;
     let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
     let history = format!(
@@ -62,7 +62,7 @@ fn a_history_takes_nothing_back() {
 }
 
 #[test]
-fn a_result_for_the_model_is_the_result_where_the_call_has_none() {
+fn a_response_is_the_result_of_a_call_without_one() {
     let response = format!(
         r#"{{"id":"r",{TIME},"type":"user","content":[{{"functionResponse":{{"id":"c","name":"t","response":{{"error":"[Operation Cancelled] Reason: User denied execution."}}}}}}]}}"#
     );
@@ -72,7 +72,7 @@ fn a_result_for_the_model_is_the_result_where_the_call_has_none() {
 }
 
 #[test]
-fn what_is_typed_stands_beside_what_it_expands_to() {
+fn an_expanded_prompt_has_typed_and_synthetic_texts() {
     let line = format!(
         r#"{{"id":"u",{TIME},"type":"user","content":[{{"text":"see @a"}},{{"text":"\n--- Content from referenced files ---"}},{{"text":"A"}}],"displayContent":"see @a"}}"#
     );
@@ -82,7 +82,7 @@ fn what_is_typed_stands_beside_what_it_expands_to() {
 }
 
 #[test]
-fn an_unknown_change_is_refused_or_kept() {
+fn an_unknown_change_is_an_error_or_unrecognized() {
     let line = r#"{"$set":{"colour":"red"}}"#;
     let refused = convert(&[line], Policy::Strict).expect_err("strict policy");
     assert_eq!(refused.code, ErrorCode::UnrecognizedRecord);
@@ -91,21 +91,21 @@ fn an_unknown_change_is_refused_or_kept() {
 }
 
 #[test]
-fn a_field_of_another_shape_is_named() {
+fn a_field_of_another_type_is_named_in_the_error() {
     let line = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":{{}}}}"#);
     let refused = convert(&[&line], Policy::Strict).expect_err("strict policy");
     assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/toolCalls")));
 }
 
 #[test]
-fn a_header_with_an_unknown_field_proves_no_schema() {
+fn a_header_with_an_unknown_member_has_no_known_schema() {
     let source = format!("{}\n", HEADER.replace("\"kind\"", "\"flavour\":\"x\",\"kind\""));
     let refused = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect_err("strict policy");
     assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion);
 }
 
 #[test]
-fn white_space_and_the_order_of_keys_prove_no_schema() {
+fn the_schema_does_not_depend_on_white_space_and_member_order() {
     let schema = |source: &str| {
         let tape = convert_str(&Gemini, source, &Options::default()).expect("it converts");
         let start: Value = serde_json::from_str(tape.lines().next().expect("a tape begins")).expect("a tape is JSON");
@@ -124,7 +124,7 @@ fn white_space_and_the_order_of_keys_prove_no_schema() {
 }
 
 #[test]
-fn a_document_without_messages_is_audited_as_one() {
+fn a_document_without_messages_passes_the_audit() {
     let document = format!("{},\n\"messages\": []\n}}\n", HEADER.replace(r#","kind":"main"}"#, ""));
     let tape = convert_str(&Gemini, &document, &Options::default()).expect("it converts");
     let report = audit(document.as_bytes(), &tape, Gemini.describe()).expect("the tape is one");
@@ -132,7 +132,7 @@ fn a_document_without_messages_is_audited_as_one() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_text_and_no_file() {
+fn half_a_surrogate_pair_is_text_without_file_hashes() {
     let change = r#"{"filePath":"/a","originalContent":"x\n","newContent":"\ud83d\n","isNewFile":false}"#;
     let call = format!(
         r#"{{"id":"c","name":"replace","args":{{"file_path":"/a","old_string":"x","new_string":"\ud83d"}},"result":[],"status":"success","resultDisplay":{change}}}"#
@@ -145,14 +145,14 @@ fn half_a_surrogate_pair_is_text_and_no_file() {
 }
 
 #[test]
-fn a_last_change_at_no_time_is_malformed() {
+fn a_last_change_without_a_time_string_is_malformed() {
     let error = convert(&[r#"{"$set":{"lastUpdated":7}}"#], Policy::Strict).unwrap_err();
     assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/$set/lastUpdated")));
 }
 
 #[test]
-fn a_document_may_tell_the_model_of_a_result_again() {
-    // Where the two stand, they are indented differently.
+fn a_document_may_repeat_a_result_as_a_response() {
+    // The two copies have different indentation.
     let response =
         |gap: &str, said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"look","response":{{{gap}"output":"{said}"}}}}}}"#);
     let result = response("\n        ", "a lamp");
@@ -172,7 +172,7 @@ fn a_document_may_tell_the_model_of_a_result_again() {
 }
 
 #[test]
-fn what_a_person_says_while_a_tool_runs_is_no_part_of_its_result() {
+fn a_text_typed_while_a_tool_runs_is_one_prompt_and_not_part_of_the_result() {
     let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
     let words = r#"{"text":"and look twice"}"#;
     let call =
@@ -191,7 +191,7 @@ fn what_a_person_says_while_a_tool_runs_is_no_part_of_its_result() {
 }
 
 #[test]
-fn a_document_with_a_result_alone_claims_results() {
+fn a_document_with_a_response_but_no_call_claims_results() {
     let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
     let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{response}]}}"#);
     let source = format!(r#"{},"messages":[{told}]}}"#, HEADER.strip_suffix('}').unwrap());
@@ -201,7 +201,7 @@ fn a_document_with_a_result_alone_claims_results() {
 }
 
 #[test]
-fn an_output_that_was_cut_since_is_no_read_and_is_said_whole_where_it_is_shown() {
+fn a_masked_output_has_no_read_lines_and_the_displayed_result_is_emitted() {
     let cut = r#"<tool_output_masked>\n{\n  \"output\": \"one\\ntw\n... [TRUNCATED] ...\nree\"\n}\n\nOutput too large. Full output available at: /h/tool-outputs/s/c.txt\n</tool_output_masked>"#;
     let response = |said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"read_file","response":{{"output":"{said}"}}}}}}"#);
     let call = format!(

@@ -4,7 +4,7 @@ use engram_core::tool_kind::ToolKind;
 
 use crate::shared::tool_table::ToolTable;
 
-/// Every built-in tool that a log of these versions names.
+/// Every built-in tool in logs of these versions.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("read_file", ToolKind::Read),
@@ -30,7 +30,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("delegate_to_agent", ToolKind::Delegate),
         ("generalist", ToolKind::Delegate),
         ("complete_task", ToolKind::Delegate),
-        // The tool of the MCP server in the fixtures, under the bare name that versions before 0.31.0 log.
+        // The MCP server of the fixtures. Versions before 0.31.0 log the tool without a prefix.
         ("echo", ToolKind::Mcp),
     ],
     prefixes: &[("mcp_", ToolKind::Mcp)],

@@ -1,4 +1,4 @@
-//! Is it ours, and what does its head say? Named marks of content, never a file name.
+//! Detection by named marks in the content, never by file name, and the identity that the head states.
 
 use std::borrow::Cow;
 
@@ -7,62 +7,49 @@ use engram_core::head::Head;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use super::revisions;
-use super::schema::{MESSAGES, Record, Turn, Typed};
+use crate::gemini::revisions;
+use crate::gemini::schema::{Form, MESSAGES, Record, SavedTurn, TypedPrompt};
 use crate::shared::document::{required_array, whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
-/// The first line of a JSON Lines log.
+/// Mark of a JSON Lines log: its header.
 const HEADER: &str = "header.sessionId+startTime+lastUpdated";
-/// A whole-file log.
+/// Mark of a whole-file log.
 const DOCUMENT: &str = "document.sessionId+startTime+lastUpdated+messages";
-/// What was typed at the terminal.
-const TYPED_LOG: &str = "list.sessionId+messageId+message";
-/// A saved conversation.
+/// Mark of `logs.json`.
+const TYPED_PROMPTS: &str = "list.sessionId+messageId+message";
+/// Mark of a saved conversation.
 const SAVED: &str = "history.role+parts";
 
 /// Every mark.
-pub(super) const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_LOG, SAVED];
+pub const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_PROMPTS, SAVED];
 
-/// The fields that known versions write before the messages.
+/// The members that known versions write before the messages.
 const HEADER_FIELDS: &[&str] = &["sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "messages"];
-/// The fields that known versions write into a message.
+/// The members that known versions write in a message.
 const MESSAGE_FIELDS: &[&str] = &["id", "timestamp", "type", "content", "displayContent", "thoughts", "tokens", "model", "toolCalls"];
 /// The types of messages that known versions write.
 const MESSAGE_TYPES: &[&str] = &["user", "gemini", "info", "warning", "error"];
-/// This many messages are looked at for what no known version writes.
-const LOOKED_AT: usize = 8;
+/// At most this many messages are checked for members and types of unknown versions.
+const MAX_MESSAGES: usize = 8;
 
-/// What a saved conversation begins with.
+/// The first member of a saved conversation, since 0.36.0.
 const HISTORY: &str = "\"history\"";
 
-/// What every header says.
+/// A member of every header.
 const START_TIME: &[u8] = b"\"startTime\"";
 
-/// A header or a list begins within so many bytes.
-const BEGINNING_BYTES: usize = 64 << 10;
+/// A header has its members within this many bytes.
+const HEADER_BYTES: usize = 64 << 10;
 
-/// How an artifact is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// A record a line (0.39.0 and later).
-    Lines,
-    /// One object with all messages (0.4.1 to 0.38.2).
-    Document,
-    /// `logs.json`.
-    TypedLog,
-    /// `checkpoint-<tag>.json`.
-    Saved,
-}
-
-/// What a head turns out to be.
+/// The form of a head, and what it shows.
 struct Found<'h> {
     form: Form,
     mark: &'static str,
-    /// The header's JSON, completed where it is the beginning of a document.
+    /// The header's JSON. That of a document is completed by a brace.
     header: Option<String>,
-    /// The text from the first message on, in documents.
+    /// The text of a document from its list of messages.
     messages: Cow<'h, str>,
 }
 
@@ -73,20 +60,20 @@ fn found(form: Form, mark: &'static str) -> Found<'static> {
 fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     let source = head.text().trim_start();
     if source.starts_with('[') {
-        return list_form(source);
+        return list_kind(source);
     }
     let inside = source.strip_prefix('{')?.trim_start();
-    if let Some(behind) = inside.strip_prefix(HISTORY) {
-        return list_form(value_behind(behind)?).filter(|found| found.form == Form::Saved);
+    if let Some(rest) = inside.strip_prefix(HISTORY) {
+        return list_kind(value_after(rest)?).filter(|found| found.form == Form::Saved);
     }
-    // Most heads are of other harnesses: a look for a word spares reading their lines.
-    let beginning = &source.as_bytes()[..source.len().min(BEGINNING_BYTES)];
+    // Most heads are of other harnesses. Searching for one member is faster than parsing their lines.
+    let beginning = &source.as_bytes()[..source.len().min(HEADER_BYTES)];
     if memmem::find(beginning, START_TIME).is_none() {
-        return whole_document(head).and_then(rearranged);
+        return whole_document(head).and_then(reordered_document);
     }
     let mut index = StructuralIndex::default();
     for line in head.lines() {
-        // A document may lie on many lines.
+        // A document may have many lines.
         let Ok(value) = parse(line, &mut index) else { break };
         let record = Record::lenient(value);
         if is_header(&record, value) {
@@ -94,11 +81,11 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
             return if record.messages().is_some() { document_form(source) } else { Some(lines) };
         }
     }
-    document_form(source).or_else(|| whole_document(head).and_then(rearranged))
+    document_form(source).or_else(|| whole_document(head).and_then(reordered_document))
 }
 
-/// A document whose messages some other program has put before what stands in front of them.
-fn rearranged(document: &str) -> Option<Found<'_>> {
+/// A document that another program rewrote, with the messages before the header's members.
+fn reordered_document(document: &str) -> Option<Found<'_>> {
     memmem::find(document.as_bytes(), START_TIME)?;
     let mut index = StructuralIndex::default();
     let value = parse(document, &mut index).ok()?;
@@ -111,7 +98,7 @@ fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
     text(record.session_id()).is_some() && text(record.start_time()).is_some() && text(value.member("lastUpdated")).is_some()
 }
 
-/// A document is recognised by what stands before its messages, so that it need not be in the head as a whole.
+/// A document in the head, which may end in the middle of the messages.
 fn document_form(source: &str) -> Option<Found<'_>> {
     let (before, messages) = split_at_key(source, "\"messages\"")?;
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
@@ -121,31 +108,31 @@ fn document_form(source: &str) -> Option<Found<'_>> {
     is_document.then(|| Found { form: Form::Document, mark: DOCUMENT, header: Some(header.clone()), messages: Cow::Borrowed(messages) })
 }
 
-/// The text before the first such key, and its value's text.
+/// The text before the first such key, and the text from its value.
 fn split_at_key<'t>(source: &'t str, key: &str) -> Option<(&'t str, &'t str)> {
     let at = memmem::find(source.as_bytes(), key.as_bytes())?;
-    Some((&source[..at], value_behind(&source[at + key.len()..])?))
+    Some((&source[..at], value_after(&source[at + key.len()..])?))
 }
 
-/// The text of the value whose key stands before `behind`.
-fn value_behind(behind: &str) -> Option<&str> {
-    behind.trim_start().strip_prefix(':').map(str::trim_start)
+/// The text from the value, given the text after its key.
+fn value_after(key_end: &str) -> Option<&str> {
+    key_end.trim_start().strip_prefix(':').map(str::trim_start)
 }
 
-/// What a list is, by its first element.
-fn list_form(list: &str) -> Option<Found<'static>> {
+/// The form of a list, by its first element.
+fn list_kind(list: &str) -> Option<Found<'static>> {
     let mut index = StructuralIndex::default();
     let first = parse(elements(list).next()?, &mut index).ok()?;
-    let typed = Typed::lenient(first);
+    let typed = TypedPrompt::lenient(first);
     if text(typed.session_id()).is_some() && text(typed.message()).is_some() && typed.message_id().is_some() {
-        return Some(found(Form::TypedLog, TYPED_LOG));
+        return Some(found(Form::TypedPrompts, TYPED_PROMPTS));
     }
-    let turn = Turn::lenient(first);
+    let turn = SavedTurn::lenient(first);
     let is_turn = matches!(raw_str(turn.role()), "user" | "model") && turn.parts().is_some_and(Value::is_array);
     is_turn.then(|| found(Form::Saved, SAVED))
 }
 
-/// The texts of a list's elements, as far as the list goes.
+/// The texts of the complete elements of a list, which may be cut off.
 fn elements(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = list.strip_prefix('[').unwrap_or_default();
     std::iter::from_fn(move || {
@@ -157,24 +144,24 @@ fn elements(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Yes when the head begins as one of the forms does.
-pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
+/// Evidence if the head begins like one of the forms.
+pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let found = find(head)?;
     let framing = if found.form == Form::Lines { Framing::Lines } else { Framing::Document };
     Some(Evidence { marks: vec![found.mark], framing })
 }
 
-/// The form of an artifact that [`probe`] has recognised.
-pub(super) fn form(head: &Head<'_>) -> Form {
+/// The form of an artifact that [`probe`] recognized.
+pub fn form(head: &Head<'_>) -> Form {
     find(head).map_or(Form::Lines, |found| found.form)
 }
 
-/// Session, start, and the schema where the structure proves it.
-pub(super) fn identify(head: &Head<'_>) -> Identity {
+/// Session id, start, and the schema if the structure proves it.
+pub fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
     let Some(found) = find(head) else { return identity };
     identity.schema = match found.form {
-        Form::TypedLog => Some(revisions::TYPED_LOG),
+        Form::TypedPrompts => Some(revisions::TYPED_LOG),
         Form::Saved => Some(revisions::SAVED_CONVERSATION),
         Form::Lines | Form::Document => None,
     };
@@ -188,16 +175,16 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     identity
 }
 
-/// The schema that the structure proves, where no message in sight has what no known version writes.
+/// The schema that the structure proves. None if a message of the head has a member or type of an unknown version.
 fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'static str> {
     if found.form == Form::Lines {
-        return (header.role().is_some() && knows_the_messages(head)).then_some(revisions::LINES);
+        return (header.role().is_some() && has_known_messages(head)).then_some(revisions::LINES);
     }
     let mut index = StructuralIndex::default();
-    if !elements(&found.messages).take(LOOKED_AT).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
+    if !elements(&found.messages).take(MAX_MESSAGES).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
         return None;
     }
-    // A message may tell the model of a result where no turn has kept the call (2026).
+    // A user message may have a result whose call is in no turn (2026).
     let has_calls = ["\"toolCalls\"", "\"functionResponse\""].iter().any(|key| has_key(&found.messages, key));
     Some(match (has_calls, has_key(&found.messages, "\"originalContent\"")) {
         (false, _) => revisions::DOCUMENT,
@@ -206,16 +193,16 @@ fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'s
     })
 }
 
-/// An unescaped quote ends a string, so a name between quotes before a colon is a key.
+/// True if the text has this key. A quoted name before a colon is a key: inside a string its quotes would be escaped.
 fn has_key(text: &str, key: &str) -> bool {
-    memmem::find_iter(text.as_bytes(), key).any(|at| value_behind(&text[at + key.len()..]).is_some())
+    memmem::find_iter(text.as_bytes(), key).any(|at| value_after(&text[at + key.len()..]).is_some())
 }
 
-/// True when no message among the first lines has what no known version writes.
-fn knows_the_messages(head: &Head<'_>) -> bool {
+/// True if no message among the first lines has a member or type of an unknown version.
+fn has_known_messages(head: &Head<'_>) -> bool {
     let mut index = StructuralIndex::default();
     let is_known = |line| parse(line, &mut index).ok().filter(|record| record.member("id").is_some()).map(is_known_message);
-    head.lines().filter_map(is_known).take(LOOKED_AT).all(|is_known| is_known)
+    head.lines().filter_map(is_known).take(MAX_MESSAGES).all(|is_known| is_known)
 }
 
 fn is_known_header(header: Value<'_>) -> bool {

@@ -1,4 +1,4 @@
-//! What the files around a session say of it: the call that started a sub-agent, and outputs kept in side files.
+//! Side files of a session: the parent's log names the call that started a sub-agent; long outputs have files of their own.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -10,44 +10,44 @@ use engram_core::head::Head;
 use memchr::memmem;
 
 use super::detect::identify;
-use super::schema::{Call, Record};
+use crate::gemini::schema::{Call, Record};
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 /// The folder of a project's sessions.
 const CHATS: &str = "chats";
-/// The folder of outputs that were too long for a result, beside [`CHATS`] (0.31.0 and later).
+/// The folder of outputs that are too long for a result, next to [`CHATS`] (0.31.0 and later).
 const OUTPUTS: &str = "tool-outputs";
 
-/// Looks around the session at `path`.
-pub(super) fn surroundings(path: &Path, head: &Head<'_>) -> SideInfo {
+/// What the files around the session at `path` add.
+pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
-    let mut context = SideInfo::default();
-    let Some(chats) = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == CHATS)) else { return context };
+    let mut side_info = SideInfo::default();
+    let Some(chats) = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == CHATS)) else { return side_info };
     if let Some(outputs) = chats.parent().map(|project| project.join(OUTPUTS)).filter(|folder| folder.is_dir()) {
-        context.side_files = Some(Arc::new(Outputs(outputs)));
+        side_info.side_files = Some(Arc::new(Outputs(outputs)));
     }
-    // A sub-agent's log lies in a folder that is called after its parent's session.
+    // The folder of a sub-agent's log is named after its parent's session.
     let parent = path.parent().filter(|folder| *folder != chats).and_then(Path::file_name).and_then(|name| name.to_str());
     if let (Some(agent_id), Some(parent)) = (identity.agent_id, parent) {
-        context.parent_session_id = Some(parent.to_owned());
+        side_info.parent_session_id = Some(parent.to_owned());
         if let Some((call_id, agent)) = starting_call(chats, parent, &agent_id) {
-            context.parent_call_id = Some(call_id);
-            context.agent = agent;
+            side_info.parent_call_id = Some(call_id);
+            side_info.agent = agent;
         }
     }
-    context
+    side_info
 }
 
-/// The call in the parent's log that started the agent, and the agent's name.
+/// The call in the parent's log that started the sub-agent, and the agent's name.
 fn starting_call(chats: &Path, parent: &str, agent_id: &str) -> Option<(String, Option<String>)> {
-    let begins = parent.get(..8)?;
+    let prefix = parent.get(..8)?;
     let mut logs: Vec<PathBuf> = fs::read_dir(chats).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    logs.retain(|log| log.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(&format!("-{begins}.jsonl"))));
+    logs.retain(|log| log.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(&format!("-{prefix}.jsonl"))));
     logs.sort();
-    logs.iter().find_map(|log| call_in(&fs::read_to_string(log).ok()?, agent_id))
+    logs.iter().find_map(|log| starting_call_in(&fs::read_to_string(log).ok()?, agent_id))
 }
 
-fn call_in(log: &str, agent_id: &str) -> Option<(String, Option<String>)> {
+fn starting_call_in(log: &str, agent_id: &str) -> Option<(String, Option<String>)> {
     let mark = format!("\"agentId\":\"{agent_id}\"");
     let mut index = StructuralIndex::default();
     log.lines().filter(|line| memmem::find(line.as_bytes(), mark.as_bytes()).is_some()).find_map(|line| {
@@ -59,12 +59,12 @@ fn call_in(log: &str, agent_id: &str) -> Option<(String, Option<String>)> {
     })
 }
 
-/// The outputs of a project's sessions.
+/// The output files of a project's sessions.
 #[derive(Debug)]
 struct Outputs(PathBuf);
 
 impl SideFiles for Outputs {
-    /// The log names the file by its path where it was written; only what follows the name of the folder counts here.
+    /// The log has the path on the machine of the session, so only the part after the folder's name is used.
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)> {
         let (_, inside) = recorded_path.rsplit_once(&format!("/{OUTPUTS}/"))?;
         let inside = Path::new(inside);

@@ -1,0 +1,86 @@
+//! `$set` lines: what the harness changes in the header and the history.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, SessionFacts};
+use engram_core::ledger::Outcome;
+
+use super::dispatch::{self, CHANGES, Change, omitted};
+use super::header::emit_session_facts;
+use super::message_record::{MessageRecord, set_header};
+use crate::gemini::descriptor::rule;
+use crate::gemini::schema::Record;
+use crate::gemini::state::occurrences::HistoryPass;
+use crate::gemini::state::session_state::SessionState;
+use crate::shared::route::{Action, Route};
+use crate::shared::time::is_tape_time;
+use crate::shared::value::Value;
+
+/// True for a line that states only the time of the last change. One follows every message, so it is not parsed.
+pub(super) fn is_time_only(line: &str) -> bool {
+    let time = line.strip_prefix(r#"{"$set":{"lastUpdated":""#).and_then(|rest| rest.strip_suffix(r#""}}"#));
+    time.is_some_and(is_tape_time)
+}
+
+/// The outcome of a line that states only the time of the last change.
+pub(super) fn time_only() -> Result<Outcome, Fault> {
+    omitted("lastUpdated")
+}
+
+/// Converts a `$set` line.
+pub(super) fn change(state: &mut SessionState, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let mut members = changes.members();
+    match (members.next(), members.next()) {
+        (Some(("lastUpdated", time)), None) if time.text().is_some() => time_only(),
+        _ => all_changes(state, changes, out),
+    }
+}
+
+#[inline(never)]
+fn all_changes(state: &mut SessionState, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some((name, _)) = changes.members().find(|(name, _)| Route::find(CHANGES, name).is_none()) {
+        return Err(Fault::unrecognized(&format!("$set.{name}")));
+    }
+    let time = changes.member("lastUpdated");
+    if let Some(time) = time.filter(|time| time.text().is_none()) {
+        return Err(Fault::malformed("/$set/lastUpdated", "a time", time.raw()));
+    }
+    let mut header = Record::default();
+    header.strict_into(changes, "/$set")?;
+    let has = |change| changes.members().any(|(name, value)| is(change, name) && !value.is_null());
+    if has(Change::SessionFacts) {
+        set_header(time, None, out);
+        emit_session_facts(state, SessionFacts::default(), &header, "/$set", out)?;
+    }
+    if has(Change::SessionId) && state.session.switch_to(header.session_id(), out) {
+        set_header(time, None, out);
+        state.tally.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
+    }
+    if let Some(messages) = header.messages().filter(|messages| messages.raw() != "[]") {
+        history(state, messages, out)?;
+        return Ok(state.outcome("messages", rule::RESTATED));
+    }
+    match header.session_id() {
+        _ if state.tally.has_events() => Ok(Outcome::Mapped),
+        Some(_) => Ok(Outcome::Bookkeeping { record: "sessionId", rule: rule::SAME_SESSION }),
+        None => time_only(),
+    }
+}
+
+fn is(change: Change, member: &str) -> bool {
+    Route::find(CHANGES, member) == Some(Action::Convert(change))
+}
+
+/// Converts a history that the harness writes again. Only what the log does not have yet is new; nothing is taken back.
+fn history(state: &mut SessionState, messages: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    state.rewrites.put_back(None);
+    let mut pass = HistoryPass::default();
+    for (n, message) in messages.elements().enumerate() {
+        let base = format!("/$set/messages/{n}");
+        let mut view = Record::default();
+        view.strict_into(message, &base)?;
+        let record = MessageRecord::new(&view, &base);
+        record.set_header(out);
+        dispatch::message(state, &record, Some(&mut pass), out)?;
+    }
+    Ok(())
+}

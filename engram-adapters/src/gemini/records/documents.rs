@@ -1,0 +1,96 @@
+//! Artifacts that are one JSON document: whole-file logs, `logs.json`, saved conversations.
+
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::{MsgIn, Role};
+use engram_core::ledger::Outcome;
+
+use super::dispatch;
+use super::header::header;
+use super::message_record::{MessageRecord, set_header};
+use super::messages::message;
+use crate::gemini::descriptor::rule;
+use crate::gemini::schema::{MESSAGES, Record, SavedTurn, TypedPrompt};
+use crate::gemini::state::session_state::SessionState;
+use crate::shared::document::{required_array, without_member};
+use crate::shared::value::{Value, raw_str, text};
+
+/// Converts a whole-file log: its header, then one record for each message.
+pub(super) fn log(state: &mut SessionState, document: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let messages = required_array(document, MESSAGES)?;
+    out.begin();
+    match Record::strict(document, "").and_then(|view| header(state, &view, out)) {
+        Ok(()) => out.settle(Outcome::Mapped),
+        Err(fault) => out.settle_fault(fault, &without_member(document, MESSAGES))?,
+    }
+    for (n, element) in messages.elements().enumerate() {
+        let base = format!("/messages/{n}");
+        convert_record(state, element, out, |state, out| message(state, &Record::strict(element, &base)?, &base, out))?;
+    }
+    Ok(())
+}
+
+/// Converts `logs.json`: what was typed at the terminal, its commands included.
+pub(super) fn typed_prompts(state: &mut SessionState, entries: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    for (n, entry) in entries.elements().enumerate() {
+        let base = format!("/{n}");
+        convert_record(state, entry, out, |state, out| typed_prompt(state, &TypedPrompt::strict(entry, &base)?, &base, out))?;
+    }
+    Ok(())
+}
+
+/// Converts one entry of `logs.json`. Its only known type is `user`.
+fn typed_prompt(state: &mut SessionState, prompt: &TypedPrompt<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if raw_str(prompt.kind()) != "user" {
+        return Err(Fault::unrecognized(raw_str(prompt.kind())));
+    }
+    let pointer = format!("{base}/message");
+    let Some(message) = text(prompt.message()) else { return Err(Fault::malformed(pointer, "text", "none")) };
+    let session = text(prompt.session_id()).map(|id| id.decode_lossy());
+    out.set_source(session.as_deref(), None);
+    set_header(prompt.timestamp(), None, out);
+    let message = MsgIn { role: Role::User, text: Some(message), synthetic: false, attachments: Vec::new() };
+    state.tally.emit(message, Pointer::At(&pointer), out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// Converts a saved conversation: a list of turns, since 0.36.0 inside an object.
+pub(super) fn saved_conversation(state: &mut SessionState, document: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let (turns, path) = match document.member("history") {
+        Some(history) => (history, "/history"),
+        None => (document, ""),
+    };
+    for (n, turn) in turns.elements().enumerate() {
+        let base = format!("{path}/{n}");
+        convert_record(state, turn, out, |state, out| saved_turn(state, &SavedTurn::strict(turn, &base)?, &base, out))?;
+    }
+    Ok(())
+}
+
+/// Converts a turn of a saved conversation as the message that it would be in a log.
+fn saved_turn(state: &mut SessionState, turn: &SavedTurn<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.set_header(RecordHeader::default());
+    let mut message = Record::empty_of(turn.object());
+    message.set("content", turn.parts());
+    let record = MessageRecord { message: &message, base, content: "/parts" };
+    let role = dispatch::saved_turn(state, raw_str(turn.role()), &record, out)?;
+    let empty = Outcome::Bookkeeping { record: role, rule: rule::EMPTY };
+    Ok(if state.tally.has_events() { Outcome::Mapped } else { empty })
+}
+
+/// Converts one record of a document, and applies the policy to a fault.
+fn convert_record(
+    state: &mut SessionState,
+    record: Value<'_>,
+    out: &mut Emitter<'_>,
+    convert: impl FnOnce(&mut SessionState, &mut Emitter<'_>) -> Result<Outcome, Fault>,
+) -> Result<(), Fault> {
+    out.begin();
+    state.begin_record();
+    match convert(state, out) {
+        Ok(outcome) => {
+            out.settle(outcome);
+            Ok(())
+        }
+        Err(fault) => out.settle_fault(fault, record.raw()),
+    }
+}

@@ -1,0 +1,40 @@
+//! One line of a log, or one message of a document.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::changes::change;
+use super::header::header;
+use super::message_record::set_header;
+use super::messages::message;
+use crate::gemini::schema::Record;
+use crate::gemini::state::session_state::SessionState;
+
+/// Converts a line. Its type follows from the first of these members that it has: `$set`, `$rewindTo`, `type`, `sessionId`.
+pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some(changes) = line.changes() {
+        change(state, changes, out)
+    } else if line.kind().is_some() && line.rewind_to().is_none() {
+        message(state, line, "", out)
+    } else {
+        other_record(state, line, out)
+    }
+}
+
+/// Converts a line that is neither a message nor a change.
+#[cold]
+fn other_record(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some(to) = line.rewind_to() {
+        let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
+        set_header(line.timestamp(), None, out);
+        state.tally.emit(rewind, Pointer::At("/$rewindTo"), out)?;
+        return Ok(Outcome::Mapped);
+    }
+    if line.session_id().is_some() {
+        header(state, line, out)?;
+        return Ok(Outcome::Mapped);
+    }
+    Err(Fault::unrecognized("a line without a type"))
+}

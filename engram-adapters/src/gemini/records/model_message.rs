@@ -1,0 +1,148 @@
+//! The model's turns: thoughts, answers, tokens, calls.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{self, Channel, Meta, MsgOut, SessionFacts, Usage};
+use engram_core::text::Text;
+
+use super::message_record::MessageRecord;
+use super::unknown_part::emit_unknown_part;
+use crate::gemini::results::tool_calls::{function_call, tool_calls};
+use crate::gemini::schema::{FunctionCall, Part, Thought, Tokens, parts};
+use crate::gemini::state::occurrences::{HistoryPass, text_key, thought_key};
+use crate::gemini::state::session_state::SessionState;
+use crate::gemini::state::tally::RecordTally;
+use crate::shared::value::{self, Value, is_true, number, raw_str};
+
+/// Converts a turn of the model.
+#[inline(never)]
+pub(super) fn model(
+    state: &mut SessionState,
+    record: &MessageRecord<'_>,
+    mut pass: Option<&mut HistoryPass>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let message = record.message;
+    if let Some(model) = state.last_stated.changed_model(message.model()) {
+        let facts = SessionFacts { model: Some(model), ..SessionFacts::default() };
+        state.tally.emit(Meta::Session(facts), Pointer::At(&record.path("/model")), out)?;
+    }
+    // The harness writes a turn again under its id after its tools ran.
+    let repeated = state.dedup.repeated_parts(message, pass.is_some());
+    if let Some(list) = message.thoughts().filter(|_| !repeated.thoughts) {
+        thoughts(state, list, record, pass.as_deref_mut(), out)?;
+    }
+    if let Some(content) = message.content() {
+        let path = record.content_path();
+        match content.text() {
+            Some(text) if text.is_empty() || repeated.text => {}
+            Some(text) => {
+                if state.dedup.is_new_text(text_key("model", text), pass) {
+                    emit_text(&mut state.tally, text, None, record, Pointer::At(&path), out)?;
+                }
+            }
+            None => content_parts(state, content, record, &path, pass, out)?,
+        }
+    }
+    if let Some(tokens) = message.tokens().filter(|_| !repeated.tokens) {
+        emit_usage(&mut state.tally, &Tokens::lenient(tokens), record, out)?;
+    }
+    message.tool_calls().map_or(Ok(()), |calls| tool_calls(state, calls, &record.path("/toolCalls"), out))
+}
+
+#[inline(never)]
+fn thoughts(
+    state: &mut SessionState,
+    thoughts: Value<'_>,
+    record: &MessageRecord<'_>,
+    mut pass: Option<&mut HistoryPass>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let path = record.path("/thoughts");
+    for (n, thought) in thoughts.elements().enumerate() {
+        let joined = join_thought(&Thought::lenient(thought));
+        let text = Text::Token(&joined);
+        if !text.is_empty() && state.dedup.is_new_text(thought_key(text), pass.as_deref_mut()) {
+            emit_text(&mut state.tally, text, Some(Channel::Reasoning), record, Pointer::Item(&path, n), out)?;
+        }
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn content_parts(
+    state: &mut SessionState,
+    content: Value<'_>,
+    record: &MessageRecord<'_>,
+    path: &str,
+    mut pass: Option<&mut HistoryPass>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    if !content.is_array() {
+        return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+    }
+    for (n, part) in parts(Some(content)).enumerate() {
+        let pass = pass.as_deref_mut();
+        if let Some(call) = part.call() {
+            function_call(state, &FunctionCall::lenient(call), pass, Pointer::Field(path, n, "/functionCall"), out)?;
+        } else if let Some(text) = value::text(part.plain_text()) {
+            text_part(state, &part, text, record, pass, Pointer::Field(path, n, "/text"), out)?;
+        } else {
+            emit_unknown_part(content, n, path, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn text_part(
+    state: &mut SessionState,
+    part: &Part<'_>,
+    text: Text<'_>,
+    record: &MessageRecord<'_>,
+    pass: Option<&mut HistoryPass>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let (channel, key) =
+        if is_true(part.thought()) { (Some(Channel::Reasoning), thought_key(text)) } else { (None, text_key("model", text)) };
+    if text.is_empty() || !state.dedup.is_new_text(key, pass) {
+        return Ok(());
+    }
+    emit_text(&mut state.tally, text, channel, record, pointer, out)
+}
+
+/// Emits an answer, or reasoning.
+#[inline(never)]
+fn emit_text(
+    tally: &mut RecordTally,
+    text: Text<'_>,
+    channel: Option<Channel>,
+    record: &MessageRecord<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    tally.emit(MsgOut { text: Some(text), channel, model: value::text(record.message.model()), ..MsgOut::default() }, pointer, out)
+}
+
+#[inline(never)]
+fn emit_usage(tally: &mut RecordTally, tokens: &Tokens<'_>, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let tokens = event::Tokens {
+        input: number(tokens.input()),
+        output: number(tokens.output()),
+        cache_read: number(tokens.cached()),
+        cache_write: None,
+        reasoning: number(tokens.thoughts()),
+        total: number(tokens.total()),
+    };
+    let usage = Usage { model: value::text(record.message.model()), tokens, cost_usd: None };
+    tally.emit(Meta::Usage(usage), Pointer::At(&record.path("/tokens")), out)
+}
+
+/// A thought as the model wrote it, as a JSON string: the harness splits `**subject** description`.
+fn join_thought(thought: &Thought<'_>) -> String {
+    let (subject, description) = (raw_str(thought.subject()), raw_str(thought.description()));
+    match (subject.is_empty(), description.is_empty()) {
+        (true, _) => ["\"", description, "\""].concat(),
+        (false, true) => ["\"**", subject, "**\""].concat(),
+        (false, false) => ["\"**", subject, "** ", description, "\""].concat(),
+    }
+}

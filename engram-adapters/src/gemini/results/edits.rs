@@ -1,0 +1,176 @@
+//! Edits by `replace` and `write_file`: from the file before and after, if the log has it (0.25.0 and later), else from the
+//! arguments of the call.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{CodeEdit, EditOp};
+use engram_core::hash::Hash;
+use engram_core::text::Text;
+
+use super::call_record::CallRecord;
+use crate::gemini::fault_pointer::field_of;
+use crate::gemini::schema::{Call, FileArgs, FileChange};
+use crate::gemini::state::tally::RecordTally;
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors};
+use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
+
+/// Emits what a successful `replace` changed.
+pub(super) fn replace(tally: &mut RecordTally, record: &CallRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let args = FileArgs::lenient_opt(record.call.args());
+    let request = Request { args, old: args.old_string(), new: args.new_string(), op: EditOp::Update };
+    edit(tally, record, &request, out)
+}
+
+/// Emits what a successful `write_file` changed.
+pub(super) fn write_file(tally: &mut RecordTally, record: &CallRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let args = FileArgs::lenient_opt(record.call.args());
+    let request = Request { args, old: None, new: args.content(), op: EditOp::Overwrite };
+    edit(tally, record, &request, out)
+}
+
+/// What a call requests.
+struct Request<'a> {
+    args: FileArgs<'a>,
+    old: Field<'a>,
+    new: Field<'a>,
+    /// The operation on a file that exists.
+    op: EditOp,
+}
+
+impl Request<'_> {
+    /// True if arguments and output show that the file did not exist.
+    fn creates_file(&self, call: &Call<'_>) -> bool {
+        match self.op {
+            EditOp::Overwrite => raw_str(call.output()).starts_with("Successfully created"),
+            _ => non_empty_text(self.old).is_none(),
+        }
+    }
+}
+
+#[inline(never)]
+fn edit(tally: &mut RecordTally, record: &CallRecord<'_>, request: &Request<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    match record.change {
+        Some(change) if !change.is_contested => file_versions(tally, record, request, &change.file, out),
+        change => snippet(tally, record, request, change.is_some(), record.field("/args"), out),
+    }
+}
+
+/// Emits an edit of which the log has the whole file before and after.
+fn file_versions(
+    tally: &mut RecordTally,
+    record: &CallRecord<'_>,
+    request: &Request<'_>,
+    change: &FileChange<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let pointer = record.field("/resultDisplay");
+    let missing = |field, expected| Fault::malformed(field_of(pointer, field), expected, "none");
+    let Some(file) = text(change.file_path()).or_else(|| text(request.args.file_path())) else {
+        return Err(missing("/filePath", "a path"));
+    };
+    let (before, after) = (text(change.original()).unwrap_or(Text::Plain("")), text(change.new_content()));
+    let after = after.ok_or_else(|| missing("/newContent", "the text of a file"))?;
+    let (Ok(before), Ok(after)) = (before.decode(), after.decode()) else {
+        // A file cannot contain half a surrogate pair, so its real content is unknown.
+        return snippet(tally, record, request, false, pointer, out);
+    };
+    let creates = is_true(change.is_new_file());
+    let op = if creates { EditOp::Create } else { request.op };
+    if before == after && op != EditOp::Create {
+        return Ok(());
+    }
+    let mut edit = CodeEdit::new(op, file);
+    edit.call_id = text(record.call.id());
+    edit.file_before_hash = if creates { None } else { Hash::of_pinned_text(&before) };
+    edit.file_after_hash = Hash::of_pinned_text(&after);
+    if op != EditOp::Update {
+        ChangedSpan::whole(&before, &after).describe(&mut edit);
+        return tally.emit(edit, pointer, out);
+    }
+    let rewrite = replacement(&before, &after, &request.args);
+    let spans = rewrite.as_ref().map_or_else(|| vec![covering_span(&before, &after)], Rewrite::spans);
+    for span in spans {
+        let mut edit = edit.clone();
+        span.describe(&mut edit);
+        tally.emit(edit, pointer, out)?;
+    }
+    Ok(())
+}
+
+/// Emits an edit of which only the arguments are known.
+fn snippet(
+    tally: &mut RecordTally,
+    record: &CallRecord<'_>,
+    request: &Request<'_>,
+    unconfirmed: bool,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let Some(file) = text(request.args.file_path()) else { return Ok(()) };
+    let Some(Ok(new)) = text(request.new).map(|text| text.decode()) else { return Ok(()) };
+    let creates = request.creates_file(record.call);
+    let mut edit = CodeEdit::new(if creates { EditOp::Create } else { request.op }, file);
+    edit.call_id = text(record.call.id());
+    edit.unconfirmed = unconfirmed;
+    if creates && request.op == EditOp::Update {
+        // The file that `replace` creates is exactly the new text.
+        edit.file_after_hash = Hash::of_pinned_text(&new);
+        ChangedSpan::whole("", &new).describe(&mut edit);
+        return tally.emit(edit, pointer, out);
+    }
+    (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&new);
+    edit.snippet = true;
+    if let Some(Ok(old)) = text(request.old).map(|text| text.decode()) {
+        (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(&old);
+    }
+    tally.emit(edit, pointer, out)
+}
+
+/// The call's own replacement, if it leads to the text after.
+fn replacement<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<Rewrite<'t>> {
+    let (old, new) = (with_plain_ends(args.old_string())?, with_plain_ends(args.new_string())?);
+    let mut rewrite = Rewrite::new(before);
+    rewrite.replace(&old, &new, true);
+    (rewrite.after() == after).then_some(rewrite)
+}
+
+/// A text with `\n` for its line ends, as the tool searches for it.
+fn with_plain_ends(field: Field<'_>) -> Option<Cow<'_, str>> {
+    let text = text(field)?.decode().ok()?;
+    Some(if memchr::memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text })
+}
+
+/// The one span of whole lines in which two texts differ.
+fn covering_span<'t>(before: &'t str, after: &'t str) -> ChangedSpan<'t> {
+    let (old, new) = (before.as_bytes(), after.as_bytes());
+    let lead = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let lead = memchr::memrchr(b'\n', &old[..lead]).map_or(0, |at| at + 1);
+    let rest = old.len().min(new.len()) - lead;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
+    // The common end must begin at the start of a line on both sides.
+    let tail = memchr::memchr(b'\n', &old[old.len() - tail..]).map_or(0, |at| tail - at - 1);
+    let first = memchr::memchr_iter(b'\n', &old[..lead]).count() as u64 + 1;
+    ChangedSpan::trimmed(first, &before[lead..before.len() - tail], first, &after[lead..after.len() - tail])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_covering_span_contains_the_whole_change(before in "[ab\n]{0,30}", after in "[ab\n]{0,30}") {
+            let span = covering_span(&before, &after);
+            let lines: Vec<&str> = before.lines().collect();
+            let mut rebuilt = lines[..span.before.first as usize - 1].to_vec();
+            prop_assert_eq!(span.before_text, lines[span.before.first as usize - 1..span.before.last as usize].join("\n"));
+            let count = (span.after.last + 1 - span.after.first) as usize;
+            rebuilt.extend(span.after_text.split('\n').take(count));
+            rebuilt.extend_from_slice(&lines[span.before.last as usize..]);
+            prop_assert_eq!(rebuilt, after.lines().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The texts and files of one result.
+
+use std::borrow::Cow;
+
+use engram_core::event::Attachment;
+use engram_core::text::Text;
+
+use crate::gemini::blocks::attachment;
+use crate::gemini::schema::{FunctionResponse, Part, Response};
+use crate::shared::value::{Field, Value, raw_str, text};
+
+/// The texts of one result, as raw JSON, and its files.
+#[derive(Default)]
+pub(super) struct ResultTexts<'a> {
+    pub output: Texts<'a>,
+    pub error: Texts<'a>,
+    pub attachments: Vec<Attachment<'a>>,
+}
+
+impl<'a> ResultTexts<'a> {
+    /// Adds a response.
+    pub(super) fn add_response(&mut self, response: &FunctionResponse<'a>) {
+        let content = Response::lenient_opt(response.response());
+        self.output.add(content.output());
+        self.error.add(content.error());
+        if content.output().is_none() && content.error().is_none() {
+            // Third-party tools may respond in another form.
+            self.output.add(response.response().filter(|content| !matches!(content.raw(), "{}" | "\"\"")));
+        }
+        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::lenient(part).inline_data());
+        self.attachments.extend(files.map(attachment));
+    }
+
+    /// Adds a text or file next to the response.
+    pub(super) fn add_part(&mut self, part: &Part<'a>) {
+        self.output.add(part.plain_text());
+        self.attachments.extend(part.inline_data().or(part.file_data()).map(attachment));
+    }
+
+    /// True if there is neither output nor error.
+    pub(super) fn is_empty(&self) -> bool {
+        self.output.first.is_none() && self.error.first.is_none()
+    }
+}
+
+/// Texts in their order. Almost always there is one, which needs no allocation.
+#[derive(Default)]
+pub(super) struct Texts<'a> {
+    first: Field<'a>,
+    others: Vec<Value<'a>>,
+}
+
+impl<'a> Texts<'a> {
+    /// Adds a text.
+    pub(super) fn add(&mut self, text: Field<'a>) {
+        match self.first {
+            None => self.first = text,
+            Some(_) => self.others.extend(text),
+        }
+    }
+
+    /// The first text.
+    pub(super) fn first(&self) -> Field<'a> {
+        self.first
+    }
+
+    /// All texts.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Value<'a>> {
+        self.first.into_iter().chain(self.others.iter().copied())
+    }
+
+    /// The texts as one, separated by line ends. Several are joined in `scratch`.
+    pub(super) fn joined<'t>(&self, scratch: &'t mut String) -> Option<Text<'t>>
+    where
+        'a: 't,
+    {
+        let single = text(self.first).filter(|_| self.others.is_empty());
+        if single.is_none() && self.first.is_some() {
+            *scratch = self.join();
+            return Some(Text::Token(scratch));
+        }
+        single
+    }
+
+    #[cold]
+    fn join(&self) -> String {
+        let inner: Vec<Cow<'_, str>> = self.iter().map(unquoted).collect();
+        format!("\"{}\"", inner.join("\\n"))
+    }
+}
+
+/// The raw JSON of a text without its quotes. Another value is escaped as in a text.
+fn unquoted(value: Value<'_>) -> Cow<'_, str> {
+    match value.text() {
+        Some(_) => Cow::Borrowed(raw_str(Some(value))),
+        None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default().into(),
+    }
+}

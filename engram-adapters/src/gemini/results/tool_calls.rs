@@ -1,0 +1,123 @@
+//! Tool calls: each once, even if the log repeats it.
+
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::ToolCall;
+use engram_core::text::Text;
+
+use super::call_record::CallRecord;
+use super::file_changes::changes;
+use super::tool_result::emit_call_result;
+use super::{edits, reads};
+use crate::gemini::fault_pointer::{field_of, from_root};
+use crate::gemini::schema::{Call, FunctionCall, raw};
+use crate::gemini::state::occurrences::HistoryPass;
+use crate::gemini::state::session_state::SessionState;
+use crate::gemini::state::tally::RecordTally;
+use crate::gemini::tools::TOOLS;
+use crate::shared::correlate::hash64;
+use crate::shared::route::{Action, Route};
+use crate::shared::time::tape_time;
+use crate::shared::value::{Value, raw_str, text};
+
+type FileHandler = fn(&mut RecordTally, &CallRecord<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
+
+/// The tools whose successful calls read or change files.
+static FILE_TOOLS: &[Route<FileHandler>] = &[
+    Route::convert("read_file", reads::read_file),
+    Route::convert("replace", edits::replace),
+    Route::convert("write_file", edits::write_file),
+    Route::convert("read_many_files", reads::read_many_files),
+];
+
+/// Converts the calls of a turn, with their results. `path` is the place of the list.
+#[inline(never)]
+pub fn tool_calls(state: &mut SessionState, calls: Value<'_>, path: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    // Most turns have one call, which needs no allocation.
+    let (single, several): ([Call<'_>; 1], Vec<Call<'_>>);
+    let calls = match single_call(calls, path)? {
+        Some(call) => {
+            single = [call];
+            &single[..]
+        }
+        None => {
+            several = calls.elements().enumerate().map(|(n, call)| strict_call(call, path, n)).collect::<Result<Vec<_>, _>>()?;
+            &several[..]
+        }
+    };
+    let changes = changes(calls, |call| !call.key().is_some_and(|call| state.dedup.has_result(call)));
+    for (n, call) in calls.iter().enumerate() {
+        let time = tape_time(call.timestamp());
+        if time.is_some() {
+            out.set_header(RecordHeader { t: time.as_deref(), id: text(call.id()), replay: false });
+        }
+        let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
+        let change = changes.get(n).and_then(Option::as_ref);
+        tool_call(state, &CallRecord { call, tool, change, path, n }, out)?;
+    }
+    Ok(())
+}
+
+/// The only call of a list. None if there is none, or several.
+fn single_call<'a>(list: Value<'a>, path: &str) -> Result<Option<Call<'a>>, Fault> {
+    let mut elements = list.elements();
+    let (Some(call), None) = (elements.next(), elements.next()) else { return Ok(None) };
+    strict_call(call, path, 0).map(Some)
+}
+
+fn strict_call<'a>(call: Value<'a>, path: &str, n: usize) -> Result<Call<'a>, Fault> {
+    Call::strict(call, "").map_err(|fault| from_root(Pointer::Item(path, n), fault))
+}
+
+#[inline(never)]
+fn tool_call(state: &mut SessionState, record: &CallRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let call = record.call;
+    let key = call.key();
+    if key.is_none_or(|key| state.dedup.is_first_call(key)) {
+        state.dedup.add_text(call_key(raw(call.name()), raw(call.args())));
+        emit_tool_call(&mut state.tally, record.tool, text(call.id()), raw(call.args()), record.pointer(), out)?;
+    }
+    if call.has_ended() && key.is_none_or(|key| state.dedup.is_first_result(key)) {
+        emit_call_result(state, record, out)?;
+        if let Some(Action::Convert(emit)) = Route::find(FILE_TOOLS, raw_str(call.name())).filter(|_| call.succeeded()) {
+            emit(&mut state.tally, record, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Converts a call in the form of the model's interface, which has no result.
+#[inline(never)]
+pub fn function_call(
+    state: &mut SessionState,
+    call: &FunctionCall<'_>,
+    pass: Option<&mut HistoryPass>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let Some(tool) = text(call.name()) else {
+        return Err(Fault::malformed(field_of(pointer, "/name"), "the name of a tool", "none"));
+    };
+    let is_new = match call.id() {
+        Some(id) => state.dedup.is_first_call(hash64(id.raw())),
+        None => state.dedup.is_new_text(call_key(raw(call.name()), raw(call.args())), pass),
+    };
+    if is_new { emit_tool_call(&mut state.tally, tool, text(call.id()), raw(call.args()), pointer, out) } else { Ok(()) }
+}
+
+/// The key of a call without an id, which is counted like a text.
+fn call_key(name: Option<&str>, args: Option<&str>) -> u64 {
+    hash64(("call", name, args))
+}
+
+#[inline(never)]
+fn emit_tool_call(
+    tally: &mut RecordTally,
+    tool: Text<'_>,
+    call_id: Option<Text<'_>>,
+    args: Option<&str>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let kind = TOOLS.kind(&tool.decode_lossy());
+    tally.emit(ToolCall { tool, kind, call_id, args }, pointer, out)
+}

@@ -1,0 +1,4 @@
+//! Which file this is, and what the files around it add.
+
+pub mod detect;
+pub mod sidecar;

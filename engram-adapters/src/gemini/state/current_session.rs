@@ -1,0 +1,41 @@
+//! The session that the events belong to.
+
+use engram_core::emit::Emitter;
+
+use crate::shared::value::{Field, raw_str, text};
+
+/// The session that the events belong to. A log may continue under another session's id.
+pub struct CurrentSession {
+    session_id: Option<String>,
+    is_subagent: bool,
+    has_header: bool,
+}
+
+impl CurrentSession {
+    /// The session that the head of the log names.
+    pub fn new(session_id: Option<String>) -> Self {
+        CurrentSession { session_id, is_subagent: false, has_header: false }
+    }
+
+    /// Remembers a header. True for the first one.
+    pub fn add_header(&mut self, role: Field<'_>) -> bool {
+        self.is_subagent = raw_str(role) == "subagent";
+        !std::mem::replace(&mut self.has_header, true)
+    }
+
+    /// True in the log of a sub-agent: its prompts come from the harness.
+    pub fn is_subagent(&self) -> bool {
+        self.is_subagent
+    }
+
+    /// True if the following events belong to another session than the previous ones.
+    pub fn switch_to(&mut self, session_id: Field<'_>, out: &mut Emitter<'_>) -> bool {
+        let Some(session_id) = text(session_id).map(|id| id.decode_lossy()) else { return false };
+        if self.session_id.as_deref() == Some(&*session_id) {
+            return false;
+        }
+        out.set_source(Some(&*session_id), self.is_subagent.then_some(&*session_id));
+        self.session_id = Some(session_id.into_owned());
+        true
+    }
+}

@@ -1,0 +1,124 @@
+//! Which facts the log has stated before, so that the tape states each once.
+
+use super::occurrences::{HistoryPass, OccurrenceCount};
+pub use super::repeated_turns::RepeatedParts;
+use super::repeated_turns::RepeatedTurns;
+use super::seen_calls::SeenCalls;
+use crate::gemini::schema::{Form, FunctionResponse, Record};
+use crate::shared::correlate::hash64;
+use crate::shared::value::Value;
+
+/// Which facts the log has stated before.
+pub struct Dedup {
+    /// Lines repeat facts. A document states every fact once, responses excepted.
+    form: Form,
+    occurrences: OccurrenceCount,
+    calls: SeenCalls,
+    turns: RepeatedTurns,
+    /// The key of what a person wrote while tools ran. It comes before a result, and again in the message with the results.
+    interjection: Option<u64>,
+    /// Repetitions in the current record.
+    duplicates: u64,
+}
+
+impl Dedup {
+    /// Nothing has been stated yet.
+    pub fn new(form: Form) -> Self {
+        Dedup {
+            form,
+            occurrences: OccurrenceCount::default(),
+            calls: SeenCalls::default(),
+            turns: RepeatedTurns::default(),
+            interjection: None,
+            duplicates: 0,
+        }
+    }
+
+    /// Starts a record.
+    pub fn begin_record(&mut self) {
+        self.duplicates = 0;
+    }
+
+    /// True if something in the current record was a repetition.
+    pub fn has_duplicates(&self) -> bool {
+        self.duplicates > 0
+    }
+
+    /// Counts a text. True if it is new: always outside of a history, and in one if the log does not have the text as often.
+    pub fn is_new_text(&mut self, text: u64, pass: Option<&mut HistoryPass>) -> bool {
+        let Some(pass) = pass else {
+            self.occurrences.add(text);
+            return true;
+        };
+        let is_new = self.occurrences.add_in_history(pass, text);
+        !self.count_duplicate(!is_new)
+    }
+
+    /// Counts a text that is new by other means.
+    pub fn add_text(&mut self, text: u64) {
+        self.occurrences.add(text);
+    }
+
+    /// True if the log has not stated the call before.
+    pub fn is_first_call(&mut self, call: u64) -> bool {
+        let repeats = self.form == Form::Lines && self.calls.insert_call(call);
+        !self.count_duplicate(repeats)
+    }
+
+    /// True if the log has not stated the result of the call before.
+    pub fn is_first_result(&mut self, call: u64) -> bool {
+        let repeats = self.form == Form::Lines && self.calls.insert_result(call);
+        !self.count_duplicate(repeats)
+    }
+
+    /// True if the log has stated the result of the call.
+    pub fn has_result(&self, call: u64) -> bool {
+        self.calls.has_result(call)
+    }
+
+    /// Notes the response in a call's own result.
+    pub fn set_response(&mut self, call: u64, response: &FunctionResponse<'_>) {
+        self.calls.set_response(call, response);
+    }
+
+    /// True if a response in a user message is a repetition. In lines the response or the call's own result may come first; in a
+    /// document the call is first.
+    pub fn repeats_response(&mut self, call: u64, response: Value<'_>) -> bool {
+        match self.form {
+            Form::Lines => !self.is_first_result(call),
+            _ => self.repeats_own_response(call, &FunctionResponse::lenient(response)),
+        }
+    }
+
+    /// True if the call's own result has this response.
+    pub fn repeats_own_response(&mut self, call: u64, response: &FunctionResponse<'_>) -> bool {
+        let repeats = self.calls.has_response(call, response);
+        self.count_duplicate(repeats)
+    }
+
+    /// Notes what a person wrote while tools ran.
+    pub fn set_interjection(&mut self, text: u64) {
+        self.interjection = Some(text);
+    }
+
+    /// True if the text is the last interjection, for the first time after it.
+    pub fn repeats_interjection(&mut self, text: u64) -> bool {
+        let repeats = self.interjection.take_if(|interjection| *interjection == text).is_some();
+        self.count_duplicate(repeats)
+    }
+
+    /// The parts of a turn that an earlier record with its id has.
+    #[inline(never)]
+    pub fn repeated_parts(&mut self, turn: &Record<'_>, in_history: bool) -> RepeatedParts {
+        let (Form::Lines, Some(id)) = (self.form, turn.id()) else { return RepeatedParts::default() };
+        let id = hash64(id.raw());
+        let repeated = if in_history { self.turns.get(id, turn) } else { self.turns.insert(id, turn) };
+        self.count_duplicate(repeated.any());
+        repeated
+    }
+
+    fn count_duplicate(&mut self, repeats: bool) -> bool {
+        self.duplicates += u64::from(repeats);
+        repeats
+    }
+}

@@ -1,0 +1,11 @@
+//! What the conversion of one session remembers, each piece private to its file.
+
+pub mod current_session;
+pub mod dedup;
+pub mod history_rewrite;
+pub mod last_stated;
+pub mod occurrences;
+mod repeated_turns;
+mod seen_calls;
+pub mod session_state;
+pub mod tally;

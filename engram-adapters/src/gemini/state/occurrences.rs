@@ -1,0 +1,83 @@
+//! How often each text occurred. Tells new texts from repeated ones in a history that the harness writes again.
+//!
+//! From 0.44.0 the harness writes its whole history again at resume, compression, cancellation and failure, with new ids for
+//! some messages and without the details of calls. Texts have no ids there, so the n-th occurrence in a history is the n-th
+//! occurrence in the log.
+
+use std::hash::Hash;
+
+use engram_core::text::Text;
+
+use crate::shared::correlate::{KeyMap, hash64};
+
+/// How often each text occurred in the log. 12 bytes a text.
+#[derive(Debug, Default)]
+pub(super) struct OccurrenceCount {
+    counts: KeyMap<u32>,
+}
+
+/// How often each text occurred so far in one pass over a history.
+#[derive(Debug, Default)]
+pub struct HistoryPass {
+    counts: KeyMap<u32>,
+}
+
+impl OccurrenceCount {
+    /// Counts an occurrence outside of histories.
+    pub(super) fn add(&mut self, text: u64) {
+        *self.counts.entry(text).or_default() += 1;
+    }
+
+    /// Counts an occurrence in a history. True if the history has the text more often than the log so far.
+    pub(super) fn add_in_history(&mut self, pass: &mut HistoryPass, text: u64) -> bool {
+        let in_history = pass.counts.entry(text).or_default();
+        *in_history += 1;
+        let in_log = self.counts.entry(text).or_default();
+        let is_new = *in_history > *in_log;
+        *in_log = (*in_log).max(*in_history);
+        is_new
+    }
+}
+
+/// The key of one speaker's text. The harness always escapes a text in the same way, so the raw JSON is compared.
+pub fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
+    hash64((speaker, text.raw()))
+}
+
+/// The key of a thought without its white space and emphasis, which change when the harness splits thoughts and joins them again.
+pub fn thought_key(text: Text<'_>) -> u64 {
+    let mut bytes = text.raw().bytes().peekable();
+    let mut plain = Vec::with_capacity(bytes.len());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b' ' | b'*' | b'\n' => {}
+            // Escaped white space: `\n`, `\t`, `\r`. Other escapes are text.
+            b'\\' => drop(bytes.next_if(|next| matches!(next, b'n' | b't' | b'r'))),
+            other => plain.push(other),
+        }
+    }
+    hash64(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_adds_only_additional_occurrences() {
+        let mut counts = OccurrenceCount::default();
+        counts.add(1);
+        counts.add(1);
+        let mut pass = HistoryPass::default();
+        assert_eq!([1, 1, 1, 2].map(|text| counts.add_in_history(&mut pass, text)), [false, false, true, true]);
+        let mut again = HistoryPass::default();
+        assert_eq!([1, 1, 1, 2].map(|text| counts.add_in_history(&mut again, text)), [false; 4]);
+    }
+
+    #[test]
+    fn thoughts_are_equal_without_white_space_and_emphasis() {
+        let joined = thought_key(Text::Token(r#""**Plan** Look at it.""#));
+        assert_eq!(joined, thought_key(Text::Token(r#""**Plan**\n\nLook at it.\n""#)));
+        assert_ne!(joined, thought_key(Text::Token(r#""**Plan** Look at that.""#)));
+    }
+}

@@ -1,0 +1,56 @@
+//! The state of one session's conversion.
+
+use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::ledger::Outcome;
+
+use super::current_session::CurrentSession;
+use super::dedup::Dedup;
+use super::history_rewrite::HistoryRewrites;
+use super::last_stated::LastStated;
+use super::tally::RecordTally;
+use crate::gemini::descriptor::rule;
+use crate::gemini::schema::Form;
+
+/// What is remembered from record to record.
+pub struct SessionState {
+    pub form: Form,
+    pub side_info: SideInfo,
+    pub session: CurrentSession,
+    pub last_stated: LastStated,
+    pub dedup: Dedup,
+    pub rewrites: HistoryRewrites,
+    pub tally: RecordTally,
+}
+
+impl SessionState {
+    /// The state before the first record.
+    pub fn new(form: Form, init: &SessionInit<'_>) -> Self {
+        SessionState {
+            form,
+            side_info: init.context.clone(),
+            session: CurrentSession::new(init.identity.session_id.clone()),
+            last_stated: LastStated::default(),
+            dedup: Dedup::new(form),
+            rewrites: HistoryRewrites::default(),
+            tally: RecordTally::default(),
+        }
+    }
+
+    /// Starts a record: resets what [`SessionState::outcome`] counts.
+    pub fn begin_record(&mut self) {
+        self.tally.begin_record();
+        self.dedup.begin_record();
+    }
+
+    /// The outcome of the current record: mapped if it gave events, else a duplicate by `duplicate_rule` if something in it was a
+    /// repetition, else a message without content.
+    pub fn outcome(&self, record: &'static str, duplicate_rule: &'static str) -> Outcome {
+        if self.tally.has_events() {
+            Outcome::Mapped
+        } else if self.dedup.has_duplicates() {
+            Outcome::Duplicate { record, rule: duplicate_rule }
+        } else {
+            Outcome::Bookkeeping { record, rule: rule::EMPTY }
+        }
+    }
+}

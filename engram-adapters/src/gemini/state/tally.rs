@@ -1,0 +1,32 @@
+//! Whether the current record gave events.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::Event;
+
+/// Emits events and counts those of the current record.
+#[derive(Default)]
+pub struct RecordTally {
+    events: u64,
+}
+
+impl RecordTally {
+    /// Starts a record.
+    pub fn begin_record(&mut self) {
+        self.events = 0;
+    }
+
+    /// Emits an event of the current record.
+    ///
+    /// # Errors
+    /// As [`Emitter::emit`].
+    pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+        out.emit(event, pointer)?;
+        self.events += 1;
+        Ok(())
+    }
+
+    /// True if the current record gave an event.
+    pub fn has_events(&self) -> bool {
+        self.events > 0
+    }
+}
