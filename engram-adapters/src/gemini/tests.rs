@@ -98,6 +98,25 @@ fn a_field_of_another_type_is_named_in_the_error() {
 }
 
 #[test]
+fn a_fault_in_a_list_has_a_pointer_with_its_index() {
+    let call = |rest: &str| format!(r#"{{"id":"c","name":"replace",{rest}"status":"success"}}"#);
+    let turn = |content: &str, calls: &[String]| {
+        format!(r#"{{"id":"m",{TIME},"type":"gemini","content":{content},"toolCalls":[{}]}}"#, calls.join(","))
+    };
+    let history = |message: &str| format!(r#"{{"$set":{{"messages":[{},{message}]}}}}"#, user("u", "go on"));
+    for (line, pointer) in [
+        (turn("\"\"", &[call(r#""args":7,"#)]), "/toolCalls/0/args"),
+        (turn("\"\"", &[call(""), call(r#""args":7,"#)]), "/toolCalls/1/args"),
+        (turn("\"\"", &[call(r#""args":{"file_path":"a"},"resultDisplay":{},"#)]), "/toolCalls/0/resultDisplay/newContent"),
+        (turn(r#"[{"text":"a"},{"functionCall":{}}]"#, &[]), "/content/1/functionCall/name"),
+        (history(&turn("\"\"", &[call(""), call(r#""args":7,"#)])), "/$set/messages/1/toolCalls/1/args"),
+    ] {
+        let refused = convert(&[&line], Policy::Strict).expect_err("strict policy");
+        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)), "{line}");
+    }
+}
+
+#[test]
 fn a_header_with_an_unknown_member_has_no_known_schema() {
     let source = format!("{}\n", HEADER.replace("\"kind\"", "\"flavour\":\"x\",\"kind\""));
     let refused = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect_err("strict policy");
@@ -154,13 +173,13 @@ fn a_last_change_without_a_time_string_is_malformed() {
 fn a_document_may_repeat_a_result_as_a_response() {
     // The two copies have different indentation.
     let response =
-        |gap: &str, said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"look","response":{{{gap}"output":"{said}"}}}}}}"#);
+        |gap: &str, output: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"look","response":{{{gap}"output":"{output}"}}}}}}"#);
     let result = response("\n        ", "a lamp");
     let call = format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{result}],"status":"success",{TIME},"resultDisplay":""}}"#);
     let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
-    let told = |id: &str, parts: &str| format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{parts}]}}"#);
-    let again = told("u", &format!(r#"{{"text":"look twice"}},{}"#, response("", "a lamp")));
-    let (alone, other) = (told("v", &response("", "a lamp")), told("w", &response("", "no lamp")));
+    let user = |id: &str, parts: &str| format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{parts}]}}"#);
+    let again = user("u", &format!(r#"{{"text":"look twice"}},{}"#, response("", "a lamp")));
+    let (alone, other) = (user("v", &response("", "a lamp")), user("w", &response("", "no lamp")));
     let source = format!(r#"{},"messages":[{turn},{again},{alone},{other}]}}"#, HEADER.strip_suffix('}').unwrap());
     let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
     let report = audit(source.as_bytes(), &tape, Gemini.describe()).unwrap();
@@ -174,27 +193,27 @@ fn a_document_may_repeat_a_result_as_a_response() {
 #[test]
 fn a_text_typed_while_a_tool_runs_is_one_prompt_and_not_part_of_the_result() {
     let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
-    let words = r#"{"text":"and look twice"}"#;
+    let typed = r#"{"text":"and look twice"}"#;
     let call =
-        format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{words},{response}],"status":"success",{TIME},"resultDisplay":""}}"#);
+        format!(r#"{{"id":"c","name":"look","args":{{}},"result":[{typed},{response}],"status":"success",{TIME},"resultDisplay":""}}"#);
     let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
-    let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{words},{response}]}}"#);
-    let document = format!(r#"{},"messages":[{turn},{told}]}}"#, HEADER.strip_suffix('}').unwrap());
-    for source in [document, format!("{HEADER}\n{turn}\n{told}\n")] {
+    let user = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{typed},{response}]}}"#);
+    let document = format!(r#"{},"messages":[{turn},{user}]}}"#, HEADER.strip_suffix('}').unwrap());
+    for source in [document, format!("{HEADER}\n{turn}\n{user}\n")] {
         let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
         assert!(audit(source.as_bytes(), &tape, Gemini.describe()).unwrap().holds(), "{tape}");
         let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let said: Vec<&Value> = events.iter().filter(|event| event["k"] == "msg.in").map(|event| &event["text"]).collect();
+        let prompts: Vec<&Value> = events.iter().filter(|event| event["k"] == "msg.in").map(|event| &event["text"]).collect();
         let results: Vec<&Value> = events.iter().filter(|event| event["k"] == "tool.result").map(|event| &event["stdout"]).collect();
-        assert_eq!((said, results), (vec![&Value::from("and look twice")], vec![&Value::from("a lamp")]));
+        assert_eq!((prompts, results), (vec![&Value::from("and look twice")], vec![&Value::from("a lamp")]));
     }
 }
 
 #[test]
 fn a_document_with_a_response_but_no_call_claims_results() {
     let response = r#"{"functionResponse":{"id":"c","name":"look","response":{"output":"a lamp"}}}"#;
-    let told = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{response}]}}"#);
-    let source = format!(r#"{},"messages":[{told}]}}"#, HEADER.strip_suffix('}').unwrap());
+    let user = format!(r#"{{"id":"u",{TIME},"type":"user","content":[{response}]}}"#);
+    let source = format!(r#"{},"messages":[{user}]}}"#, HEADER.strip_suffix('}').unwrap());
     let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
     let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
     assert_eq!((&start["harness"]["schema"], &start["coverage"]["tool.result"]), (&"document-calls".into(), &"full".into()));
@@ -203,7 +222,7 @@ fn a_document_with_a_response_but_no_call_claims_results() {
 #[test]
 fn a_masked_output_has_no_read_lines_and_the_displayed_result_is_emitted() {
     let cut = r#"<tool_output_masked>\n{\n  \"output\": \"one\\ntw\n... [TRUNCATED] ...\nree\"\n}\n\nOutput too large. Full output available at: /h/tool-outputs/s/c.txt\n</tool_output_masked>"#;
-    let response = |said: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"read_file","response":{{"output":"{said}"}}}}}}"#);
+    let response = |output: &str| format!(r#"{{"functionResponse":{{"id":"c","name":"read_file","response":{{"output":"{output}"}}}}}}"#);
     let call = format!(
         r#"{{"id":"c","name":"read_file","args":{{"file_path":"a"}},"result":[{}],"status":"success",{TIME},"resultDisplay":""}}"#,
         response(cut)
@@ -222,7 +241,7 @@ fn a_masked_output_has_no_read_lines_and_the_displayed_result_is_emitted() {
         let [result] = of("tool.result")[..] else { panic!("one result: {tape}") };
         assert_eq!((&result["truncated"], &result["artifact"]["path"]), (&true.into(), &"/h/tool-outputs/s/c.txt".into()));
         assert!(of("code.read")[0]["hash"].is_null() && of("code.read")[0]["range"].is_null());
-        let beside: Vec<&Value> = events.iter().filter(|event| event["name"] == "tool_result").map(|event| &event["text"]).collect();
-        assert_eq!(beside, ["one\ntwo\nthree"]);
+        let displayed: Vec<&Value> = events.iter().filter(|event| event["name"] == "tool_result").map(|event| &event["text"]).collect();
+        assert_eq!(displayed, ["one\ntwo\nthree"]);
     }
 }

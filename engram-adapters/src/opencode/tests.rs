@@ -238,9 +238,9 @@ fn export(parts: &str) -> String {
 
 #[test]
 fn a_cut_export_is_truncated_input() {
-    let whole = export(r#"{"type":"text","text":"words"}"#);
-    for end in [whole.len() - 1, whole.len() - 20, whole.len() - 40] {
-        assert_eq!(convert(&whole[..end], SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
+    let complete = export(r#"{"type":"text","text":"words"}"#);
+    for end in [complete.len() - 1, complete.len() - 20, complete.len() - 40] {
+        assert_eq!(convert(&complete[..end], SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
     }
 }
 
@@ -268,6 +268,16 @@ fn a_malformed_part_does_not_affect_other_parts() {
     assert_eq!(texts, ["first", "last"]);
     assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 2);
     assert_eq!(convert(&export(parts), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+}
+
+#[test]
+fn a_fault_has_a_pointer_from_the_root_of_the_export() {
+    let text = export(r#"{"type":"text","text":"a"},{"type":"text","text":7}"#);
+    let permissions = text.replacen(r#""version""#, r#""permission":[{"action":"allow"},{"action":7}],"version""#, 1);
+    for (source, pointer) in [(&text, "/messages/0/parts/1/text"), (&permissions, "/info/permission/1/action")] {
+        let refused = convert(source, SideInfo::default(), Policy::Strict).unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)));
+    }
 }
 
 #[test]

@@ -115,8 +115,8 @@ impl PartList<'_> {
     }
 }
 
-/// Emits the results in `displayContent` that differ from those of their calls. In a message in which the harness itself says to go on
-/// they are complete, even if the log has the call's own result truncated.
+/// Emits the results in `displayContent` that differ from the calls' own results. The harness adds them when it tells the model to
+/// continue. They are complete, even if the calls' own results are masked since.
 #[cold]
 fn displayed_responses(state: &mut SessionState, shown: Value<'_>, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     for (n, part) in parts(Some(shown)).enumerate() {

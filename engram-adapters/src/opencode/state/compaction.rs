@@ -1,4 +1,4 @@
-//! A compaction whose summary has not come yet.
+//! A compaction that has begun and has no summary yet.
 
 /// What started the last compaction. Its summary is in a later message.
 #[derive(Default)]
