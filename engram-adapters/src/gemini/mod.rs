@@ -9,7 +9,6 @@ use crate::Entry;
 
 mod blocks;
 mod descriptor;
-mod fault_pointer;
 mod records;
 mod results;
 mod revisions;

@@ -9,7 +9,6 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use super::call_record::CallRecord;
-use crate::gemini::fault_pointer::field_of;
 use crate::gemini::schema::{Call, FileArgs, FileChange};
 use crate::gemini::state::tally::RecordTally;
 use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors};
@@ -65,7 +64,7 @@ fn file_versions(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let pointer = record.field("/resultDisplay");
-    let missing = |field, expected| Fault::malformed(field_of(pointer, field), expected, "none");
+    let missing = |field: &str, expected| Fault::malformed(format!("{pointer}{field}"), expected, "none");
     let Some(file) = text(change.file_path()).or_else(|| text(request.args.file_path())) else {
         return Err(missing("/filePath", "a path"));
     };

@@ -6,7 +6,6 @@ use engram_core::text::Text;
 
 use super::result_texts::ResultTexts;
 use super::tool_result::{DENIED, ToolEnd, emit_tool_result};
-use crate::gemini::fault_pointer::field_of;
 use crate::gemini::schema::{FunctionResponse, parts};
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
@@ -37,7 +36,7 @@ pub fn emit_response(
         Some(_) => Status::Error,
     };
     let Some(tool) = text(response.name()) else {
-        return Err(Fault::malformed(field_of(pointer, "/name"), "the name of a tool", "none"));
+        return Err(Fault::malformed(format!("{pointer}/name"), "the name of a tool", "none"));
     };
     let end = ToolEnd { tool, call_id: text(response.id()), status: Some(status), display: None };
     emit_tool_result(state, end, texts, pointer, out)

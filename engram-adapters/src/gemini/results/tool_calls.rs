@@ -8,7 +8,6 @@ use super::call_record::CallRecord;
 use super::file_changes::changes;
 use super::tool_result::emit_call_result;
 use super::{edits, reads};
-use crate::gemini::fault_pointer::{field_of, from_root};
 use crate::gemini::schema::{Call, FunctionCall, raw};
 use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
@@ -65,7 +64,11 @@ fn single_call<'a>(list: Value<'a>, path: &str) -> Result<Option<Call<'a>>, Faul
 }
 
 fn strict_call<'a>(call: Value<'a>, path: &str, n: usize) -> Result<Call<'a>, Fault> {
-    Call::strict(call, "").map_err(|fault| from_root(Pointer::Item(path, n), fault))
+    // The pointer is built only for a fault: most calls have none.
+    Call::strict(call, "").map_err(|fault| match fault {
+        Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: format!("{path}/{n}{pointer}"), expected, found },
+        other => other,
+    })
 }
 
 #[inline(never)]
@@ -95,7 +98,7 @@ pub fn function_call(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let Some(tool) = text(call.name()) else {
-        return Err(Fault::malformed(field_of(pointer, "/name"), "the name of a tool", "none"));
+        return Err(Fault::malformed(format!("{pointer}/name"), "the name of a tool", "none"));
     };
     let is_new = match call.id() {
         Some(id) => state.dedup.is_first_call(hash64(id.raw())),
