@@ -1,4 +1,4 @@
-//! The record tables: which function converts a record of which type.
+//! The record tables: which function converts a message of which type. The types of other lines are in lines.rs.
 
 use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
@@ -11,7 +11,7 @@ use crate::gemini::state::session_state::SessionState;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::raw_str;
 
-/// Converts a message. If it is part of a history that is written again, the pass tells what is new in it.
+/// Converts a message. If it is part of a history that is written again, the pass finds what is new in it.
 type MessageHandler = fn(&mut SessionState, &MessageRecord<'_>, Option<&mut HistoryPass>, &mut Emitter<'_>) -> Result<(), Fault>;
 
 /// Messages, by `type`: lines, elements of a document's `messages`, and of a history in `$set`.

@@ -60,11 +60,11 @@ fn found(form: Form, mark: &'static str) -> Found<'static> {
 fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     let source = head.text().trim_start();
     if source.starts_with('[') {
-        return list_kind(source);
+        return list_form(source);
     }
     let inside = source.strip_prefix('{')?.trim_start();
     if let Some(rest) = inside.strip_prefix(HISTORY) {
-        return list_kind(value_after(rest)?).filter(|found| found.form == Form::Saved);
+        return list_form(value_after(rest)?).filter(|found| found.form == Form::Saved);
     }
     // Most heads are of other harnesses. Searching for one member is faster than parsing their lines.
     let beginning = &source.as_bytes()[..source.len().min(HEADER_BYTES)];
@@ -73,7 +73,7 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     }
     let mut index = StructuralIndex::default();
     for line in head.lines() {
-        // A document may have many lines.
+        // A line of an indented document is not a JSON value.
         let Ok(value) = parse(line, &mut index) else { break };
         let record = Record::lenient(value);
         if is_header(&record, value) {
@@ -120,7 +120,7 @@ fn value_after(key_end: &str) -> Option<&str> {
 }
 
 /// The form of a list, by its first element.
-fn list_kind(list: &str) -> Option<Found<'static>> {
+fn list_form(list: &str) -> Option<Found<'static>> {
     let mut index = StructuralIndex::default();
     let first = parse(elements(list).next()?, &mut index).ok()?;
     let typed = TypedPrompt::lenient(first);
