@@ -1,9 +1,9 @@
-//! What the adapter says about itself.
+//! The adapter's self-description and its known gaps.
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
+use super::omissions::RULES;
 use super::revisions::{COVERAGE, MATRIX};
-use super::rules::RULES;
 
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
@@ -16,7 +16,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type"],
     gaps: &[
-        Gap { code: "edit.shell", reason: "files that a shell command writes: no record says what changed", fixture: "0.169.0/main" },
+        Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
         Gap {
             code: "edit.patch_text",
             reason: "up to 0.125 only the patch text is recorded: snippets without line numbers",
@@ -24,15 +24,15 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         },
         Gap {
             code: "edit.add_over_file",
-            reason: "`Add File` over a file that is there replaces it, and is logged as an addition: the edit is a `create` without what was before",
+            reason: "`Add File` over an existing file replaces it and is logged as an addition: the edit is a `create` without the earlier content",
             fixture: "0.169.0/main",
         },
         Gap {
             code: "call.nested_parent",
-            reason: "of several scripts of code mode that run at once, no record says which made a call: the call has no parent",
+            reason: "if several scripts of code mode run at once, no record states which of them made a call: the call has no parent",
             fixture: "0.169.0/main-codemode",
         },
-        Gap { code: "link.no_range", reason: "a move names its files and no lines", fixture: "0.169.0/main" },
+        Gap { code: "link.no_range", reason: "a move names its files but no lines", fixture: "0.169.0/main" },
     ],
     omission_rules: RULES,
 };

@@ -1,4 +1,4 @@
-//! Codex CLI: rollout files of every container form (0.1 TypeScript, bare JSONL, envelope, items), and nothing about how they are found.
+//! Codex CLI: rollout files in every container form (TypeScript document, bare lines, envelope lines).
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
@@ -6,30 +6,22 @@ use engram_core::head::Head;
 
 use crate::Entry;
 
-mod convert;
+mod blocks;
 mod descriptor;
-mod detect;
-mod edits;
-mod ends;
-mod events;
-mod held;
-mod history;
-mod items;
-mod legacy;
-mod notices;
-mod outputs;
+mod omissions;
+mod record;
+mod records;
 mod results;
 mod revisions;
-mod rules;
 mod schema;
-mod settings;
-mod surroundings;
+mod source;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
 
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &Codex, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
+pub(crate) const ENTRY: Entry = Entry { adapter: &Codex, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
 
 struct Codex;
 
@@ -39,18 +31,18 @@ impl StreamAdapter for Codex {
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        detect::probe(head)
+        source::detect::probe(head)
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        detect::marks()
+        source::detect::marks()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {
-        detect::identify(head)
+        source::detect::identify(head)
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(convert::Artifact::open(init.context))
+        Box::new(records::session::CodexSession::new(init.context))
     }
 }

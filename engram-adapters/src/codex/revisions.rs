@@ -8,7 +8,7 @@ pub(super) const TS_JSON: &str = "ts-json";
 /// The schema of bare lines.
 pub(super) const BARE_JSONL: &str = "bare-jsonl";
 
-/// What holds for patches that are known by their text alone.
+/// The claim where only the text of a patch is recorded.
 const SNIPPETS: Coverage = Coverage {
     meta: Grade::Full,
     msg_in: Grade::Full,
@@ -20,17 +20,17 @@ const SNIPPETS: Coverage = Coverage {
     span_link: Grade::Partial(&["link.no_range"]),
 };
 
-/// As [`SNIPPETS`]. The one recorded session ends before an answer, so nothing is claimed of answers; a patch in it adds over no file.
+/// As [`SNIPPETS`]. The only recorded session ends before an answer, so there is no claim for answers; no patch in it adds over a file.
 const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Partial(&["edit.patch_text"]), ..SNIPPETS };
 
-/// What holds where the harness lists the changes that it made.
+/// The claim where the harness lists the changes that it made.
 const CHANGES: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.nested_parent"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file"]),
     ..SNIPPETS
 };
 
-/// The claim that holds for every revision.
+/// The weakest claim of all revisions.
 pub(super) const COVERAGE: Coverage = Coverage { tool_call: CHANGES.tool_call, msg_out: DOCUMENT.msg_out, ..SNIPPETS };
 
 /// Every revision, oldest first.

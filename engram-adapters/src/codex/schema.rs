@@ -1,7 +1,24 @@
-//! The shapes of Codex records: which fields of each type the tape needs.
+//! Views of Codex records: the fields of each type that the tape needs, with their JSON types.
 
 use crate::shared::value::{Field, Value};
 use crate::shared::view::view;
+
+/// The types of envelope lines, all of them specific to Codex.
+const ENVELOPE_TYPES: [&str; 8] = [
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+    "world_state",
+    "token_usage_record",
+    "inter_agent_communication_metadata",
+];
+
+/// True for the type of an envelope line.
+pub(super) fn is_line_type(kind: &str) -> bool {
+    ENVELOPE_TYPES.contains(&kind)
+}
 
 view! {
     /// One line of the envelope form (0.34 and later).
@@ -66,7 +83,7 @@ view! {
 
 view! {
     /// A call of any kind. Arguments are JSON in a string, or a value.
-    Asked {
+    Call {
         id: "id" String,
         name: "name" String,
         namespace: "namespace" String,
@@ -78,7 +95,7 @@ view! {
 }
 
 view! {
-    /// The output of a call: a text, or a list of parts. Of a search for tools, what was found.
+    /// The output of a call: a text or a list of parts. For a search for tools, the tools that were found.
     Output {
         call_id: "call_id" String,
         output: "output" Any,
@@ -89,14 +106,14 @@ view! {
 
 view! {
     /// `{"output":"...","metadata":{...}}`: an output of 0.1 to 0.53, and of `apply_patch` up to 0.125.
-    Wrapped {
+    WrappedOutput {
         output: "output" String,
         metadata: "metadata" Object,
     }
 }
 
 view! {
-    /// What a [`Wrapped`] output says of the command.
+    /// The exit facts of a [`WrappedOutput`].
     Metadata {
         exit_code: "exit_code" Any,
         duration_seconds: "duration_seconds" Any,
@@ -104,7 +121,7 @@ view! {
 }
 
 view! {
-    /// Where a shell tool's arguments hold the command: a text, or a list of words.
+    /// The command in a shell tool's arguments: a text or a list of words.
     Command {
         command: "command" Any,
         cmd: "cmd" Any,
@@ -119,7 +136,7 @@ view! {
 }
 
 view! {
-    /// An event that says something, or states a fact about the thread.
+    /// An event with a text, or with a fact about the thread.
     Notice {
         message: "message" String,
         text: "text" String,
@@ -143,7 +160,7 @@ view! {
 }
 
 view! {
-    /// What a turn failed with (0.150 and later).
+    /// The error that ended a turn (0.150 and later).
     TurnError {
         message: "message" String,
         info: "codex_error_info" Any,
@@ -151,8 +168,8 @@ view! {
 }
 
 view! {
-    /// An item of the conversation (0.150 and later).
-    Spoken {
+    /// A message or reasoning as a completed item (0.150 and later).
+    MessageItem {
         id: "id" String,
         content: "content" Array,
         phase: "phase" String,
@@ -162,7 +179,7 @@ view! {
 }
 
 view! {
-    /// What another agent did, or was asked to do.
+    /// An action of another agent, or a request to it.
     AgentActivity {
         id: "id" String,
         kind: "kind" String,
@@ -186,7 +203,7 @@ view! {
 }
 
 view! {
-    /// A look at an image, as an item or as an event.
+    /// A viewed image, as an item or as an event.
     ImageView {
         id: "id" String,
         call_id: "call_id" String,
@@ -236,7 +253,7 @@ impl Duration<'_> {
 }
 
 view! {
-    /// What an MCP call asked for.
+    /// The tool and arguments of an MCP call.
     Invocation {
         server: "server" String,
         tool: "tool" String,
@@ -245,7 +262,7 @@ view! {
 }
 
 view! {
-    /// What an MCP server answered. `mcp_tool_call_end` puts it into `Ok`, or an error text into `Err`.
+    /// The answer of an MCP server. `mcp_tool_call_end` wraps it in `Ok`, or an error text in `Err`.
     McpResult {
         ok: "Ok" Object,
         err: "Err" String,
@@ -266,7 +283,7 @@ view! {
 }
 
 view! {
-    /// What a `token_count` event counts.
+    /// The counts of a `token_count` event.
     TokenInfo {
         last: "last_token_usage" Object,
         total: "total_token_usage" Object,
@@ -274,7 +291,7 @@ view! {
 }
 
 view! {
-    /// What a `token_usage_record` counts.
+    /// The counts of a `token_usage_record`.
     UsageRecord {
         usage: "usage" Object,
         thread: "thread_token_usage" Object,
@@ -303,7 +320,7 @@ view! {
         base_instructions: "base_instructions" Object,
         dynamic_tools: "dynamic_tools" Any,
         git: "git" Object,
-        /// Who started the session: a word, or an object for a sub-agent.
+        /// Who started the session: a string, or an object for a sub-agent.
         source: "source" Any,
         forked_from_id: "forked_from_id" String,
         parent_thread_id: "parent_thread_id" String,
@@ -332,14 +349,14 @@ view! {
 }
 
 view! {
-    /// Where a fork by reference (0.160 and later) takes its history from.
+    /// The thread whose history a fork by reference (0.160 and later) continues.
     HistoryBase {
         thread_id: "thread_id" String,
     }
 }
 
 view! {
-    /// Who spawned the session, and as what.
+    /// The thread that spawned the session, and the agent's name.
     ThreadSpawn {
         parent_thread_id: "parent_thread_id" String,
         agent_path: "agent_path" String,
@@ -347,13 +364,13 @@ view! {
     }
 }
 
-/// Who spawned a session, if `source` says that an agent did.
+/// The spawning thread, if `source` states that an agent started the session.
 pub(super) fn spawned(source: Field<'_>) -> Option<ThreadSpawn<'_>> {
     source?.member("subagent")?.member("thread_spawn").map(ThreadSpawn::lenient)
 }
 
 view! {
-    /// What a turn or a thread works with from here on.
+    /// The settings of a turn or a thread from this record on.
     Settings {
         cwd: "cwd" String,
         model: "model" String,
@@ -365,13 +382,13 @@ view! {
 }
 
 impl<'a> Settings<'a> {
-    /// What the mode of the turn brings along.
+    /// The instructions of the collaboration mode.
     pub fn mode_instructions(&self) -> Field<'a> {
         self.collaboration_mode()?.member("settings")?.member("developer_instructions")
     }
 }
 
-/// The elements of a list that may be absent.
+/// The elements of a list; none if it is absent.
 pub(super) fn elements<'a>(list: Field<'a>) -> impl Iterator<Item = Value<'a>> {
     list.into_iter().flat_map(Value::elements)
 }

@@ -6,7 +6,7 @@ use engram_core::tool_kind::ToolKind;
 
 use crate::shared::tool_table::ToolTable;
 
-/// Every tool name that a recorded session holds, and the names of the same tools in their other releases.
+/// Every tool name in the recorded sessions, and the names of the same tools in other releases.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("shell", ToolKind::Execute),
@@ -40,12 +40,12 @@ pub(super) static TOOLS: ToolTable = ToolTable {
     prefixes: &[("mcp__", ToolKind::Mcp)],
 };
 
-/// The name of a tool, to be kept.
+/// The name of a tool, borrowed from the table if it is listed.
 pub(super) fn name(tool: &str) -> Cow<'static, str> {
     TOOLS.named(tool).0
 }
 
-/// The kind of a call. Tools of MCP servers carry their server in the namespace (0.135 and later) or in front of `__` (before).
+/// The kind of a call. The server of an MCP tool is in the namespace (0.135 and later) or in the name before `__` (older).
 pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     if namespace.starts_with("mcp__") {
         return ToolKind::Mcp;

@@ -1,4 +1,4 @@
-//! Telling a Codex session by its content, and what its head says of it.
+//! Detection of a Codex session by its content, and the identity that its head states.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,20 +6,19 @@ use std::sync::LazyLock;
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem::Finder;
+use serde_json::value::RawValue;
 
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, non_empty_text, parse, raw_str, text};
 
-use super::convert::{BEGINNING, next_record};
-use super::legacy;
-use super::revisions::{BARE_JSONL, TS_JSON};
-use super::rules::is_line_type;
-use super::schema::{Bare, Line, SessionMeta, spawned};
+use super::super::revisions::{BARE_JSONL, TS_JSON};
+use super::super::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, spawned};
+use super::cut_line::{ENVELOPE_START, next_record};
 
-/// How far into a line its first fields reach.
-const BEGINNING_BYTES: usize = 1024;
-/// Lines of the head that are looked at. A file may begin with a cut line.
-const LINES: usize = 32;
+/// Bytes of a line that are searched for its first fields.
+const FIRST_FIELDS_BYTES: usize = 1024;
+/// Lines of the head that are searched. A file may begin with a cut line.
+const HEAD_LINES: usize = 32;
 
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = ["message", "reasoning", "function_call", "function_call_output"];
@@ -32,24 +31,24 @@ const BARE_HEADER: &str = "bare_header";
 const BARE_RECORDS: &str = "bare_records";
 /// A record in an envelope.
 const ENVELOPE: &str = "envelope";
-/// The envelope that opens a session.
+/// The envelope with the session's header.
 const SESSION_META: &str = "session_meta";
 
 /// The names of all marks.
-pub(super) fn marks() -> Vec<&'static str> {
+pub fn marks() -> Vec<&'static str> {
     vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META]
 }
 
-/// Yes or no, with the marks that prove it.
-pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
+/// The marks that prove that this is a Codex session; none if it is not one.
+pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut index = StructuralIndex::default();
-    if legacy::head(head.text(), &mut index).is_some() {
+    if document_session(head.text(), &mut index).is_some() {
         return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
     }
     let mut marks = Vec::new();
     if header(head, &mut index).is_some() {
         marks.push(BARE_HEADER);
-        if find_line(head.lines().skip(1).take(LINES), |line| is_bare(line).then_some(())).is_some() {
+        if find_line(head.lines().skip(1).take(HEAD_LINES), |line| is_bare(line).then_some(())).is_some() {
             marks.push(BARE_RECORDS);
         }
     }
@@ -67,10 +66,10 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
 }
 
-/// What the head says: `cli_version` stands only in the envelope form, and the forms before it are schemas of their own.
-pub(super) fn identify(head: &Head<'_>) -> Identity {
+/// The identity that the head states. Only the envelope form has a `cli_version`; the older forms are schemas of their own.
+pub fn identify(head: &Head<'_>) -> Identity {
     let mut index = StructuralIndex::default();
-    if let Some(session) = legacy::head(head.text(), &mut index) {
+    if let Some(session) = document_session(head.text(), &mut index) {
         return Identity {
             schema: Some(TS_JSON),
             session_id: owned(session.id()),
@@ -95,35 +94,35 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     Identity { version, session_id, start: first_time.flatten(), ..Identity::default() }
 }
 
-/// The ids of a session that an agent started, and of the session that started it.
-pub(super) fn lineage(head: &Head<'_>) -> Option<(String, String)> {
+/// The ids of a session that an agent started and of that agent's session.
+pub fn lineage(head: &Head<'_>) -> Option<(String, String)> {
     let mut index = StructuralIndex::default();
     let meta = meta(&envelope(head.lines().next()?, &mut index)?)?;
     let parent = text(spawned(meta.source())?.parent_thread_id())?.decode_lossy().into_owned();
     Some((owned(meta.id())?, parent))
 }
 
-/// What an envelope holds stands behind this.
+/// The key of an envelope's content.
 static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
-/// Every header of the bare form has this.
+/// A key of every header of the bare form.
 static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"instructions\""));
 
-/// True when the field stands at the beginning of the line, where the harness writes it. Long lines of others are not parsed.
-fn begins_with_field(line: &str, field: &Finder<'_>) -> bool {
-    field.find(&line.as_bytes()[..line.len().min(BEGINNING_BYTES)]).is_some()
+/// True when the key is at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
+fn has_early_key(line: &str, key: &Finder<'_>) -> bool {
+    key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some()
 }
 
-/// What `visit` finds in the envelopes among the first lines: its first answer.
+/// The first result of `visit` for the envelopes among the first lines.
 fn find_envelope<T>(head: &Head<'_>, mut visit: impl FnMut(&Line<'_>) -> Option<T>) -> Option<T> {
     let mut index = StructuralIndex::default();
-    head.lines().take(LINES).find_map(|line| envelope(line, &mut index).and_then(|line| visit(&line)))
+    head.lines().take(HEAD_LINES).find_map(|line| envelope(line, &mut index).and_then(|line| visit(&line)))
 }
 
 fn envelope<'a>(line: &'a str, index: &'a mut StructuralIndex) -> Option<Line<'a>> {
-    // A cut line may stand in front of a whole one. It begins as all do, or in the middle of one.
-    let may_be_cut = line.starts_with(BEGINNING) || !line.starts_with("{\"");
+    // A cut record may precede a complete one in its line. It begins as all do, or in the middle.
+    let may_be_cut = line.starts_with(ENVELOPE_START) || !line.starts_with("{\"");
     let next = if may_be_cut { next_record(line) } else { None };
-    if next.is_none() && !begins_with_field(line, &PAYLOAD) {
+    if next.is_none() && !has_early_key(line, &PAYLOAD) {
         return None;
     }
     let cut = next.filter(|_| parse(line, index).is_err());
@@ -131,14 +130,14 @@ fn envelope<'a>(line: &'a str, index: &'a mut StructuralIndex) -> Option<Line<'a
     (found.timestamp().is_some() && found.payload().is_some() && is_line_type(raw_str(found.kind()))).then_some(found)
 }
 
-/// The header of a session, if the line is one.
+/// The session's header, if the line is one.
 fn meta<'a>(line: &Line<'a>) -> Option<SessionMeta<'a>> {
     if raw_str(line.kind()) == "session_meta" { line.payload().map(SessionMeta::lenient) } else { None }
 }
 
-/// The header of the bare form, in the first line. `instructions` must be there, if only as `null`.
+/// The header of the bare form, in the first line. It always has the key `instructions`, even if it is `null`.
 fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a>> {
-    let first = head.lines().next().filter(|line| begins_with_field(line, &INSTRUCTIONS))?;
+    let first = head.lines().next().filter(|line| has_early_key(line, &INSTRUCTIONS))?;
     let line = parse(first, index).ok()?;
     let has_only_known = line.members().all(|(name, _)| ["id", "timestamp", "instructions", "git"].contains(&name));
     let header = Bare::lenient(line);
@@ -148,6 +147,17 @@ fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a
 
 fn is_bare(line: Value<'_>) -> bool {
     raw_str(line.first("record_type")) == "state" || BARE_TYPES.contains(&raw_str(line.first("type")))
+}
+
+/// `session` of the TypeScript document: its first member, followed by `items`. The document may be longer than the head.
+fn document_session<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Option<SessionHead<'a>> {
+    let after_key = text.trim_ascii_start().strip_prefix('{')?.trim_ascii_start().strip_prefix("\"session\"")?;
+    let after_colon = after_key.trim_ascii_start().strip_prefix(':')?;
+    let mut values = serde_json::Deserializer::from_str(after_colon).into_iter::<&RawValue>();
+    let session = values.next()?.ok()?;
+    let session = SessionHead::lenient(parse(session.get(), index).ok()?);
+    let rest = after_colon.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
+    (rest.starts_with("\"items\"") && session.id().is_some() && session.timestamp().is_some()).then_some(session)
 }
 
 fn owned(field: Field<'_>) -> Option<String> {

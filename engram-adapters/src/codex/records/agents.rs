@@ -1,0 +1,145 @@
+//! Other agents: sub-agents, messages between agents, reviews, and the reviewer that approves calls.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Decision, Meta, MsgIn, MsgOut, Permission, Role};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, raw_str, text};
+use crate::shared::view::view;
+
+use super::super::blocks::part;
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::{AgentActivity, Message, elements};
+use super::super::state::session_state::SessionState;
+
+view! {
+    /// The beginning of a review.
+    Review {
+        target: "target" Object,
+        prompt: "prompt" String,
+        user_facing_hint: "user_facing_hint" String,
+    }
+}
+
+view! {
+    /// The review of a call that needs approval.
+    ApprovalReview {
+        status: "status" String,
+        rationale: "rationale" String,
+        target_item_id: "target_item_id" String,
+        action: "action" Object,
+    }
+}
+
+/// A message between agents (0.169).
+pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let message = Message::strict(record.value, record.at)?;
+    let own_path = state.thread.agent_path();
+    let is_own = text(message.author()).is_some_and(|author| author.eq_str(own_path));
+    let list = record.pointer_to("/payload/content");
+    let mut is_mapped = false;
+    for (index, value) in elements(message.content()).enumerate() {
+        let part = part(value, &list, index)?;
+        let pointer = Pointer::Field(&list, index, "/text");
+        match (raw_str(part.kind()), text(part.text())) {
+            ("input_text" | "output_text" | "text", text @ Some(_)) if is_own => {
+                let message_id = self::text(message.id());
+                out.emit(MsgOut { text, message_id, ..MsgOut::default() }, pointer)?;
+            }
+            ("input_text" | "output_text" | "text", text @ Some(_)) => {
+                out.emit(MsgIn { role: Role::User, text, synthetic: true, attachments: Vec::new() }, pointer)?;
+            }
+            ("encrypted_content", _) => continue,
+            (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(&list, index))?,
+        }
+        is_mapped = true;
+    }
+    if !is_mapped {
+        out.emit(Meta::System { name: Text::Plain("agent_message"), text: text(message.author()) }, Pointer::Root)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// An action of a sub-agent as an event (up to 0.146).
+pub fn sub_agent_activity(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let event = AgentActivity::strict(record.value, record.at)?;
+    emit_event_activity(&event, &format!("sub_agent_activity.{}", raw_str(event.kind())), out)
+}
+
+/// The end of a call that spawns, asks, awaits or closes an agent (up to 0.146).
+pub fn collab_event(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_event_activity(&AgentActivity::strict(record.value, record.at)?, record.short_name(), out)
+}
+
+fn emit_event_activity(event: &AgentActivity<'_>, name: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let thread = event.agent_thread_id().or(event.new_thread_id()).or(event.receiver_thread_id());
+    emit_activity(event.event_id().or(event.call_id()), name, text(thread), "/payload", out)
+}
+
+/// An action of a sub-agent as an item.
+pub fn sub_agent_item(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = AgentActivity::strict(record.value, record.at)?;
+    let name = format!("SubAgentActivity.{}", raw_str(item.kind()));
+    emit_activity(item.id(), &name, text(item.agent_thread_id()), record.at, out)
+}
+
+/// The end of a call that spawns, asks, awaits or closes agents, as an item.
+pub fn collab_item(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = AgentActivity::strict(record.value, record.at)?;
+    let name = format!("CollabAgentToolCall.{}", raw_str(item.tool()));
+    emit_activity(item.id(), &name, text(elements(item.receiver_thread_ids()).next()), record.at, out)
+}
+
+/// Emits an action of another agent as a child of the call that caused it.
+fn emit_activity(call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, at: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.parent_of_next(text(call_id).and_then(|id| out.seq_of_call(id)));
+    out.emit(Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at))?;
+    Ok(Outcome::Mapped)
+}
+
+/// A review begins. The prompt of the reviewer has its own message, in this session or in the reviewer's.
+pub fn entered_review_mode(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let review = Review::strict(record.value, record.at)?;
+    let instructions = review.target().and_then(|target| target.first("instructions")).or(review.prompt());
+    let hint = review.user_facing_hint();
+    let event = |field| Meta::System { name: Text::Plain("entered_review_mode"), text: text(field) };
+    out.emit(event(hint.or(instructions)), Pointer::At(record.at))?;
+    if hint.zip(instructions).is_some_and(|(hint, instructions)| hint.raw() != instructions.raw()) {
+        out.emit(event(instructions), Pointer::At(record.at))?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// A review ends. The next answer contains it.
+pub fn exited_review_mode(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.emit(Meta::System { name: Text::Plain("exited_review_mode"), text: None }, Pointer::At(record.at))?;
+    Ok(Outcome::Mapped)
+}
+
+/// The harness's own reviewer allows or denies a call that needs approval. A first record announces the review.
+pub fn approval_review(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let review = ApprovalReview::strict(record.value, record.at)?;
+    let rationale = text(review.rationale());
+    let decision = match raw_str(review.status()) {
+        "in_progress" => return Ok(record.omitted_by(&omissions::REVIEW_BEGUN)),
+        "approved" => Decision::Allow,
+        "denied" => Decision::Deny,
+        other => {
+            let name = format!("guardian_assessment.{other}");
+            out.emit(Meta::System { name: Text::Plain(&name), text: rationale }, Pointer::At(record.at))?;
+            return Ok(Outcome::Mapped);
+        }
+    };
+    let call_id = text(review.target_item_id());
+    let tool = call_id.and_then(|id| state.calls.tool(&id.decode_lossy())).map(Text::Plain);
+    let parent = call_id.and_then(|id| out.seq_of_call(id));
+    out.parent_of_next(parent);
+    out.emit(Meta::Permission(Permission { decision, tool, call_id, text: rationale }), Pointer::At(record.at))?;
+    if let Some(action) = review.action().filter(|_| parent.is_none()) {
+        let event = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(Text::Plain(action.raw())) };
+        out.emit(event, Pointer::At("/payload/action"))?;
+    }
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,245 @@
+//! The record table: what happens to a record of each type, and how a line is matched with its row.
+
+use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::ledger::Outcome;
+
+use crate::shared::route::{Action, Route};
+use crate::shared::time::tape_time;
+use crate::shared::value::{Value, raw_str, text};
+
+use super::super::descriptor::DESCRIPTOR;
+use super::super::record::{Container, Record};
+use super::super::results::{nested_calls, outputs, screen_end};
+use super::super::schema::{Bare, Line, is_line_type};
+use super::super::state::session_state::SessionState;
+use super::{agents, message_events, messages, provider_calls, settings, tool_calls, turns, usage};
+
+/// Converts a record of one type.
+pub type Handler = fn(&mut SessionState, &Record<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+
+/// The row of a type is the same in every container form: a bare `message` is a `response_item/message`.
+pub static RECORDS: &[Route<Handler>] = &[
+    // The most frequent types.
+    Route::convert("response_item/function_call", tool_calls::function_call),
+    Route::convert("response_item/function_call_output", outputs::call_output),
+    Route::convert("event_msg/token_count", usage::token_count),
+    Route::convert("response_item/message", messages::message),
+    Route::convert("response_item/reasoning", messages::reasoning),
+    Route::convert("response_item/custom_tool_call", tool_calls::custom_tool_call),
+    Route::convert("response_item/custom_tool_call_output", outputs::call_output),
+    Route::convert("event_msg/item_completed/CommandExecution", screen_end::command_item),
+    Route::convert("event_msg/agent_message", message_events::agent_message),
+    Route::convert("event_msg/agent_reasoning", message_events::agent_reasoning),
+    Route::convert("token_usage_record", usage::token_usage_record),
+    Route::convert("turn_context", settings::turn_context),
+    Route::omit("state"),
+    // The session.
+    Route::convert("session_meta", settings::session_meta),
+    Route::convert("world_state", settings::world_state),
+    Route::convert("compacted", turns::compacted),
+    Route::omit("inter_agent_communication_metadata"),
+    // Items for the model.
+    Route::convert("response_item/local_shell_call", tool_calls::local_shell_call),
+    Route::convert("response_item/tool_search_call", tool_calls::tool_search_call),
+    Route::convert("response_item/tool_search_output", tool_calls::tool_search_output),
+    Route::convert("response_item/additional_tools", tool_calls::additional_tools),
+    Route::convert("response_item/web_search_call", provider_calls::web_search_item),
+    Route::convert("response_item/image_generation_call", provider_calls::generated_image),
+    Route::convert("response_item/agent_message", agents::agent_message),
+    Route::convert("response_item/ghost_snapshot", turns::ghost_snapshot),
+    // Events for the screen.
+    Route::convert("event_msg/user_message", message_events::user_message),
+    Route::convert("event_msg/agent_reasoning_raw_content", message_events::agent_reasoning),
+    Route::convert("event_msg/exec_command_end", screen_end::command_event),
+    Route::convert("event_msg/patch_apply_end", screen_end::patch_event),
+    Route::convert("event_msg/mcp_tool_call_end", screen_end::mcp_event),
+    Route::convert("event_msg/web_search_end", provider_calls::web_search_event),
+    Route::convert("event_msg/image_generation_end", provider_calls::generated_image),
+    Route::convert("event_msg/dynamic_tool_call_request", nested_calls::client_call),
+    Route::convert("event_msg/dynamic_tool_call_response", screen_end::client_event),
+    Route::convert("event_msg/view_image_tool_call", nested_calls::image_view),
+    Route::omit("event_msg/task_started"),
+    Route::convert("event_msg/task_complete", turns::task_complete),
+    Route::convert("event_msg/turn_aborted", turns::turn_aborted),
+    Route::convert("event_msg/error", turns::error),
+    Route::convert("event_msg/context_compacted", turns::context_compacted),
+    Route::convert("event_msg/thread_rolled_back", turns::thread_rolled_back),
+    Route::convert("event_msg/undo_completed", turns::undo_completed),
+    Route::convert("event_msg/thread_goal_updated", turns::thread_goal_updated),
+    Route::convert("event_msg/thread_name_updated", settings::thread_name_updated),
+    Route::convert("event_msg/thread_settings_applied", settings::thread_settings_applied),
+    Route::convert("event_msg/guardian_assessment", agents::approval_review),
+    Route::convert("event_msg/entered_review_mode", agents::entered_review_mode),
+    Route::convert("event_msg/exited_review_mode", agents::exited_review_mode),
+    Route::convert("event_msg/sub_agent_activity", agents::sub_agent_activity),
+    Route::convert("event_msg/collab_agent_spawn_end", agents::collab_event),
+    Route::convert("event_msg/collab_agent_interaction_end", agents::collab_event),
+    Route::convert("event_msg/collab_waiting_end", agents::collab_event),
+    Route::convert("event_msg/collab_close_end", agents::collab_event),
+    Route::convert("event_msg/collab_resume_end", agents::collab_event),
+    // Completed items for the screen.
+    Route::convert("event_msg/item_completed/AgentMessage", message_events::agent_message_item),
+    Route::convert("event_msg/item_completed/UserMessage", message_events::user_message_item),
+    Route::convert("event_msg/item_completed/Reasoning", message_events::reasoning_item),
+    Route::convert("event_msg/item_completed/FileChange", screen_end::patch_item),
+    Route::convert("event_msg/item_completed/McpToolCall", screen_end::mcp_item),
+    Route::convert("event_msg/item_completed/ImageView", nested_calls::image_view),
+    Route::convert("event_msg/item_completed/ContextCompaction", turns::compaction_item),
+    Route::convert("event_msg/item_completed/SubAgentActivity", agents::sub_agent_item),
+    Route::convert("event_msg/item_completed/CollabAgentToolCall", agents::collab_item),
+    Route::omit("event_msg/item_completed/Plan"),
+];
+
+/// The outcome of a record that gives no event.
+pub fn omitted(record: &'static str) -> Result<Outcome, Fault> {
+    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
+}
+
+/// Converts one line, in either form.
+pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    state.searches.begin_record();
+    let envelope = Line::strict(line, "")?;
+    if let Some(payload) = envelope.payload() {
+        return convert_envelope(state, &envelope, payload, out);
+    }
+    if is_line_type(raw_str(envelope.kind())) {
+        return Err(Fault::malformed("/payload", "an object", "nothing"));
+    }
+    if raw_str(line.first("record_type")) == "state" {
+        return omitted("state");
+    }
+    convert_bare(state, line, &Bare::strict(line, "")?, out)
+}
+
+fn convert_envelope(state: &mut SessionState, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let t = tape_time(line.timestamp());
+    let line_type = raw_str(line.kind());
+    if line_type == "session_meta" {
+        state.replay.begin_thread(payload.first("id"), payload.first("subagent_history_start_ordinal"));
+    }
+    let replay = state.replay.is_replay(line.ordinal(), payload, t.as_deref());
+    let payload_type = raw_str(payload.first("type"));
+    let is_item_event = line_type == "event_msg" && payload_type == "item_completed";
+    let item = if is_item_event { payload.first("item") } else { None };
+    let id = if line_type == "response_item" { payload.first("id") } else { item.and_then(|item| item.first("id")) };
+    out.set_header(RecordHeader { t: t.as_deref(), id: text(id), replay });
+    let (prefix, name, value, at) = match line_type {
+        "response_item" => ("response_item/", payload_type, payload, "/payload"),
+        "event_msg" if is_item_event => {
+            let Some(item) = item.filter(|item| item.is_object()) else {
+                return Err(Fault::malformed("/payload/item", "an item", "nothing"));
+            };
+            ("event_msg/item_completed/", raw_str(item.first("type")), item, "/payload/item")
+        }
+        "event_msg" => ("event_msg/", payload_type, payload, "/payload"),
+        other if is_line_type(other) => ("", other, payload, "/payload"),
+        other => return Err(Fault::unrecognized(other)),
+    };
+    let row = find(prefix, name).ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")))?;
+    let record = Record { name: row.record, value, at, t: t.as_deref(), replay, container: Container::Envelope };
+    convert_record(state, row, &record, out)
+}
+
+fn convert_bare(state: &mut SessionState, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let t = tape_time(bare.timestamp());
+    out.set_header(RecordHeader { t: t.as_deref(), id: text(bare.id()), replay: false });
+    if bare.kind().is_none() && bare.id().is_some() && t.is_some() {
+        return settings::bare_header(state, bare.instructions(), bare.git(), "/instructions", out);
+    }
+    convert_item(state, line, "", Container::Bare, out)
+}
+
+/// Converts a response item at `at` without an envelope.
+pub fn convert_item(
+    state: &mut SessionState,
+    item: Value<'_>,
+    at: &str,
+    container: Container,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
+    let name = raw_str(item.first("type"));
+    let row = find("response_item/", name).ok_or_else(|| Fault::unrecognized(name))?;
+    let record = Record { name: row.record, value: item, at, t: None, replay: false, container };
+    convert_record(state, row, &record, out)
+}
+
+fn convert_record(state: &mut SessionState, row: &Route<Handler>, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    match row.action {
+        Action::Convert(handler) => handler(state, record, out),
+        Action::Omit => omitted(row.record),
+    }
+}
+
+/// The row of a type: a prefix that ends with `/`, or nothing, and a name.
+fn find(prefix: &str, name: &str) -> Option<&'static Route<Handler>> {
+    // Lengths first: most rows differ in theirs.
+    let is_row = |row: &&Route<Handler>| {
+        row.record.len() == prefix.len() + name.len() && row.record.ends_with(name) && row.record.starts_with(prefix)
+    };
+    RECORDS.iter().find(is_row).filter(|_| !name.contains('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::omissions;
+    use super::*;
+
+    fn action(record: &str) -> Option<Action<Handler>> {
+        Route::find(RECORDS, record)
+    }
+
+    #[test]
+    fn every_omitted_type_has_a_rule() {
+        for row in RECORDS.iter().filter(|row| row.action == Action::Omit) {
+            assert!(DESCRIPTOR.ignored_record(row.record).is_some(), "{}", row.record);
+        }
+    }
+
+    #[test]
+    fn every_rule_that_no_handler_applies_has_a_row() {
+        let applied = [
+            omissions::TURN_END,
+            omissions::NO_COUNTS,
+            omissions::REVIEW_BEGUN,
+            omissions::HEADER,
+            omissions::SETTINGS,
+            omissions::SETTINGS_EVENT,
+            omissions::MESSAGE_TWIN,
+            omissions::REASONING_TWIN,
+            omissions::LAST_MESSAGE,
+            omissions::SAME_COUNTS,
+            omissions::COMPACTED,
+            omissions::ITEM_COMPACTED,
+            omissions::OUTPUT_CUT,
+            omissions::ITEM_OUTPUT_TWIN,
+            omissions::EVENT_OUTPUT_TWIN,
+            omissions::IMAGE_VIEW,
+            omissions::IMAGE_VIEW_EVENT,
+            omissions::SEARCH_TWIN,
+            omissions::SEARCH_RESULT,
+            omissions::IMAGE_GENERATED,
+            omissions::CLIENT_CALL,
+            omissions::CLIENT_OUTPUT_TWIN,
+        ]
+        .map(|rule| rule.rule);
+        for rule in omissions::RULES.iter().filter(|rule| rule.outcome().is_some() && !applied.contains(&rule.rule)) {
+            assert_eq!(action(rule.record), Some(Action::Omit), "{}", rule.rule);
+        }
+    }
+
+    #[test]
+    fn a_type_is_found_by_its_prefix_and_name() {
+        assert_eq!(find("event_msg/item_completed/", "Plan").map(|row| row.record), Some("event_msg/item_completed/Plan"));
+        assert_eq!(find("", "turn_context").map(|row| row.record), Some("turn_context"));
+        for (prefix, name) in [("event_msg/", "item_completed/Plan"), ("event_msg/", "message"), ("", "event_msg"), ("event_msg/", "")] {
+            assert!(find(prefix, name).is_none(), "{prefix}{name}");
+        }
+    }
+
+    #[test]
+    fn each_type_has_one_row() {
+        for (index, row) in RECORDS.iter().enumerate() {
+            assert!(RECORDS[..index].iter().all(|earlier| earlier.record != row.record), "{}", row.record);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Input of the model that is no message: instructions, the system prompt, tool descriptions.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{ImplicitInput, Meta};
+use engram_core::hash::Hash;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, Value, non_empty_text};
+
+use super::super::state::emitted::EmittedTexts;
+
+/// Emits instructions that a person wrote, with their text, unless they were emitted before. True if it emitted them.
+pub fn emit_instructions(texts: &mut EmittedTexts, instructions: Field<'_>, at: &str, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let Some(text) = non_empty_text(instructions) else { return Ok(false) };
+    if !texts.insert_instructions(text.raw()) {
+        return Ok(false);
+    }
+    let (hash, bytes) = hash_of_text(text);
+    let input = ImplicitInput { name: Text::Plain("instructions"), file: None, hash, bytes, text: Some(text) };
+    out.emit(Meta::Context(input), Pointer::At(at))?;
+    Ok(true)
+}
+
+/// Emits the harness's own system prompt, by hash.
+pub fn emit_system_prompt(prompt: Text<'_>, at: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let (hash, bytes) = hash_of_text(prompt);
+    let input = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
+    out.emit(Meta::Context(input), Pointer::At(at))?;
+    Ok(())
+}
+
+/// Emits a JSON value that the harness gives to the model, by hash.
+pub fn emit_value(name: &str, value: Value<'_>, at: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let (hash, bytes) = (Some(Hash::of_bytes(value.raw().as_bytes())), Some(value.raw().len() as u64));
+    let input = ImplicitInput { name: Text::Plain(name), file: None, hash, bytes, text: None };
+    out.emit(Meta::Context(input), Pointer::At(at))?;
+    Ok(())
+}
+
+fn hash_of_text(text: Text<'_>) -> (Option<Hash>, Option<u64>) {
+    let decoded = text.decode_lossy();
+    (Some(Hash::of_text(&decoded)), Some(decoded.len() as u64))
+}

@@ -1,0 +1,133 @@
+//! Messages and reasoning for the screen: events (up to 0.142) and completed items (0.150 and later).
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Attachment, Meta, MsgIn, Role};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::media;
+use crate::shared::value::{Field, Value, raw_str};
+use crate::shared::view::view;
+
+use super::super::blocks::{is_empty_token, part};
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::{MessageItem, Notice, elements};
+use super::super::state::mirror_dedup::{Fact, Side};
+use super::super::state::session_state::SessionState;
+use super::messages::{AnswerFacts, emit_answer, emit_prompt, emit_reasoning};
+
+view! {
+    /// A memory that an answer cites.
+    Citation {
+        path: "path" String,
+        line_start: "line_start" Number,
+        line_end: "line_end" Number,
+        note: "note" String,
+    }
+}
+
+/// A message of the agent.
+pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let event = Notice::strict(record.value, record.at)?;
+    let answer = text_of(&event)?;
+    let facts = AnswerFacts { id: None, phase: event.phase() };
+    let is_new = emit_answer(state, Side::Screen, answer, facts, Pointer::At("/payload/message"), out)?;
+    if let Some(citations) = event.memory_citation().filter(|_| is_new) {
+        emit_citations(citations, out)?;
+    }
+    Ok(record.mapped_or(is_new, &omissions::MESSAGE_TWIN))
+}
+
+/// A reasoning of the agent.
+pub fn agent_reasoning(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let reasoning = text_of(&Notice::strict(record.value, record.at)?)?;
+    let is_new = emit_reasoning(&mut state.mirrors, Side::Screen, reasoning, None, Pointer::At("/payload/text"), out)?;
+    Ok(record.mapped_or(is_new, &omissions::REASONING_TWIN))
+}
+
+fn text_of<'a>(event: &Notice<'a>) -> Result<Value<'a>, Fault> {
+    event.message().or(event.text()).ok_or_else(|| Fault::malformed("/payload", "a text", "nothing"))
+}
+
+/// Emits the memories that an answer cites: the lines of each, and a note.
+fn emit_citations(citations: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    for (index, entry) in elements(citations.first("entries")).enumerate() {
+        let entry = Citation::lenient(entry);
+        let number = |field: Field<'_>| field.map_or(String::new(), |number| number.raw().to_owned());
+        let lines = format!("{}:{}-{}", raw_str(entry.path()), number(entry.line_start()), number(entry.line_end()));
+        let token = format!("\"{lines}: {}\"", raw_str(entry.note()));
+        let event = Meta::System { name: Text::Plain("memory_citation"), text: Some(Text::Token(&token)) };
+        out.emit(event, Pointer::Item("/payload/memory_citation/entries", index))?;
+    }
+    Ok(())
+}
+
+/// A prompt. Its text is empty if it is only an image.
+pub fn user_message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let event = Notice::strict(record.value, record.at)?;
+    let new = elements(event.images()).filter(|image| state.mirrors.is_new(Side::Screen, Fact::Image, image.raw()));
+    let mut attachments: Vec<Attachment<'_>> = new.filter_map(media::data_url).collect();
+    let mut is_mapped = false;
+    if let Some(prompt) = event.message().filter(|prompt| !is_empty_token(prompt.raw())) {
+        let at = Pointer::At("/payload/message");
+        is_mapped = emit_prompt(state, (Side::Screen, Role::User), prompt, &mut attachments, at, out)?;
+    }
+    if !attachments.is_empty() {
+        out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments }, Pointer::At("/payload/images"))?;
+        is_mapped = true;
+    }
+    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_TWIN))
+}
+
+/// A message of the agent as an item.
+pub fn agent_message_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = MessageItem::strict(record.value, record.at)?;
+    let facts = AnswerFacts { id: item.id(), phase: item.phase() };
+    convert_parts(record, &item, out, |text, pointer, out| emit_answer(state, Side::Screen, text, facts, pointer, out))
+}
+
+/// A prompt as an item.
+pub fn user_message_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = MessageItem::strict(record.value, record.at)?;
+    let (sender, mut attachments) = ((Side::Screen, Role::User), Vec::new());
+    convert_parts(record, &item, out, |text, pointer, out| emit_prompt(state, sender, text, &mut attachments, pointer, out))
+}
+
+/// Emits each text of an item by `emit_text`. Image parts name files whose content the response item has.
+fn convert_parts<'s>(
+    record: &Record<'_>,
+    item: &MessageItem<'_>,
+    out: &mut Emitter<'s>,
+    mut emit_text: impl FnMut(Value<'_>, Pointer<'_>, &mut Emitter<'s>) -> Result<bool, Fault>,
+) -> Result<Outcome, Fault> {
+    let list = "/payload/item/content";
+    let mut is_mapped = false;
+    for (index, value) in elements(item.content()).enumerate() {
+        let part = part(value, list, index)?;
+        match (raw_str(part.kind()), part.text()) {
+            ("text" | "Text", Some(text)) => is_mapped |= emit_text(text, Pointer::Field(list, index, "/text"), out)?,
+            ("local_image" | "image", None) => {}
+            (kind, _) => {
+                out.unrecognized_block(kind, value.raw(), Pointer::Item(list, index))?;
+                is_mapped = true;
+            }
+        }
+    }
+    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_TWIN))
+}
+
+/// A reasoning as an item.
+pub fn reasoning_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = MessageItem::strict(record.value, record.at)?;
+    let mut is_mapped = false;
+    for (list, parts) in [("/payload/item/summary_text", item.summary_text()), ("/payload/item/raw_content", item.raw_content())] {
+        for (index, text) in elements(parts).enumerate() {
+            if text.text().is_none() {
+                return Err(Fault::malformed(format!("{list}/{index}"), "a text", text.raw()));
+            }
+            is_mapped |= emit_reasoning(&mut state.mirrors, Side::Screen, text, item.id(), Pointer::Item(list, index), out)?;
+        }
+    }
+    Ok(record.mapped_or(is_mapped, &omissions::REASONING_TWIN))
+}

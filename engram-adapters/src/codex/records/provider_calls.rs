@@ -1,0 +1,109 @@
+//! Calls that the provider makes itself: web searches and generated images.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Attachment, SideFile, Status, ToolCall, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::media;
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::view::view;
+
+use super::super::blocks::{is_empty_token, unquote};
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::elements;
+use super::super::state::session_state::SessionState;
+use super::super::tools;
+
+view! {
+    /// A web search, as an event or a response item.
+    WebSearch {
+        id: "id" String,
+        call_id: "call_id" String,
+        status: "status" String,
+        action: "action" Object,
+        query: "query" String,
+        results: "results" Array,
+    }
+}
+
+view! {
+    /// A generated image, as an event or a response item.
+    GeneratedImage {
+        id: "id" String,
+        call_id: "call_id" String,
+        revised_prompt: "revised_prompt" String,
+        result: "result" String,
+        saved_path: "saved_path" String,
+    }
+}
+
+const WEB_SEARCH: &str = "web_search";
+const IMAGE_GENERATION: &str = "image_generation";
+
+/// A web search as an event. The response item directly after it repeats it.
+pub fn web_search_event(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let search = WebSearch::strict(record.value, record.at)?;
+    let id = text(search.call_id().or(search.id()));
+    if id.is_some_and(|id| out.seq_of_call(id).is_some()) {
+        return Ok(record.omitted_by(&omissions::SEARCH_RESULT));
+    }
+    state.searches.add_event();
+    let args = search.action().or(search.query()).map(Value::raw);
+    emit_call(WEB_SEARCH, id, args, Pointer::At(record.at), out)?;
+    if let Some(id) = id {
+        let pages = pages(search.results());
+        let stdout = pages.as_deref().map(Text::Token);
+        out.emit(ToolResult { stdout, ..ok_result(WEB_SEARCH, id) }, Pointer::At(record.at))?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// A web search as a response item: the only record of it in 0.104.
+pub fn web_search_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let search = WebSearch::strict(record.value, record.at)?;
+    if state.searches.follows_event() {
+        return Ok(record.omitted_by(&omissions::SEARCH_TWIN));
+    }
+    let id = text(search.id());
+    emit_call(WEB_SEARCH, id, search.action().map(Value::raw), record.pointer(), out)?;
+    if let Some(id) = id.filter(|_| raw_str(search.status()) == "completed") {
+        out.emit(ok_result(WEB_SEARCH, id), record.pointer())?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// A generated image, as an event or a response item.
+pub fn generated_image(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let image = GeneratedImage::strict(record.value, record.at)?;
+    let Some(id) = text(image.call_id().or(image.id())) else {
+        return Err(Fault::malformed(record.at, "the id of a call", "nothing"));
+    };
+    if out.seq_of_call(id).is_some() {
+        return Ok(record.omitted_by(&omissions::IMAGE_GENERATED));
+    }
+    emit_call(IMAGE_GENERATION, Some(id), None, record.pointer(), out)?;
+    let data = image.result().filter(|data| !is_empty_token(data.raw())).map(|data| media::base64_hash(unquote(data.raw())));
+    let attachment = data.map(|(hash, bytes)| Attachment { media_type: None, hash: Some(hash), bytes: Some(bytes), name: None });
+    let artifact = text(image.saved_path()).map(|path| SideFile { path, hash: None, bytes: None });
+    let (stdout, attachments) = (non_empty_text(image.revised_prompt()), attachment.into_iter().collect());
+    out.emit(ToolResult { stdout, artifact, attachments, ..ok_result(IMAGE_GENERATION, id) }, record.pointer())?;
+    Ok(Outcome::Mapped)
+}
+
+fn emit_call(tool: &str, call_id: Option<Text<'_>>, args: Option<&str>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    out.emit(ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id, args }, at)?;
+    Ok(())
+}
+
+fn ok_result<'a>(tool: &'a str, call_id: Text<'a>) -> ToolResult<'a> {
+    ToolResult { tool: Some(Text::Plain(tool)), call_id: Some(call_id), status: Some(Status::Ok), ..ToolResult::default() }
+}
+
+/// The title, address and excerpt of each page that a search found, as one JSON token.
+fn pages(results: Field<'_>) -> Option<String> {
+    let fields = elements(results).flat_map(|page| ["title", "url", "snippet"].into_iter().filter_map(move |name| page.first(name)));
+    let texts: Vec<&str> = fields.filter(|field| field.text().is_some()).map(|text| unquote(text.raw())).collect();
+    (!texts.is_empty()).then(|| format!("\"{}\"", texts.join("\\n")))
+}

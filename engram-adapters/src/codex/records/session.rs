@@ -1,0 +1,70 @@
+//! A session that is read record by record: the entry point from the pipeline.
+
+use engram_core::adapter::{Session, SideInfo};
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::value::{StructuralIndex, parse};
+
+use super::super::results::end_result::emit_without_output;
+use super::super::source::cut_line::{is_cut_record, next_record};
+use super::super::state::session_state::SessionState;
+use super::dispatch;
+use super::ts_document;
+
+/// One file under conversion.
+pub struct CodexSession {
+    state: SessionState,
+    /// The values of the current line. Kept only to spare allocations.
+    index: StructuralIndex,
+}
+
+impl CodexSession {
+    /// A session before its first record.
+    pub fn new(side_info: &SideInfo) -> Self {
+        CodexSession { state: SessionState::new(side_info), index: StructuralIndex::default() }
+    }
+}
+
+impl Session for CodexSession {
+    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if is_state_line(text) {
+            return dispatch::omitted("state");
+        }
+        let line = parse(text, &mut self.index)?;
+        dispatch::convert_line(&mut self.state, line, out)
+    }
+
+    fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
+        ts_document::convert_document(&mut self.state, text, out)
+    }
+
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        for (call_id, end) in self.state.pending_ends.take_all() {
+            emit_without_output(&end, &self.state.calls, &call_id, out)?;
+        }
+        Ok(())
+    }
+
+    fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
+        is_cut_record(text).then(|| {
+            let code = Some(Text::Plain("cut_record"));
+            out.emit(Meta::Error { code, text: Some(Text::Plain(text)) }, Pointer::Root).map(|_| Outcome::Mapped)
+        })
+    }
+
+    fn resync(&self, text: &str) -> Option<usize> {
+        next_record(text)
+    }
+}
+
+/// True for a line of the bare form that has only the id of the last response (0.8 to 0.29). Two of them are around every request, so
+/// they are recognized without parsing.
+fn is_state_line(line: &str) -> bool {
+    let id = line.strip_prefix(r#"{"record_type":"state","previous_response_id":"#).and_then(|rest| rest.strip_suffix('}'));
+    // Without branches, so that it is vectorized.
+    let is_plain = |id: &str| id.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b'_')));
+    id.is_some_and(|id| id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain))
+}

@@ -1,0 +1,167 @@
+//! The session's header, the settings of its turns, and the state behind the harness's messages.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, Value, non_empty_text, text};
+
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, spawned};
+use super::super::state::last_stated::LastStated;
+use super::super::state::session_state::SessionState;
+use super::implicit_input::{emit_instructions, emit_system_prompt, emit_value};
+
+/// How deep the state of instruction files is searched.
+const MAX_STATE_DEPTH: usize = 8;
+
+/// The header of the forms without envelope: neither directory, model nor version.
+pub fn bare_header(
+    state: &mut SessionState,
+    instructions: Field<'_>,
+    git: Field<'_>,
+    instructions_at: &str,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
+    let mut facts = SessionFacts::default();
+    add_repository(&mut facts, git);
+    state.thread.add_side_info(&mut facts);
+    out.emit(Meta::Session(facts), Pointer::Root)?;
+    emit_instructions(&mut state.texts, instructions, instructions_at, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The header of the envelope form. That of another thread belongs to the history that a fork or sub-agent copied.
+pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let meta = SessionMeta::strict(record.value, record.at)?;
+    let is_own = state.replay.last_header_is_own();
+    if is_own && !own_header_changed(&mut state.last, &meta) {
+        return Ok(record.omitted_by(&omissions::HEADER));
+    }
+    let mut facts = header_facts(&meta);
+    if is_own {
+        let agent_path = agent_path(&meta).map(|path| path.decode_lossy().into_owned());
+        state.thread.set_agent(sub_agent(&meta).is_some(), agent_path);
+        state.thread.add_side_info(&mut facts);
+    }
+    out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
+    emit_instructions(&mut state.texts, meta.instructions(), "/payload/instructions", out)?;
+    if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::lenient(base).text())) {
+        emit_system_prompt(prompt, "/payload/base_instructions/text", out)?;
+    }
+    if let Some(tools) = meta.dynamic_tools().filter(|tools| tools.raw() != "[]") {
+        emit_value("tools", tools, "/payload/dynamic_tools", out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+fn own_header_changed(last: &mut LastStated, meta: &SessionMeta<'_>) -> bool {
+    let (prompt, tools) = (meta.base_instructions(), meta.dynamic_tools());
+    let stated = [meta.cwd(), meta.git(), meta.model_provider(), meta.instructions(), prompt, tools, meta.source()];
+    last.header_changed(stated.map(|field| field.map(Value::raw)))
+}
+
+fn header_facts<'a>(meta: &SessionMeta<'a>) -> SessionFacts<'a> {
+    let mut facts = SessionFacts { provider: text(meta.model_provider()), cwd: text(meta.cwd()), ..SessionFacts::default() };
+    add_repository(&mut facts, meta.git());
+    let spawn = spawned(meta.source());
+    let nickname = non_empty_text(meta.agent_nickname()).or_else(|| non_empty_text(spawn?.agent_nickname()));
+    // A sub-agent of the harness itself has only a name: `review`, or `{"other":"guardian"}`.
+    let own_name = || text(sub_agent(meta)).or_else(|| text(sub_agent(meta)?.member("other")));
+    facts.agent = agent_path(meta).or(nickname).or_else(own_name);
+    facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
+    if spawn.is_none() {
+        facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::lenient(meta.history_base()?).thread_id()));
+    }
+    facts
+}
+
+/// The agent that started the session: a name, or an object.
+fn sub_agent<'a>(meta: &SessionMeta<'a>) -> Field<'a> {
+    meta.source().and_then(|source| source.member("subagent"))
+}
+
+/// The session's name in messages between agents.
+fn agent_path<'a>(meta: &SessionMeta<'a>) -> Option<Text<'a>> {
+    non_empty_text(meta.agent_path()).or_else(|| non_empty_text(spawned(meta.source())?.agent_path()))
+}
+
+fn add_repository<'a>(facts: &mut SessionFacts<'a>, git: Field<'a>) {
+    let git = Git::lenient_opt(git);
+    facts.repo_head = text(git.commit_hash());
+    facts.repo_branch = text(git.branch());
+    facts.repo_url = text(git.repository_url());
+}
+
+/// The settings of a request (up to 0.105) or of a turn. Gives events only if they changed.
+pub fn turn_context(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let turn = Settings::strict(record.value, record.at)?;
+    let mut is_mapped = emit_changed_settings(&mut state.last, &turn, out)?;
+    let mode_at = "/payload/collaboration_mode/settings/developer_instructions";
+    for (instructions, at) in [
+        (turn.user_instructions(), "/payload/user_instructions"),
+        (turn.developer_instructions(), "/payload/developer_instructions"),
+        (turn.mode_instructions(), mode_at),
+    ] {
+        is_mapped |= emit_instructions(&mut state.texts, instructions, at, out)?;
+    }
+    Ok(record.mapped_or(is_mapped, &omissions::SETTINGS))
+}
+
+/// The settings of the thread, after a client changed them.
+pub fn thread_settings_applied(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let Some(settings) = Notice::strict(record.value, record.at)?.thread_settings() else {
+        return Err(Fault::malformed("/payload/thread_settings", "settings", "nothing"));
+    };
+    let settings = Settings::strict(settings, "/payload/thread_settings")?;
+    let mut is_mapped = emit_changed_settings(&mut state.last, &settings, out)?;
+    let at = "/payload/thread_settings/collaboration_mode/settings/developer_instructions";
+    is_mapped |= emit_instructions(&mut state.texts, settings.mode_instructions(), at, out)?;
+    Ok(record.mapped_or(is_mapped, &omissions::SETTINGS_EVENT))
+}
+
+/// Emits model and directory if they changed.
+fn emit_changed_settings(last: &mut LastStated, settings: &Settings<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    if !last.settings_changed((settings.model().map(Value::raw), settings.cwd().map(Value::raw))) {
+        return Ok(false);
+    }
+    let provider = text(settings.model_provider_id());
+    let facts = SessionFacts { model: text(settings.model()), cwd: text(settings.cwd()), provider, ..SessionFacts::default() };
+    out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
+    Ok(true)
+}
+
+/// A new title of the thread.
+pub fn thread_name_updated(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let event = Notice::strict(record.value, record.at)?;
+    let facts = SessionFacts { title: text(event.thread_name()), ..SessionFacts::default() };
+    out.emit(Meta::Session(facts), Pointer::At("/payload/thread_name"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// The state behind the harness's own messages (0.150 and later), by hash. Instruction files keep their text.
+pub fn world_state(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let Some(world) = record.value.member("state") else {
+        return Err(Fault::malformed("/payload/state", "an object", "nothing"));
+    };
+    emit_value("world_state", world, "/payload/state", out)?;
+    let mut instructions = Vec::new();
+    collect_texts(world.member("agents_md"), 0, &mut instructions);
+    for text in instructions {
+        emit_instructions(&mut state.texts, Some(text), "/payload/state/agents_md", out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// Adds the texts in a value, in their order. A string without white space is a path or a name.
+fn collect_texts<'a>(field: Field<'a>, depth: usize, texts: &mut Vec<Value<'a>>) {
+    let Some(value) = field.filter(|_| depth < MAX_STATE_DEPTH) else { return };
+    for element in value.elements().chain(value.members().map(|(_, member)| member)) {
+        collect_texts(Some(element), depth + 1, texts);
+    }
+    if value.text().is_some() && value.raw().contains(char::is_whitespace) {
+        texts.push(value);
+    }
+}

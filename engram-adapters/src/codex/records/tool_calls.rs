@@ -1,0 +1,123 @@
+//! Calls of tools as response items, and the search for tools.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Status, ToolCall, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
+
+use super::super::record::Record;
+use super::super::results::edits;
+use super::super::schema::{Call, Output};
+use super::super::state::open_calls::OpenCalls;
+use super::super::state::session_state::{Scratch, SessionState};
+use super::super::tools;
+use super::implicit_input::emit_value;
+
+/// A call whose arguments are JSON in a string. The call of a shell tool may apply a patch.
+pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = Call::strict(record.value, record.at)?;
+    let (tool, name) = tool_name(&call, record)?;
+    let Scratch { buffer, index } = &mut state.scratch;
+    let decoded = text(call.arguments()).and_then(|args| args.decode_into(buffer).ok()).unwrap_or_default();
+    let value = object_or_list(decoded, index);
+    let args = value.or(call.arguments());
+    let mut event = ToolCall { tool, kind: tool_kind(&call, &name), call_id: text(call.call_id()), args: args.map(Value::raw) };
+    match out.emit(event.clone(), record.pointer()) {
+        // Nested too deep to be copied as a value. The string around it has no depth.
+        Err(Fault::Limit(_)) => {
+            event.args = call.arguments().map(Value::raw);
+            out.emit(event, record.pointer())?;
+        }
+        emitted => drop(emitted?),
+    }
+    open_call(&mut state.calls, call.call_id(), &name, value.and_then(edits::patch_of_command));
+    Ok(Outcome::Mapped)
+}
+
+/// A call whose input is text: a patch, or a script of code mode.
+pub fn custom_tool_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = Call::strict(record.value, record.at)?;
+    let (tool, name) = tool_name(&call, record)?;
+    let args = call.input().map(Value::raw);
+    out.emit(ToolCall { tool, kind: tool_kind(&call, &name), call_id: text(call.call_id()), args }, record.pointer())?;
+    if let Some(id) = text(call.call_id()).filter(|_| name == "exec") {
+        state.calls.add_script(&id.decode_lossy());
+    }
+    open_call(&mut state.calls, call.call_id(), &name, edits::patch_of_input(text(call.input())));
+    Ok(Outcome::Mapped)
+}
+
+/// A command of the model's own shell tool.
+pub fn local_shell_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = Call::strict(record.value, record.at)?;
+    emit_plain_call(&mut state.calls, "local_shell", call.call_id().or(call.id()), call.action(), record, out)
+}
+
+/// A search for tools.
+pub fn tool_search_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = Call::strict(record.value, record.at)?;
+    emit_plain_call(&mut state.calls, "tool_search", call.call_id(), call.arguments(), record, out)
+}
+
+/// The tools that a search found.
+pub fn tool_search_output(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let output = Output::strict(record.value, record.at)?;
+    let status = (raw_str(output.status()) == "completed").then_some(Status::Ok);
+    let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(output.call_id()), status, ..ToolResult::default() };
+    out.emit(result, record.pointer())?;
+    if let Some(tools) = output.tools().filter(|tools| tools.raw() != "[]") {
+        emit_value("tools", tools, &record.pointer_to("/payload/tools"), out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// Tools that the model gets in addition.
+pub fn additional_tools(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some(tools) = Output::strict(record.value, record.at)?.tools() {
+        emit_value("tools", tools, &record.pointer_to("/payload/tools"), out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+fn tool_name<'a>(call: &Call<'a>, record: &Record<'_>) -> Result<(Text<'a>, Cow<'a, str>), Fault> {
+    let Some(tool) = text(call.name()) else {
+        return Err(Fault::malformed(record.pointer_to("/payload/name"), "the name of a tool", "nothing"));
+    };
+    Ok((tool, tool.decode_lossy()))
+}
+
+fn tool_kind(call: &Call<'_>, name: &str) -> engram_core::tool_kind::ToolKind {
+    let namespace = text(call.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
+    tools::kind(name, &namespace)
+}
+
+/// The decoded arguments, if they are an object or a list.
+fn object_or_list<'a>(decoded: &'a str, index: &'a mut StructuralIndex) -> Option<Value<'a>> {
+    let decoded = decoded.trim_ascii();
+    if decoded.starts_with(['{', '[']) { parse(decoded, index).ok() } else { None }
+}
+
+fn open_call(calls: &mut OpenCalls, call_id: Field<'_>, name: &str, patch: Option<String>) {
+    if let Some(id) = text(call_id) {
+        calls.open(&id.decode_lossy(), tools::name(name), patch);
+    }
+}
+
+/// Emits a call whose arguments are a JSON value.
+fn emit_plain_call(
+    calls: &mut OpenCalls,
+    tool: &str,
+    call_id: Field<'_>,
+    args: Field<'_>,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
+    let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: text(call_id), args: args.map(Value::raw) };
+    out.emit(call, record.pointer())?;
+    open_call(calls, call_id, tool, None);
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,110 @@
+//! Turns and the thread: how turns end, compactions, snapshots, and what is undone.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Channel, Meta, MsgOut};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::{GhostCommit, Notice, TurnEnd, TurnError};
+use super::super::state::session_state::SessionState;
+
+/// The end of a turn, with its last answer or its error.
+pub fn task_complete(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let end = TurnEnd::strict(record.value, record.at)?;
+    let new_answer = end.last_agent_message().filter(|answer| state.texts.insert_answer(answer.raw()));
+    if let Some(answer) = new_answer {
+        let answer = MsgOut { text: answer.text(), channel: Some(Channel::Final), ..MsgOut::default() };
+        out.emit(answer, Pointer::At("/payload/last_agent_message"))?;
+    }
+    if let Some(error) = end.error() {
+        let error = TurnError::strict(error, "/payload/error")?;
+        let code = error.info().map(text_or_json);
+        out.emit(Meta::Error { code, text: text(error.message()) }, Pointer::At("/payload/error"))?;
+    }
+    let is_mapped = new_answer.is_some() || end.error().is_some();
+    let has_answer = non_empty_text(end.last_agent_message()).is_some();
+    Ok(record.mapped_or(is_mapped, if has_answer { &omissions::LAST_MESSAGE } else { &omissions::TURN_END }))
+}
+
+/// The user interrupted the turn, or it was replaced.
+pub fn turn_aborted(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let reason = text(Notice::strict(record.value, record.at)?.reason());
+    out.emit(Meta::Interrupt { text: reason }, Pointer::At("/payload/reason"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// An error of the harness or the provider.
+pub fn error(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let message = text(Notice::strict(record.value, record.at)?.message());
+    let code = record.value.first("codex_error_info").map(text_or_json);
+    out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// The text of a string, the JSON of any other value.
+fn text_or_json(value: Value<'_>) -> Text<'_> {
+    value.text().unwrap_or(Text::Plain(value.raw()))
+}
+
+/// A compaction, with the summary that replaces the history.
+pub fn compacted(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    state.compactions.add_compaction();
+    let summary = non_empty_text(record.value.member("message"));
+    out.emit(Meta::Compaction { text: summary, trigger: None }, Pointer::At("/payload/message"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// The mark of a compaction as an event.
+pub fn context_compacted(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if state.compactions.take_marked() {
+        return Ok(record.omitted_by(&omissions::COMPACTED));
+    }
+    emit_compaction_mark(out)
+}
+
+/// The mark of a compaction as an item.
+pub fn compaction_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if state.compactions.take_marked() {
+        return Ok(record.omitted_by(&omissions::ITEM_COMPACTED));
+    }
+    emit_compaction_mark(out)
+}
+
+fn emit_compaction_mark(out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.emit(Meta::Compaction { text: None, trigger: None }, Pointer::Root)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The user went back by a number of turns.
+pub fn thread_rolled_back(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let turns = Notice::strict(record.value, record.at)?.num_turns().map(|turns| Text::Plain(turns.raw()));
+    emit_system_event("thread_rolled_back", turns, Pointer::Root, out)
+}
+
+/// The changes of a turn were undone.
+pub fn undo_completed(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let message = text(Notice::strict(record.value, record.at)?.message());
+    emit_system_event("undo_completed", message, Pointer::At("/payload/message"), out)
+}
+
+/// A goal of the thread, or its new status.
+pub fn thread_goal_updated(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let of_goal = |name: &str| -> Field<'_> { record.value.first("goal")?.first(name) };
+    let name = format!("thread_goal.{}", raw_str(of_goal("status")));
+    emit_system_event(&name, text(of_goal("objective")), Pointer::At("/payload/goal"), out)
+}
+
+/// A snapshot commit of the working tree.
+pub fn ghost_snapshot(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let id = record.value.member("ghost_commit").and_then(|commit| text(GhostCommit::lenient(commit).id()));
+    emit_system_event("ghost_snapshot", id, Pointer::Root, out)
+}
+
+fn emit_system_event(name: &str, text: Option<Text<'_>>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.emit(Meta::System { name: Text::Plain(name), text }, at)?;
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,203 @@
+//! Applied patches as edits: from the changes that the harness lists (0.135 and later), or from the text of the patch (older).
+
+use std::sync::LazyLock;
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
+use engram_core::hash::Hash;
+use engram_core::text::Text;
+use memchr::memmem::Finder;
+
+use crate::shared::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
+use crate::shared::spans::{hash_and_anchors, whole_range};
+use crate::shared::value::{Value, raw_str, text};
+
+use super::super::schema::{Change, Command};
+use super::super::state::emitted::SeenFiles;
+
+/// The note on the link between the two paths of a moved file.
+const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
+
+/// How a patch begins.
+static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));
+
+/// The input of a custom tool as a JSON token, if it is a patch. Few of them are ever decoded.
+pub fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
+    let input = input?;
+    let is_patch = match input {
+        // Any character may be written as an escape.
+        Text::Token(_) => BEGIN.find(input.decode().ok()?.as_bytes()).is_some(),
+        _ => BEGIN.find(input.raw().as_bytes()).is_some(),
+    };
+    is_patch.then(|| input.raw().to_owned())
+}
+
+/// The patch in the command of a shell tool, as a JSON token. The harness extracts and applies it; it becomes edits only if its output
+/// reports success.
+pub fn patch_of_command(arguments: Value<'_>) -> Option<String> {
+    BEGIN.find(arguments.raw().as_bytes())?;
+    let fields = Command::lenient(arguments);
+    let command = fields.command().or(fields.cmd())?;
+    match command.text() {
+        Some(text) => patch_of_input(Some(text)),
+        None => command.elements().find_map(|word| patch_of_input(word.text())),
+    }
+}
+
+/// Emits the edits of changes that the harness listed and made. False if they change nothing.
+pub fn emit_listed_changes(
+    files: &mut SeenFiles,
+    changes: Value<'_>,
+    call_id: Text<'_>,
+    at: &str,
+    out: &mut Emitter<'_>,
+) -> Result<bool, Fault> {
+    let (mut is_changed, list) = (false, format!("{at}/changes"));
+    for (name, change) in changes.members() {
+        let token = format!("\"{name}\"");
+        let file = Text::Token(&token);
+        let segment = pointer_segment(&file.decode_lossy());
+        let pointer = format!("{list}/{segment}");
+        let listed = ListedChange { file, change: Change::strict(change, &pointer)?, call_id, pointer: &pointer };
+        is_changed |= emit_change(files, &listed, Pointer::Member(&list, &segment), out)?;
+    }
+    Ok(is_changed)
+}
+
+/// One file of a list of changes.
+struct ListedChange<'c> {
+    file: Text<'c>,
+    change: Change<'c>,
+    call_id: Text<'c>,
+    pointer: &'c str,
+}
+
+/// False for an update that leaves the file as it was.
+fn emit_change(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let path = listed.file.decode_lossy();
+    match raw_str(listed.change.kind()) {
+        "add" => {
+            out.emit(added_file(listed, add_operation(files, &path)), at)?;
+            Ok(true)
+        }
+        "delete" => {
+            out.emit(deleted_file(listed), at)?;
+            Ok(true)
+        }
+        "update" => {
+            files.insert(&path);
+            emit_update(listed, at, out)
+        }
+        other => Err(Fault::malformed(format!("{}/type", listed.pointer), "add, delete or update", other)),
+    }
+}
+
+/// Adding over a file is logged as an addition too. A file that this session wrote before is known to exist.
+fn add_operation(files: &mut SeenFiles, path: &str) -> EditOp {
+    if files.insert(path) { EditOp::Create } else { EditOp::Overwrite }
+}
+
+fn added_file<'c>(listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
+    let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(op, listed.file) };
+    if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
+        edit.after_range = Some(whole_range(&content));
+        edit.file_after_hash = Hash::of_pinned_text(&content);
+        describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
+    }
+    edit
+}
+
+fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
+    let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Delete, listed.file) };
+    if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
+        edit.before_range = Some(whole_range(&content));
+        edit.file_before_hash = Hash::of_pinned_text(&content);
+        describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
+    }
+    edit
+}
+
+fn emit_update(listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let diff = text(listed.change.unified_diff()).and_then(|diff| diff.decode().ok()).unwrap_or_default();
+    let Some(runs) = unified_runs(&diff) else {
+        return Err(Fault::malformed(format!("{}/unified_diff", listed.pointer), "a unified diff", &diff));
+    };
+    let new_path = text(listed.change.move_path());
+    if let Some(new_path) = new_path {
+        emit_move(listed.file, new_path, listed.call_id, at, out)?;
+    }
+    for run in &runs {
+        let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Update, new_path.unwrap_or(listed.file)) };
+        describe_run(&mut edit, run);
+        out.emit(edit, at)?;
+    }
+    Ok(!runs.is_empty() || listed.change.move_path().is_some())
+}
+
+/// A move precedes the other edits of the same patch: they name the file by its new path.
+fn emit_move(from: Text<'_>, to: Text<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Move, from) }, at)?;
+    let link = SpanLink { call_id: Some(call_id), from_file: from, from_range: None, to_file: to, to_range: None, note: MOVED };
+    out.emit(link, at)?;
+    Ok(())
+}
+
+/// Emits the edits of an applied patch of which only the text (a token) is recorded.
+pub fn emit_patch_text(files: &mut SeenFiles, patch: &str, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let Ok(patch) = Text::Token(patch).decode() else { return Ok(()) };
+    for file in begin_patch(&patch).unwrap_or_default() {
+        let path = Text::Plain(file.path);
+        match &file.change {
+            FileChange::Add(lines) => {
+                let added = Snippet { before: Vec::new(), after: lines.clone() };
+                out.emit(snippet_edit(add_operation(files, file.path), path, &added, call_id), at)?;
+            }
+            FileChange::Delete => {
+                out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Delete, path) }, at)?;
+            }
+            FileChange::Update { move_to, hunks } => {
+                files.insert(file.path);
+                if let Some(new_path) = move_to {
+                    emit_move(path, Text::Plain(new_path), call_id, at, out)?;
+                }
+                let current_path = move_to.map_or(path, Text::Plain);
+                for hunk in hunks {
+                    out.emit(snippet_edit(EditOp::Update, current_path, hunk, call_id), at)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: Text<'a>) -> CodeEdit<'a> {
+    let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
+    if !snippet.before.is_empty() {
+        describe_before(&mut edit, &snippet.before.join("\n"));
+    }
+    if !snippet.after.is_empty() {
+        describe_after(&mut edit, &snippet.after.join("\n"));
+    }
+    edit
+}
+
+fn describe_run(edit: &mut CodeEdit<'_>, run: &Run<'_>) {
+    let range = |first: u64, lines: &[&str]| Range { first, last: first + lines.len() as u64 - 1 };
+    edit.before_range = Some(range(run.before_first, &run.before));
+    edit.after_range = Some(range(run.after_first, &run.after));
+    describe_before(edit, &run.before.join("\n"));
+    describe_after(edit, &run.after.join("\n"));
+}
+
+fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
+    (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(text);
+}
+
+fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
+    (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(text);
+}
+
+/// A name as one segment of a JSON Pointer (RFC 6901).
+fn pointer_segment(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

@@ -1,0 +1,82 @@
+//! The result of a call from its end for the screen, alone or together with the output for the model.
+
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::{Meta, ToolResult};
+use engram_core::text::Text;
+
+use crate::shared::search::contains;
+
+use super::super::blocks::{is_empty_token, unquote};
+use super::super::state::open_calls::OpenCalls;
+use super::super::state::pending_end::PendingEnd;
+use super::output_text::{is_truncated_copy, strip_framing, strip_line_count};
+
+/// The text that the end states (a token): what the command printed, or why it did not run.
+pub fn text_of(end: &PendingEnd) -> Option<&str> {
+    let is_filled = |token: &&str| !is_empty_token(token);
+    end.stdout.as_deref().filter(is_filled).or(end.stderr.as_deref()).filter(is_filled)
+}
+
+/// The result of a call that has no output for the model.
+pub fn result_of<'h>(end: &'h PendingEnd, tool: Option<&'h str>, call_id: Text<'h>) -> ToolResult<'h> {
+    let stderr = end.stderr.as_deref().filter(|token| !is_empty_token(token));
+    ToolResult {
+        tool: tool.map(Text::Plain),
+        call_id: Some(call_id),
+        status: end.status,
+        exit: end.exit,
+        stdout: end.stdout.as_deref().filter(|token| stderr.is_none() || !is_empty_token(token)).map(Text::Token),
+        stderr: stderr.map(Text::Token),
+        duration_ms: end.duration_ms,
+        ..ToolResult::default()
+    }
+}
+
+/// Adds to the result of an output the facts that only the end states.
+pub fn complete(result: &mut ToolResult<'_>, end: &PendingEnd) {
+    result.exit = end.exit.or(result.exit);
+    result.status = end.status.or(result.status);
+    result.duration_ms = end.duration_ms.or(result.duration_ms);
+}
+
+/// True when the output (a token) contains the text of the end. Either may be truncated, and an event is truncated at fewer characters.
+pub fn output_has_text(output: &str, end: &PendingEnd) -> bool {
+    let (output, text) = (unquote(output), text_of(end).map(unquote));
+    text.is_none_or(|text| contains(output, text) || is_truncated_copy(text, strip_line_count(strip_framing(output))))
+}
+
+/// True when the output (a token) is a truncated copy of the text of the end.
+pub fn output_is_truncated(output: &str, end: &PendingEnd) -> bool {
+    text_of(end).is_some_and(|text| is_truncated_copy(strip_framing(unquote(output)), unquote(text)))
+}
+
+/// Emits the result of a call that has no output, at the record of the end.
+pub fn emit_without_output(end: &PendingEnd, calls: &OpenCalls, call_id: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    out.attribute_to(end.location, RecordHeader { t: end.t.as_deref(), id: None, replay: end.replay });
+    out.emit(result_of(end, calls.tool(call_id), Text::Plain(call_id)), Pointer::At(end.at))?;
+    emit_plain_text(end, "", Text::Plain(call_id), out)?;
+    if !end.is_mapped {
+        out.duplicate_was_mapped(end.record, end.rule);
+    }
+    Ok(())
+}
+
+/// Emits the text of the end, which the result of its call lacks.
+pub fn emit_text(end: &PendingEnd, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    emit_system_event(end, text_of(end), call_id, out)
+}
+
+/// Emits the plain text of a structured answer, unless the output (a token) contains it.
+pub fn emit_plain_text(end: &PendingEnd, output: &str, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    match end.plain_text.as_deref() {
+        Some(text) if !contains(unquote(output), unquote(text)) => emit_system_event(end, Some(text), call_id, out),
+        _ => Ok(()),
+    }
+}
+
+fn emit_system_event(end: &PendingEnd, text: Option<&str>, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let name = end.record.rsplit('/').next().unwrap_or_default();
+    out.parent_of_next(out.seq_of_call(call_id));
+    out.emit(Meta::System { name: Text::Plain(name), text: text.map(Text::Token) }, Pointer::At(end.at))?;
+    Ok(())
+}

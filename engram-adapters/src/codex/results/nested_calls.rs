@@ -1,0 +1,60 @@
+//! Calls that only the record of their end or request states: scripts of code mode (0.169) and clients make them.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Status, ToolCall, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, Value, raw_str, text};
+
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::{ClientCall, ImageView};
+use super::super::state::open_calls::OpenCalls;
+use super::super::state::session_state::SessionState;
+use super::super::tools;
+
+/// Emits and opens a call that no response item states. The script that runs is its parent.
+pub fn emit_nested_call(
+    calls: &mut OpenCalls,
+    tool: &str,
+    call_id: Text<'_>,
+    args: Field<'_>,
+    at: &str,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    out.parent_of_next(calls.only_script().and_then(|script| out.seq_of_call(Text::Plain(script))));
+    let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(call_id), args: args.map(Value::raw) };
+    out.emit(call, Pointer::At(at))?;
+    calls.open(&call_id.decode_lossy(), tools::name(tool), None);
+    Ok(())
+}
+
+/// The request for a call of a tool that the client offers. A response item nearly always states the same call.
+pub fn client_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = ClientCall::strict(record.value, record.at)?;
+    let Some(id) = text(call.call_id()) else {
+        return Err(Fault::malformed("/payload/callId", "the id of a call", "nothing"));
+    };
+    if out.seq_of_call(id).is_some() {
+        return Ok(record.omitted_by(&omissions::CLIENT_CALL));
+    }
+    emit_nested_call(&mut state.calls, raw_str(call.tool()), id, call.arguments(), record.at, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// A viewed image. The `view_image` call has the same path, unless a script made the call.
+pub fn image_view(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let view = ImageView::strict(record.value, record.at)?;
+    let Some(id) = text(view.call_id().or(view.id())) else {
+        return Err(Fault::malformed(record.at, "the id of a call", "nothing"));
+    };
+    if out.seq_of_call(id).is_some() {
+        let rule = if view.call_id().is_some() { omissions::IMAGE_VIEW_EVENT } else { omissions::IMAGE_VIEW };
+        return Ok(record.omitted_by(&rule));
+    }
+    emit_nested_call(&mut state.calls, "view_image", id, view.path(), record.at, out)?;
+    let result = ToolResult { tool: Some(Text::Plain("view_image")), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
+    out.emit(result, Pointer::At(record.at))?;
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,131 @@
+//! Outputs of calls for the model: a text or a list of parts, completed by the end that an item or event stated before.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::ToolResult;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::shared::media;
+use crate::shared::value::{Value, raw_str, text};
+
+use super::super::blocks::{joined_texts, part, unquote};
+use super::super::omissions;
+use super::super::record::Record;
+use super::super::schema::{Output, Part};
+use super::super::state::open_calls::{OpenCalls, OutputKey, Progress};
+use super::super::state::pending_end::PendingEnd;
+use super::super::state::session_state::SessionState;
+use super::edits::emit_patch_text;
+use super::end_result::{complete, emit_plain_text, emit_text, emit_without_output, output_has_text, output_is_truncated};
+use super::output_text::{ExitFacts, may_be_wrapped, strip_framing, wrapped_output};
+
+/// An output and the call that it belongs to.
+struct CallOutput<'r> {
+    record: &'r Record<'r>,
+    call_id: Option<Text<'r>>,
+    /// The decoded call id; empty if there is none.
+    key: &'r str,
+    output: Value<'r>,
+    /// The end of the call that an item or event stated before.
+    end: Option<&'r PendingEnd>,
+}
+
+/// `function_call_output` and `custom_tool_call_output`.
+pub fn call_output(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = Output::strict(record.value, record.at)?;
+    let Some(output) = item.output() else {
+        return Err(Fault::malformed(record.pointer_to("/payload/output"), "an output", "nothing"));
+    };
+    let call_id = text(item.call_id());
+    let key = call_id.map(|id| id.decode_lossy()).unwrap_or_default();
+    let end = state.pending_ends.take(&key);
+    let call = CallOutput { record, call_id, key: &key, output, end: end.as_ref() };
+    if output.is_array() { list_output(state, &call, out) } else { text_output(state, &call, out) }
+}
+
+/// An output that is a text, or a wrapped text (`{"output": ..., "metadata": ...}` in a string).
+fn text_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let scratch = &mut state.scratch;
+    let may_be_wrapped = call.output.text().filter(|text| may_be_wrapped(text.raw()));
+    let decoded = may_be_wrapped.and_then(|text| text.decode_into(&mut scratch.buffer).ok());
+    let wrapped = decoded.and_then(|text| wrapped_output(text, &mut scratch.index));
+    let facts = wrapped.as_ref().map_or_else(|| ExitFacts::of_token(call.output.raw()), ExitFacts::of_wrapped);
+    let printed = wrapped.and_then(|wrapped| wrapped.output()).unwrap_or(call.output);
+    // An end follows the output only if the session states ends at all and none came before.
+    let may_be_repeated = state.pending_ends.has_read_any() && call.end.is_none();
+    let output_key = may_be_repeated.then(|| OutputKey::of(strip_framing(unquote(printed.raw()))));
+    let has_end_text = call.end.is_none_or(|end| output_has_text(printed.raw(), end));
+    let full_end = call.end.filter(|end| !has_end_text && output_is_truncated(printed.raw(), end));
+    match full_end {
+        Some(end) => emit_without_output(end, &state.calls, call.key, out)?,
+        None => {
+            let result = ToolResult { stdout: printed.text(), ..facts.to_result() };
+            emit_result(&state.calls, call, result, has_end_text, out)?;
+        }
+    }
+    close_call(state, call, facts, output_key, out)?;
+    Ok(call.record.mapped_or(full_end.is_none(), &omissions::OUTPUT_CUT))
+}
+
+/// An output that is a list: the texts that a script printed, or images. The first text has the framing.
+fn list_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let parts = || call.output.elements().map(Part::lenient);
+    let printed = joined_texts(Some(call.output), "");
+    let mut facts = printed.as_deref().map(ExitFacts::of_token).unwrap_or_default();
+    facts.truncated |= parts().filter_map(|part| part.text()).any(|text| ExitFacts::of_token(text.raw()).truncated);
+    let attachments = parts().filter_map(|part| part.image_url()).filter_map(media::data_url).collect();
+    let result = ToolResult { stdout: printed.as_deref().map(Text::Token), attachments, ..facts.to_result() };
+    let has_end_text = call.end.is_none_or(|end| output_has_text(printed.as_deref().unwrap_or_default(), end));
+    emit_result(&state.calls, call, result, has_end_text, out)?;
+    let list = call.record.pointer_to("/payload/output");
+    for (index, value) in call.output.elements().enumerate() {
+        let part = part(value, &list, index)?;
+        if part.text().is_none() && part.image_url().is_none() {
+            out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(&list, index))?;
+        }
+    }
+    close_call(state, call, facts, None, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// Emits the one result of a call, and the text of its end unless the output has it.
+fn emit_result<'r>(
+    calls: &'r OpenCalls,
+    call: &CallOutput<'r>,
+    mut result: ToolResult<'r>,
+    has_end_text: bool,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    result.tool = calls.tool(call.key).map(Text::Plain);
+    result.call_id = call.call_id;
+    if let Some(end) = call.end {
+        complete(&mut result, end);
+    }
+    let printed = result.stdout.map(|output| output.raw()).unwrap_or_default();
+    out.emit(result, Pointer::At(&call.record.pointer_to("/payload/output")))?;
+    let Some((end, call_id)) = call.end.zip(call.call_id) else { return Ok(()) };
+    if !has_end_text {
+        emit_text(end, call_id, out)?;
+    }
+    emit_plain_text(end, printed, call_id, out)
+}
+
+/// Records the output of a call. An applied patch whose changes no record lists gives its edits now.
+fn close_call(
+    state: &mut SessionState,
+    call: &CallOutput<'_>,
+    facts: ExitFacts,
+    output_key: Option<OutputKey>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let progress = if facts.running { Progress::Running } else { Progress::Ended };
+    let Some(returned) = state.calls.add_output(call.key, progress, output_key) else { return Ok(()) };
+    if returned.tool == "view_image" && !call.output.is_array() {
+        state.viewed_images.add_view();
+    }
+    if let (Some(patch), true, Some(id)) = (returned.unlisted_patch, facts.patched, call.call_id) {
+        let at = call.record.pointer_to("/payload/output");
+        emit_patch_text(&mut state.files, &patch, id, Pointer::At(&at), out)?;
+    }
+    Ok(())
+}

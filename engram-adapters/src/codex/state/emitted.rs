@@ -1,0 +1,34 @@
+//! Texts that were emitted and files that were changed, by hash.
+
+use crate::shared::correlate::SeenSet;
+
+/// Texts that later records may repeat.
+#[derive(Debug, Default)]
+pub struct EmittedTexts {
+    seen: SeenSet,
+}
+
+impl EmittedTexts {
+    /// Records an answer (a JSON token). True when it is new.
+    pub fn insert_answer(&mut self, token: &str) -> bool {
+        self.seen.first(("answer", token))
+    }
+
+    /// Records instructions (a JSON token). True when they are new.
+    pub fn insert_instructions(&mut self, token: &str) -> bool {
+        self.seen.first(("instructions", token))
+    }
+}
+
+/// Files that this session added or changed.
+#[derive(Debug, Default)]
+pub struct SeenFiles {
+    seen: SeenSet,
+}
+
+impl SeenFiles {
+    /// Records a file. True when it is new.
+    pub fn insert(&mut self, path: &str) -> bool {
+        self.seen.first(path)
+    }
+}

@@ -1,0 +1,114 @@
+//! Tool calls: what their results and ends need to know of them.
+
+use std::borrow::Cow;
+
+use crate::shared::correlate::{PendingCalls, hash64};
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// No result has been read.
+    #[default]
+    Called,
+    /// A result has been read, and another one will follow.
+    Running,
+    /// Its last result has been read.
+    Ended,
+}
+
+/// What is kept of a call.
+#[derive(Debug, Default)]
+struct Call {
+    tool: Cow<'static, str>,
+    /// The patch that it asks for, as a JSON token, until its output states whether it was applied.
+    patch: Option<String>,
+    /// Hash of the text of its output.
+    output: Option<u64>,
+    progress: Progress,
+    /// The harness has listed the changes that it made.
+    changes_listed: bool,
+}
+
+/// A call that has its output.
+#[derive(Debug)]
+pub struct ReturnedCall<'c> {
+    /// The tool's name.
+    pub tool: &'c str,
+    /// The patch of a call whose changes no record lists, as a JSON token.
+    pub unlisted_patch: Option<String>,
+}
+
+/// The calls of the session, by call id.
+#[derive(Debug, Default)]
+pub struct OpenCalls {
+    calls: PendingCalls<Call>,
+    /// The ids of scripts of code mode that are running.
+    scripts: Vec<String>,
+}
+
+impl OpenCalls {
+    /// Records a call.
+    pub fn open(&mut self, call_id: &str, tool: Cow<'static, str>, patch: Option<String>) {
+        self.calls.open(call_id, Call { tool, patch, ..Call::default() });
+    }
+
+    /// Records that a call runs a script of code mode, which may make calls itself.
+    pub fn add_script(&mut self, call_id: &str) {
+        self.scripts.push(call_id.to_owned());
+    }
+
+    /// The script that is running. None if several are: no record states which of them makes a call.
+    pub fn only_script(&self) -> Option<&str> {
+        if let [script] = self.scripts.as_slice() { Some(script) } else { None }
+    }
+
+    /// The tool of a call.
+    pub fn tool(&self, call_id: &str) -> Option<&str> {
+        self.calls.get(call_id).map(|call| call.tool.as_ref())
+    }
+
+    /// How far a call is. None if the call is unknown.
+    pub fn progress(&self, call_id: &str) -> Option<Progress> {
+        self.calls.get(call_id).map(|call| call.progress)
+    }
+
+    /// Records that the harness listed the changes of a call.
+    pub fn set_changes_listed(&mut self, call_id: &str) {
+        if let Some(call) = self.calls.get_mut(call_id) {
+            call.changes_listed = true;
+        }
+    }
+
+    /// Records that a call ended and gave no output for the model.
+    pub fn end_without_output(&mut self, call_id: &str) {
+        if let Some(call) = self.calls.get_mut(call_id) {
+            call.progress = Progress::Ended;
+        }
+    }
+
+    /// True when this is the recorded text of the call's output.
+    pub fn is_output(&self, call_id: &str, text: &str) -> bool {
+        self.calls.get(call_id).is_some_and(|call| call.output == Some(OutputKey::of(text).0))
+    }
+
+    /// Records the output of a call. None if the call is unknown.
+    pub fn add_output(&mut self, call_id: &str, progress: Progress, output: Option<OutputKey>) -> Option<ReturnedCall<'_>> {
+        let call = self.calls.get_mut(call_id)?;
+        call.progress = progress;
+        call.output = output.map(|key| key.0);
+        self.scripts.retain(|script| script != call_id);
+        let patch = call.patch.take();
+        Some(ReturnedCall { tool: &call.tool, unlisted_patch: patch.filter(|_| !call.changes_listed) })
+    }
+}
+
+/// Hash of an output's text, to recognize it when it is repeated.
+#[derive(Debug, Clone, Copy)]
+pub struct OutputKey(u64);
+
+impl OutputKey {
+    /// The key of a text.
+    pub fn of(text: &str) -> OutputKey {
+        OutputKey(hash64(text))
+    }
+}

@@ -1,0 +1,60 @@
+//! The state of one conversion: the pieces, each with its own methods.
+
+use engram_core::adapter::SideInfo;
+use engram_core::text::DecodeBuffer;
+
+use crate::shared::value::StructuralIndex;
+
+use super::emitted::{EmittedTexts, SeenFiles};
+use super::last_stated::LastStated;
+use super::mirror_dedup::MirrorDedup;
+use super::open_calls::OpenCalls;
+use super::pairs::{CompactionMarks, SearchPair, ViewedImages};
+use super::pending_end::PendingEnds;
+use super::replay::ReplayTracker;
+use super::thread::Thread;
+
+/// All that a conversion remembers of the records before the current one.
+pub struct SessionState {
+    pub thread: Thread,
+    pub replay: ReplayTracker,
+    pub mirrors: MirrorDedup,
+    pub texts: EmittedTexts,
+    pub files: SeenFiles,
+    pub last: LastStated,
+    pub calls: OpenCalls,
+    pub pending_ends: PendingEnds,
+    pub compactions: CompactionMarks,
+    pub searches: SearchPair,
+    pub viewed_images: ViewedImages,
+    pub scratch: Scratch,
+}
+
+impl SessionState {
+    /// The state before the first record.
+    pub fn new(side_info: &SideInfo) -> Self {
+        SessionState {
+            thread: Thread::new(side_info),
+            replay: ReplayTracker::default(),
+            mirrors: MirrorDedup::default(),
+            texts: EmittedTexts::default(),
+            files: SeenFiles::default(),
+            last: LastStated::default(),
+            calls: OpenCalls::default(),
+            pending_ends: PendingEnds::default(),
+            compactions: CompactionMarks::default(),
+            searches: SearchPair::default(),
+            viewed_images: ViewedImages::default(),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
+/// Buffers for JSON inside a string of the current record. Kept only to spare allocations.
+#[derive(Default)]
+pub struct Scratch {
+    /// The decoded text.
+    pub buffer: DecodeBuffer,
+    /// The values in it.
+    pub index: StructuralIndex,
+}
