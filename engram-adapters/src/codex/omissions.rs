@@ -36,13 +36,13 @@ pub(super) const SETTINGS_EVENT: OmissionRule = OmissionRule::duplicate(
     "model, provider and directory are those in session_meta or turn_context",
 );
 /// The second record of a message.
-pub(super) const MESSAGE_TWIN: OmissionRule = OmissionRule::duplicate(
+pub(super) const MESSAGE_MIRROR: OmissionRule = OmissionRule::duplicate(
     "message.twin",
     "*essage",
     "the same message is recorded as response_item and as event_msg/user_message, event_msg/agent_message or an item: the first one is mapped; the citation list at the end of a response item is a field of the event",
 );
 /// The second record of a reasoning.
-pub(super) const REASONING_TWIN: OmissionRule = OmissionRule::duplicate(
+pub(super) const REASONING_MIRROR: OmissionRule = OmissionRule::duplicate(
     "reasoning.twin",
     "*easoning*",
     "the same reasoning is recorded as response_item/reasoning and as an event or item: the first one is mapped; an item without text adds nothing to it",
@@ -75,13 +75,13 @@ pub(super) const OUTPUT_CUT: OmissionRule = OmissionRule::duplicate(
     "the output for the model is a truncated copy of the text of the item or event that ended the call",
 );
 /// The end of a call as an item.
-pub(super) const ITEM_OUTPUT_TWIN: OmissionRule = OmissionRule::duplicate(
+pub(super) const ITEM_OUTPUT_MIRROR: OmissionRule = OmissionRule::duplicate(
     "output.item",
     "event_msg/item_completed/*",
     "the call's output has the text of the item; exit code, status and duration are in its result",
 );
 /// The end of a call as an event.
-pub(super) const EVENT_OUTPUT_TWIN: OmissionRule = OmissionRule::duplicate(
+pub(super) const EVENT_OUTPUT_MIRROR: OmissionRule = OmissionRule::duplicate(
     "output.event",
     "event_msg/*_end",
     "the call's output has the text of the event; exit code, status and duration are in its result",
@@ -93,7 +93,7 @@ pub(super) const IMAGE_VIEW: OmissionRule = OmissionRule::duplicate(
     "the path is an argument of the view_image call that it belongs to",
 );
 /// The response item of a web search.
-pub(super) const SEARCH_TWIN: OmissionRule =
+pub(super) const SEARCH_MIRROR: OmissionRule =
     OmissionRule::duplicate("search.twin", "response_item/web_search_call", "the web search is in the event directly before it");
 /// A web search that has a call.
 pub(super) const SEARCH_RESULT: OmissionRule =
@@ -114,7 +114,7 @@ pub(super) const IMAGE_VIEW_EVENT: OmissionRule = OmissionRule::duplicate(
 pub(super) const CLIENT_CALL: OmissionRule =
     OmissionRule::duplicate("client.call", "event_msg/dynamic_tool_call_request", "the same call as the client receives it");
 /// The response to a call of a client's tool.
-pub(super) const CLIENT_OUTPUT_TWIN: OmissionRule = OmissionRule::duplicate(
+pub(super) const CLIENT_OUTPUT_MIRROR: OmissionRule = OmissionRule::duplicate(
     "client.output",
     "event_msg/dynamic_tool_call_response",
     "the call's output has the text of the event; status and duration are in its result",
@@ -135,22 +135,22 @@ pub(super) static RULES: &[OmissionRule] = &[
     HEADER,
     SETTINGS,
     SETTINGS_EVENT,
-    MESSAGE_TWIN,
-    REASONING_TWIN,
+    MESSAGE_MIRROR,
+    REASONING_MIRROR,
     LAST_MESSAGE,
     SAME_COUNTS,
     COMPACTED,
     ITEM_COMPACTED,
     OUTPUT_CUT,
-    ITEM_OUTPUT_TWIN,
-    EVENT_OUTPUT_TWIN,
+    ITEM_OUTPUT_MIRROR,
+    EVENT_OUTPUT_MIRROR,
     IMAGE_VIEW,
-    SEARCH_TWIN,
+    SEARCH_MIRROR,
     SEARCH_RESULT,
     IMAGE_GENERATED,
     IMAGE_VIEW_EVENT,
     CLIENT_CALL,
-    CLIENT_OUTPUT_TWIN,
+    CLIENT_OUTPUT_MIRROR,
     OmissionRule::duplicate("plan.answer", "event_msg/item_completed/Plan", "the plan is in the answer that proposes it"),
     OmissionRule::field("search.screen", "event_msg/web_search_end", "/payload/query", "the action as it is displayed"),
     OmissionRule::field(

@@ -1,4 +1,4 @@
-//! What no fixture shows: records of real sessions that the recordings lack.
+//! Records of real sessions that no fixture has.
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
@@ -14,7 +14,7 @@ fn line(number: usize, kind: &str, payload: Value) -> Value {
     json!({"timestamp": format!("2026-01-01T00:00:{number:02}.000Z"), "type": kind, "payload": payload})
 }
 
-/// A session of these lines, each its type and payload, behind a header with these facts.
+/// A session of these lines (type and payload of each) after a header with these facts.
 fn session_with(facts: Value, lines: &[(&str, Value)]) -> String {
     let mut meta = json!({"id": "s", "cwd": "/p", "originator": "codex_cli_rs", "cli_version": VERSION, "source": "cli"});
     meta.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
@@ -23,11 +23,11 @@ fn session_with(facts: Value, lines: &[(&str, Value)]) -> String {
     std::iter::once(header).chain(rest).map(|line| format!("{line}\n")).collect()
 }
 
-/// The events of a session, of which nothing may be left over.
+/// The events of a session. Fails if any text of the session is not accounted for.
 fn events_of(log: &str) -> Vec<Value> {
     let options = Options { policy: Policy::Strict, ..Options::default() };
     let tape = convert_str(&Codex, log, &options).expect("the session converts");
-    let report = audit(log.as_bytes(), &tape, Codex.describe()).expect("the tape is one");
+    let report = audit(log.as_bytes(), &tape, Codex.describe()).expect("the tape is valid");
     assert_eq!(report.left_over.bytes, 0, "{report:?}");
     assert!(report.disagreements.is_empty(), "{report:?}");
     tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -41,7 +41,7 @@ fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["k"] == kind).collect()
 }
 
-fn notices(events: &[Value]) -> Vec<(&str, &str)> {
+fn system_events(events: &[Value]) -> Vec<(&str, &str)> {
     let system = events.iter().filter(|event| event["label"] == "system");
     system.map(|event| (event["name"].as_str().unwrap(), event["text"].as_str().unwrap_or_default())).collect()
 }
@@ -59,12 +59,12 @@ fn call(id: &str, name: &str, arguments: &str) -> (&'static str, Value) {
     ("response_item", json!({"type": "function_call", "name": name, "call_id": id, "arguments": arguments}))
 }
 
-fn output(id: &str, said: &str) -> (&'static str, Value) {
-    ("response_item", json!({"type": "function_call_output", "call_id": id, "output": said}))
+fn output(id: &str, text: &str) -> (&'static str, Value) {
+    ("response_item", json!({"type": "function_call_output", "call_id": id, "output": text}))
 }
 
 #[test]
-fn a_web_search_is_one_call_as_an_event_and_an_item() {
+fn web_search_in_event_and_item_is_one_call() {
     let action = json!({"type": "search", "query": "how to fold", "queries": ["how to fold", "how to fold paper"]});
     let result = json!({"type": "text_result", "title": "Folding paper", "url": "https://e.invalid/fold", "snippet": "Fold it once."});
     let events = events(&[
@@ -85,40 +85,40 @@ fn a_web_search_is_one_call_as_an_event_and_an_item() {
 }
 
 #[test]
-fn what_a_called_search_found_stands_in_its_output() {
+fn web_search_event_of_a_tool_call_is_a_duplicate() {
     let search = json!({"type": "web_search_end", "call_id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}, "results": [{"title": "A page"}]});
     let events = events(&[call("c1", "run", "{\"q\":\"a b\"}"), event(search), output("c1", "A page")]);
     assert_eq!((of_kind(&events, "tool.call").len(), of_kind(&events, "tool.result").len()), (1, 1));
 }
 
 #[test]
-fn an_image_that_the_provider_made_is_hashed_once() {
-    let made =
+fn generated_image_in_event_and_item_is_one_result() {
+    let image =
         |kind: &str, id: &str| json!({"type": kind, id: "ig_1", "status": "completed", "revised_prompt": "a red fox", "result": "Zm94"});
-    let events = events(&[event(made("image_generation_end", "call_id")), ("response_item", made("image_generation_call", "id"))]);
+    let events = events(&[event(image("image_generation_end", "call_id")), ("response_item", image("image_generation_call", "id"))]);
     let results = of_kind(&events, "tool.result");
     assert_eq!((results.len(), &results[0]["stdout"]), (1, &json!("a red fox")));
     assert_eq!(results[0]["attachments"][0]["bytes"], 3);
 }
 
 #[test]
-fn a_verdict_on_a_call_is_a_permission() {
-    let judged = |status: &str| {
+fn approval_review_is_a_permission() {
+    let review = |status: &str| {
         json!({"type": "guardian_assessment", "id": "g", "target_item_id": "c1", "status": status, "rationale": "It only reads files.",
             "action": {"type": "command", "command": "/bin/sh -c \"ls -la\""}})
     };
-    let (begun, denied) = (judged("in_progress"), judged("denied"));
+    let (begun, denied) = (review("in_progress"), review("denied"));
     let events = events(&[call("c1", "exec_command", "{\"cmd\":\"ls -la\"}"), event(begun), event(denied), output("c1", "no")]);
-    let verdicts: Vec<&Value> = events.iter().filter(|event| event["label"] == "permission").collect();
-    assert_eq!(verdicts.len(), 1);
-    assert_eq!((&verdicts[0]["decision"], &verdicts[0]["tool"]), (&json!("deny"), &json!("exec_command")));
-    assert_eq!((&verdicts[0]["call_id"], &verdicts[0]["text"]), (&json!("c1"), &json!("It only reads files.")));
+    let permissions: Vec<&Value> = events.iter().filter(|event| event["label"] == "permission").collect();
+    assert_eq!(permissions.len(), 1);
+    assert_eq!((&permissions[0]["decision"], &permissions[0]["tool"]), (&json!("deny"), &json!("exec_command")));
+    assert_eq!((&permissions[0]["call_id"], &permissions[0]["text"]), (&json!("c1"), &json!("It only reads files.")));
     let alone = json!({"type": "guardian_assessment", "status": "approved", "action": {"type": "network_access", "host": "e.invalid"}});
-    assert_eq!(notices(&self::events(&[event(alone)])), [("guardian_assessment", r#"{"host":"e.invalid","type":"network_access"}"#)]);
+    assert_eq!(system_events(&self::events(&[event(alone)])), [("guardian_assessment", r#"{"host":"e.invalid","type":"network_access"}"#)]);
 }
 
 #[test]
-fn a_review_says_what_it_reviews_and_ends_with_an_answer() {
+fn review_mode_gives_system_events() {
     let target = json!({"type": "custom", "instructions": "look at the tests"});
     let review = json!({"findings": [{"title": "No test", "body": "Nothing tests it."}], "overall_explanation": "It has no test."});
     let events = events(&[
@@ -130,13 +130,13 @@ fn a_review_says_what_it_reviews_and_ends_with_an_answer() {
         event(json!({"type": "item_completed", "item": {"type": "Plan", "id": "p", "text": "It has no test."}})),
     ]);
     let expected = [("entered_review_mode", "the tests"), ("entered_review_mode", "look at the tests"), ("exited_review_mode", "")];
-    assert_eq!(notices(&events), expected);
-    assert!(of_kind(&events, "msg.in").iter().all(|said| said["synthetic"] == true));
+    assert_eq!(system_events(&events), expected);
+    assert!(of_kind(&events, "msg.in").iter().all(|event| event["synthetic"] == true));
     assert_eq!(of_kind(&events, "msg.out").len(), 1);
 }
 
 #[test]
-fn what_happens_to_other_agents_stands_under_its_call() {
+fn agent_activity_is_a_child_of_its_call() {
     let spawned =
         json!({"type": "collab_agent_spawn_end", "call_id": "c1", "new_thread_id": "t", "prompt": "look at it", "status": "pending_init"});
     let done = json!({"t": {"completed": "I have looked at it."}});
@@ -155,27 +155,27 @@ fn what_happens_to_other_agents_stands_under_its_call() {
     ]);
     let expected =
         [("collab_agent_spawn_end", "t"), ("collab_waiting_end", ""), ("sub_agent_activity.started", "t"), ("agent_message", "/root/a")];
-    assert_eq!(notices(&events), expected);
+    assert_eq!(system_events(&events), expected);
     let spawn = of_kind(&events, "tool.call")[0]["seq"].clone();
     assert!(events.iter().any(|event| event["name"] == "collab_agent_spawn_end" && event["parent"] == spawn));
 }
 
 #[test]
-fn an_answer_that_cites_memories_is_one_answer() {
+fn answer_with_citations_is_not_repeated() {
     let entry = json!({"path": "MEMORY.md", "line_start": 3, "line_end": 5, "note": "how we fold"});
-    let cited =
+    let answer =
         "Fold it.\n\n<oai-mem-citation>\n<citation_entries>\nMEMORY.md:3-5|note=[how we fold]\n</citation_entries>\n</oai-mem-citation>";
     let events = events(&[
         event(json!({"type": "agent_message", "message": "Fold it.\n\n", "memory_citation": {"entries": [entry]}})),
-        message("assistant", cited),
+        message("assistant", answer),
         event(json!({"type": "task_complete", "last_agent_message": "Fold it.\n\n"})),
     ]);
     assert_eq!(of_kind(&events, "msg.out").len(), 1);
-    assert_eq!(notices(&events), [("memory_citation", "MEMORY.md:3-5: how we fold")]);
+    assert_eq!(system_events(&events), [("memory_citation", "MEMORY.md:3-5: how we fold")]);
 }
 
 #[test]
-fn a_patch_that_changes_nothing_gives_no_edit() {
+fn patch_without_changes_gives_no_edit() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a b\n+a b\n*** End Patch";
     let done = "Success. Updated the following files:\nM a.txt\n";
     let changes = json!({"/p/a.txt": {"type": "update", "unified_diff": "", "move_path": null}});
@@ -190,19 +190,18 @@ fn a_patch_that_changes_nothing_gives_no_edit() {
 }
 
 #[test]
-fn an_event_may_cut_what_the_output_says() {
+fn truncated_end_event_is_a_duplicate_of_the_output() {
     let middle = "m".repeat(500);
-    let whole = format!("Chunk ID: a\nProcess exited with code 0\nOutput:\nhead {middle} tail");
-    let cut = "head …500 chars truncated… tail";
-    let ended =
-        json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": cut, "exit_code": 0, "duration": {"secs": 1, "nanos": 0}});
-    let events = events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), event(ended), output("c1", &whole)]);
-    assert_eq!(notices(&events), []);
+    let full = format!("Chunk ID: a\nProcess exited with code 0\nOutput:\nhead {middle} tail");
+    let truncated = "head …500 chars truncated… tail";
+    let ended = json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": truncated, "exit_code": 0, "duration": {"secs": 1, "nanos": 0}});
+    let events = events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), event(ended), output("c1", &full)]);
+    assert_eq!(system_events(&events), []);
     assert_eq!(of_kind(&events, "tool.result")[0]["duration_ms"], 1000);
 }
 
 #[test]
-fn a_header_and_settings_of_a_desktop_client() {
+fn desktop_client_header_and_settings_are_converted() {
     let tools = json!([{"name": "automation_update", "description": "Makes or changes an automation."}]);
     let helper = json!({"subagent": {"other": "guardian"}});
     let facts = json!({"originator": "Codex Desktop", "dynamic_tools": tools, "source": helper});
@@ -226,26 +225,26 @@ fn a_header_and_settings_of_a_desktop_client() {
 }
 
 #[test]
-fn a_call_of_a_tool_that_the_client_offers_is_one_call() {
-    let asked = json!({"type": "dynamic_tool_call_request", "callId": "c1", "turnId": "t", "tool": "open_page", "arguments": {"page": "the first one"}});
+fn client_tool_call_in_item_and_events_is_one_call() {
+    let request = json!({"type": "dynamic_tool_call_request", "callId": "c1", "turnId": "t", "tool": "open_page", "arguments": {"page": "the first one"}});
     let done = json!({"type": "dynamic_tool_call_response", "call_id": "c1", "tool": "open_page", "arguments": {"page": "the first one"},
         "content_items": [{"type": "inputText", "text": "page one is open"}], "success": true, "error": null, "duration": {"secs": 2, "nanos": 0}});
     let events = events(&[
         call("c1", "open_page", "{\"page\":\"the first one\"}"),
-        event(asked.clone()),
+        event(request.clone()),
         event(done.clone()),
         output("c1", "page one is open"),
     ]);
     let results = of_kind(&events, "tool.result");
     assert_eq!((of_kind(&events, "tool.call").len(), results.len()), (1, 1));
     assert_eq!((&results[0]["status"], &results[0]["duration_ms"]), (&json!("ok"), &json!(2000)));
-    let alone = events_of(&session_with(json!({}), &[event(asked), event(done)]));
+    let alone = events_of(&session_with(json!({}), &[event(request), event(done)]));
     assert_eq!(of_kind(&alone, "tool.call")[0]["tool"], "open_page");
     assert_eq!(of_kind(&alone, "tool.result")[0]["stdout"], "page one is open");
 }
 
 #[test]
-fn goals_undone_turns_and_looks_at_images_are_told() {
+fn goals_undo_and_errors_give_events_and_image_views_do_not() {
     let goal = json!({"objective": "keep it green", "status": "active", "tokensUsed": 0});
     let events = events(&[
         event(json!({"type": "thread_goal_updated", "threadId": "t", "goal": goal})),
@@ -255,15 +254,15 @@ fn goals_undone_turns_and_looks_at_images_are_told() {
         output("c1", "attached local image path"),
         event(json!({"type": "error", "message": "It is too long.", "codex_error_info": "context_window_exceeded"})),
     ]);
-    assert_eq!(notices(&events), [("thread_goal.active", "keep it green"), ("undo_completed", "Two files are back.")]);
+    assert_eq!(system_events(&events), [("thread_goal.active", "keep it green"), ("undo_completed", "Two files are back.")]);
     assert_eq!(of_kind(&events, "tool.call").len(), 1);
     assert!(events.iter().any(|event| event["label"] == "error" && event["code"] == "context_window_exceeded"));
 }
 
 #[test]
-fn a_header_that_shares_its_line_is_found() {
-    let said = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]});
-    let log = session_with(json!({}), &[("response_item", said)]);
+fn header_on_a_shared_line_is_found() {
+    let prompt = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]});
+    let log = session_with(json!({}), &[("response_item", prompt)]);
     for log in [log.clone(), log.replacen("\n", "", 1)] {
         let tape = convert_str(&Codex, &log, &Options::default()).unwrap();
         let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
@@ -272,7 +271,7 @@ fn a_header_that_shares_its_line_is_found() {
 }
 
 #[test]
-fn a_web_search_is_one_call_on_one_line_too() {
+fn web_search_records_on_one_line_are_one_call() {
     let action = json!({"type": "search", "query": "how to fold paper"});
     let log = session_with(
         json!({}),
@@ -288,7 +287,7 @@ fn a_web_search_is_one_call_on_one_line_too() {
 }
 
 #[test]
-fn the_header_again_begins_no_copy() {
+fn repeated_own_header_does_not_start_a_replay() {
     let mine = "01a1fda5-4307-7000-bbe5-da9ea7a40358";
     let again = |id: &str, branch: &str| {
         let git = json!({"branch": branch});
@@ -315,7 +314,7 @@ fn the_header_again_begins_no_copy() {
 }
 
 #[test]
-fn a_structured_answer_is_the_result_and_its_words_stand_beside_it() {
+fn structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event() {
     let done = |id: &str, text: &str| {
         let answer =
             json!({"content": [{"type": "text", "text": text}], "structuredContent": {"title": "fold it twice"}, "isError": false});
@@ -330,32 +329,32 @@ fn a_structured_answer_is_the_result_and_its_words_stand_beside_it() {
         done("nested", "It is done."),
         done("the same", structured),
     ]);
-    let said: Vec<&str> = of_kind(&events, "tool.result").iter().map(|result| result["stdout"].as_str().unwrap()).collect();
-    assert_eq!(said, [&format!("Wall time: 1.0 seconds\nOutput:\n{structured}"), structured, structured]);
-    assert_eq!(notices(&events), [("mcp_tool_call_end", "It is done."); 2]);
+    let outputs: Vec<&str> = of_kind(&events, "tool.result").iter().map(|result| result["stdout"].as_str().unwrap()).collect();
+    assert_eq!(outputs, [&format!("Wall time: 1.0 seconds\nOutput:\n{structured}"), structured, structured]);
+    assert_eq!(system_events(&events), [("mcp_tool_call_end", "It is done."); 2]);
 }
 
 #[test]
-fn what_stands_around_an_image_is_the_harness_s() {
+fn image_tags_are_synthetic_messages() {
     let parts = ["Look at this.", "<image>", "<image name=[Image #1]>", "</image>"].map(|text| json!({"type": "input_text", "text": text}));
     let events = events(&[("response_item", json!({"type": "message", "role": "user", "content": parts}))]);
-    let synthetic: Vec<bool> = of_kind(&events, "msg.in").iter().map(|said| said["synthetic"] == true).collect();
+    let synthetic: Vec<bool> = of_kind(&events, "msg.in").iter().map(|event| event["synthetic"] == true).collect();
     assert_eq!(synthetic, [false, true, true, true]);
 }
 
 #[test]
-fn a_copy_of_a_thread_whose_id_holds_no_time_ends_when_it_is_written() {
+fn replay_without_thread_time_ends_at_a_pause() {
     let id = |last: &str| format!("7803e6bd-9e47-4d44-bca1-44735c92b{last}");
     let parent = json!({"id": id("705"), "cwd": "/p", "cli_version": VERSION, "source": "cli"});
-    let (kind, said) = message("assistant", "It is the parent's.");
+    let (kind, answer) = message("assistant", "It is the parent's.");
     let at = |number: usize, millis: usize, kind: &str, payload: &Value| {
         let mut line = line(number, kind, payload.clone());
         line["timestamp"] = json!(format!("2026-01-01T00:00:{number:02}.{millis:03}Z"));
         format!("{line}\n")
     };
     let header = session_with(json!({"id": id("701")}), &[]);
-    let copy = at(5, 990, "session_meta", &parent) + &at(5, 999, kind, &said) + &at(6, 2, kind, &said);
-    let events = events_of(&(header + &copy + &at(9, 0, kind, &said) + &at(9, 1, kind, &said)));
+    let copy = at(5, 990, "session_meta", &parent) + &at(5, 999, kind, &answer) + &at(6, 2, kind, &answer);
+    let events = events_of(&(header + &copy + &at(9, 0, kind, &answer) + &at(9, 1, kind, &answer)));
     let replayed: Vec<bool> = of_kind(&events, "msg.out").iter().map(|answer| answer["replay"] == true).collect();
     assert_eq!(replayed, [true, true, false, false]);
 }

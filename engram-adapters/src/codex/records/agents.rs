@@ -8,11 +8,11 @@ use engram_core::text::Text;
 use crate::shared::value::{Field, raw_str, text};
 use crate::shared::view::view;
 
-use super::super::blocks::part;
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{AgentActivity, Message, elements};
-use super::super::state::session_state::SessionState;
+use crate::codex::blocks::part;
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{AgentActivity, Message, elements};
+use crate::codex::state::session_state::SessionState;
 
 view! {
     /// The beginning of a review.

@@ -7,12 +7,12 @@ use crate::shared::route::{Action, Route};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
-use super::super::descriptor::DESCRIPTOR;
-use super::super::record::{Container, Record};
-use super::super::results::{nested_calls, outputs, screen_end};
-use super::super::schema::{Bare, Line, is_line_type};
-use super::super::state::session_state::SessionState;
 use super::{agents, message_events, messages, provider_calls, settings, tool_calls, turns, usage};
+use crate::codex::descriptor::DESCRIPTOR;
+use crate::codex::record::{Container, Record};
+use crate::codex::results::{nested_calls, outputs, screen_end};
+use crate::codex::schema::{Bare, Line, is_line_type};
+use crate::codex::state::session_state::SessionState;
 
 /// Converts a record of one type.
 pub type Handler = fn(&mut SessionState, &Record<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -181,8 +181,8 @@ fn find(prefix: &str, name: &str) -> Option<&'static Route<Handler>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::omissions;
     use super::*;
+    use crate::codex::omissions;
 
     fn action(record: &str) -> Option<Action<Handler>> {
         Route::find(RECORDS, record)
@@ -204,22 +204,22 @@ mod tests {
             omissions::HEADER,
             omissions::SETTINGS,
             omissions::SETTINGS_EVENT,
-            omissions::MESSAGE_TWIN,
-            omissions::REASONING_TWIN,
+            omissions::MESSAGE_MIRROR,
+            omissions::REASONING_MIRROR,
             omissions::LAST_MESSAGE,
             omissions::SAME_COUNTS,
             omissions::COMPACTED,
             omissions::ITEM_COMPACTED,
             omissions::OUTPUT_CUT,
-            omissions::ITEM_OUTPUT_TWIN,
-            omissions::EVENT_OUTPUT_TWIN,
+            omissions::ITEM_OUTPUT_MIRROR,
+            omissions::EVENT_OUTPUT_MIRROR,
             omissions::IMAGE_VIEW,
             omissions::IMAGE_VIEW_EVENT,
-            omissions::SEARCH_TWIN,
+            omissions::SEARCH_MIRROR,
             omissions::SEARCH_RESULT,
             omissions::IMAGE_GENERATED,
             omissions::CLIENT_CALL,
-            omissions::CLIENT_OUTPUT_TWIN,
+            omissions::CLIENT_OUTPUT_MIRROR,
         ]
         .map(|rule| rule.rule);
         for rule in omissions::RULES.iter().filter(|rule| rule.outcome().is_some() && !applied.contains(&rule.rule)) {

@@ -7,7 +7,7 @@ use engram_core::text::Text;
 
 use crate::shared::value::{Field, Value, non_empty_text};
 
-use super::super::state::emitted::EmittedTexts;
+use crate::codex::state::emitted::EmittedTexts;
 
 /// Emits instructions that a person wrote, with their text, unless they were emitted before. True if it emitted them.
 pub fn emit_instructions(texts: &mut EmittedTexts, instructions: Field<'_>, at: &str, out: &mut Emitter<'_>) -> Result<bool, Fault> {

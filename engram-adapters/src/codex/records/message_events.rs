@@ -9,13 +9,13 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str};
 use crate::shared::view::view;
 
-use super::super::blocks::{is_empty_token, part};
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{MessageItem, Notice, elements};
-use super::super::state::mirror_dedup::{Fact, Side};
-use super::super::state::session_state::SessionState;
 use super::messages::{AnswerFacts, emit_answer, emit_prompt, emit_reasoning};
+use crate::codex::blocks::{is_empty_token, part};
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{MessageItem, Notice, elements};
+use crate::codex::state::mirror_dedup::{Fact, Side};
+use crate::codex::state::session_state::SessionState;
 
 view! {
     /// A memory that an answer cites.
@@ -36,14 +36,14 @@ pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     if let Some(citations) = event.memory_citation().filter(|_| is_new) {
         emit_citations(citations, out)?;
     }
-    Ok(record.mapped_or(is_new, &omissions::MESSAGE_TWIN))
+    Ok(record.mapped_or(is_new, &omissions::MESSAGE_MIRROR))
 }
 
 /// A reasoning of the agent.
 pub fn agent_reasoning(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let reasoning = text_of(&Notice::strict(record.value, record.at)?)?;
     let is_new = emit_reasoning(&mut state.mirrors, Side::Screen, reasoning, None, Pointer::At("/payload/text"), out)?;
-    Ok(record.mapped_or(is_new, &omissions::REASONING_TWIN))
+    Ok(record.mapped_or(is_new, &omissions::REASONING_MIRROR))
 }
 
 fn text_of<'a>(event: &Notice<'a>) -> Result<Value<'a>, Fault> {
@@ -77,7 +77,7 @@ pub fn user_message(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
         out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments }, Pointer::At("/payload/images"))?;
         is_mapped = true;
     }
-    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_TWIN))
+    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))
 }
 
 /// A message of the agent as an item.
@@ -114,7 +114,7 @@ fn convert_parts<'s>(
             }
         }
     }
-    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_TWIN))
+    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))
 }
 
 /// A reasoning as an item.
@@ -129,5 +129,5 @@ pub fn reasoning_item(state: &mut SessionState, record: &Record<'_>, out: &mut E
             is_mapped |= emit_reasoning(&mut state.mirrors, Side::Screen, text, item.id(), Pointer::Item(list, index), out)?;
         }
     }
-    Ok(record.mapped_or(is_mapped, &omissions::REASONING_TWIN))
+    Ok(record.mapped_or(is_mapped, &omissions::REASONING_MIRROR))
 }

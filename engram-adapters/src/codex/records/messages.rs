@@ -8,12 +8,12 @@ use engram_core::text::Text;
 use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str, text};
 
-use super::super::blocks::{part, unquote};
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{Message, Reasoning, elements};
-use super::super::state::mirror_dedup::{Fact, MirrorDedup, Side};
-use super::super::state::session_state::SessionState;
+use crate::codex::blocks::{part, unquote};
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{Message, Reasoning, elements};
+use crate::codex::state::mirror_dedup::{Fact, MirrorDedup, Side};
+use crate::codex::state::session_state::SessionState;
 
 /// Beginnings of user messages that the harness writes.
 const INJECTED: &[&str] = &[
@@ -139,7 +139,7 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
         out.emit(images, Pointer::At(&list))?;
         is_mapped = true;
     }
-    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_TWIN))
+    Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))
 }
 
 /// The images of a message that no other record had.
@@ -172,7 +172,7 @@ pub fn reasoning(state: &mut SessionState, record: &Record<'_>, out: &mut Emitte
         out.emit(hidden, Pointer::At(&record.pointer_to("/payload/encrypted_content")))?;
         is_mapped = true;
     }
-    Ok(record.mapped_or(is_mapped, &omissions::REASONING_TWIN))
+    Ok(record.mapped_or(is_mapped, &omissions::REASONING_MIRROR))
 }
 
 /// An answer (a JSON token) without the list of memories at its end, which its event has in a field.

@@ -9,12 +9,12 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 use crate::shared::view::view;
 
-use super::super::blocks::{is_empty_token, unquote};
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::elements;
-use super::super::state::session_state::SessionState;
-use super::super::tools;
+use crate::codex::blocks::{is_empty_token, unquote};
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::elements;
+use crate::codex::state::session_state::SessionState;
+use crate::codex::tools;
 
 view! {
     /// A web search, as an event or a response item.
@@ -64,7 +64,7 @@ pub fn web_search_event(state: &mut SessionState, record: &Record<'_>, out: &mut
 pub fn web_search_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let search = WebSearch::strict(record.value, record.at)?;
     if state.searches.follows_event() {
-        return Ok(record.omitted_by(&omissions::SEARCH_TWIN));
+        return Ok(record.omitted_by(&omissions::SEARCH_MIRROR));
     }
     let id = text(search.id());
     emit_call(WEB_SEARCH, id, search.action().map(Value::raw), record.pointer(), out)?;

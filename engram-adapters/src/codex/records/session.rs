@@ -8,11 +8,11 @@ use engram_core::text::Text;
 
 use crate::shared::value::{StructuralIndex, parse};
 
-use super::super::results::end_result::emit_without_output;
-use super::super::source::cut_line::{is_cut_record, next_record};
-use super::super::state::session_state::SessionState;
 use super::dispatch;
 use super::ts_document;
+use crate::codex::results::end_result::emit_without_output;
+use crate::codex::source::cut_line::{is_cut_record, next_record};
+use crate::codex::state::session_state::SessionState;
 
 /// One file under conversion.
 pub struct CodexSession {

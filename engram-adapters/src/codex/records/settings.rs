@@ -7,12 +7,12 @@ use engram_core::text::Text;
 
 use crate::shared::value::{Field, Value, non_empty_text, text};
 
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, spawned};
-use super::super::state::last_stated::LastStated;
-use super::super::state::session_state::SessionState;
 use super::implicit_input::{emit_instructions, emit_system_prompt, emit_value};
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, spawned};
+use crate::codex::state::last_stated::LastStated;
+use crate::codex::state::session_state::SessionState;
 
 /// How deep the state of instruction files is searched.
 const MAX_STATE_DEPTH: usize = 8;

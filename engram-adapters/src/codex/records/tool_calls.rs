@@ -6,16 +6,17 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
 use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 
-use super::super::record::Record;
-use super::super::results::edits;
-use super::super::schema::{Call, Output};
-use super::super::state::open_calls::OpenCalls;
-use super::super::state::session_state::{Scratch, SessionState};
-use super::super::tools;
 use super::implicit_input::emit_value;
+use crate::codex::record::Record;
+use crate::codex::results::edits;
+use crate::codex::schema::{Call, Output};
+use crate::codex::state::open_calls::OpenCalls;
+use crate::codex::state::session_state::{Scratch, SessionState};
+use crate::codex::tools;
 
 /// A call whose arguments are JSON in a string. The call of a shell tool may apply a patch.
 pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -90,7 +91,7 @@ fn tool_name<'a>(call: &Call<'a>, record: &Record<'_>) -> Result<(Text<'a>, Cow<
     Ok((tool, tool.decode_lossy()))
 }
 
-fn tool_kind(call: &Call<'_>, name: &str) -> engram_core::tool_kind::ToolKind {
+fn tool_kind(call: &Call<'_>, name: &str) -> ToolKind {
     let namespace = text(call.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
     tools::kind(name, &namespace)
 }

@@ -6,11 +6,11 @@ use serde_json::value::RawValue;
 
 use crate::shared::value::{StructuralIndex, parse};
 
-use super::super::record::Container;
-use super::super::schema::SessionHead;
-use super::super::state::session_state::SessionState;
 use super::dispatch::convert_item;
 use super::settings;
+use crate::codex::record::Container;
+use crate::codex::schema::SessionHead;
+use crate::codex::state::session_state::SessionState;
 
 #[derive(Deserialize)]
 struct Document<'a> {

@@ -7,10 +7,10 @@ use engram_core::text::Text;
 
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{GhostCommit, Notice, TurnEnd, TurnError};
-use super::super::state::session_state::SessionState;
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{GhostCommit, Notice, TurnEnd, TurnError};
+use crate::codex::state::session_state::SessionState;
 
 /// The end of a turn, with its last answer or its error.
 pub fn task_complete(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {

@@ -6,10 +6,10 @@ use engram_core::ledger::Outcome;
 
 use crate::shared::value::{Value, number};
 
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{TokenInfo, TokenUsage, UsageRecord};
-use super::super::state::session_state::SessionState;
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{TokenInfo, TokenUsage, UsageRecord};
+use crate::codex::state::session_state::SessionState;
 
 /// The counts of the last request as an event.
 pub fn token_count(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {

@@ -12,8 +12,8 @@ use crate::shared::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
 use crate::shared::spans::{hash_and_anchors, whole_range};
 use crate::shared::value::{Value, raw_str, text};
 
-use super::super::schema::{Change, Command};
-use super::super::state::emitted::SeenFiles;
+use crate::codex::schema::{Change, Command};
+use crate::codex::state::emitted::SeenFiles;
 
 /// The note on the link between the two paths of a moved file.
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));

@@ -6,10 +6,10 @@ use engram_core::text::Text;
 
 use crate::shared::search::contains;
 
-use super::super::blocks::{is_empty_token, unquote};
-use super::super::state::open_calls::OpenCalls;
-use super::super::state::pending_end::PendingEnd;
 use super::output_text::{is_truncated_copy, strip_framing, strip_line_count};
+use crate::codex::blocks::{is_empty_token, unquote};
+use crate::codex::state::open_calls::OpenCalls;
+use crate::codex::state::pending_end::PendingEnd;
 
 /// The text that the end states (a token): what the command printed, or why it did not run.
 pub fn text_of(end: &PendingEnd) -> Option<&str> {

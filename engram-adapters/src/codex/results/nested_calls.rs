@@ -7,12 +7,12 @@ use engram_core::text::Text;
 
 use crate::shared::value::{Field, Value, raw_str, text};
 
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{ClientCall, ImageView};
-use super::super::state::open_calls::OpenCalls;
-use super::super::state::session_state::SessionState;
-use super::super::tools;
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{ClientCall, ImageView};
+use crate::codex::state::open_calls::OpenCalls;
+use crate::codex::state::session_state::SessionState;
+use crate::codex::tools;
 
 /// Emits and opens a call that no response item states. The script that runs is its parent.
 pub fn emit_nested_call(

@@ -11,8 +11,8 @@ use memchr::memmem::Finder;
 
 use crate::shared::value::{StructuralIndex, integer, parse, raw_str};
 
-use super::super::blocks::unquote;
-use super::super::schema::{Metadata, WrappedOutput};
+use crate::codex::blocks::unquote;
+use crate::codex::schema::{Metadata, WrappedOutput};
 
 /// What an output states about the end of its call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use engram_core::text::Text;
 use crate::shared::media;
 use crate::shared::value::{Value, raw_str, text};
 
-use super::super::blocks::{joined_texts, part, unquote};
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{Output, Part};
-use super::super::state::open_calls::{OpenCalls, OutputKey, Progress};
-use super::super::state::pending_end::PendingEnd;
-use super::super::state::session_state::SessionState;
 use super::edits::emit_patch_text;
 use super::end_result::{complete, emit_plain_text, emit_text, emit_without_output, output_has_text, output_is_truncated};
 use super::output_text::{ExitFacts, may_be_wrapped, strip_framing, wrapped_output};
+use crate::codex::blocks::{joined_texts, part, unquote};
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{Output, Part};
+use crate::codex::state::open_calls::{OpenCalls, OutputKey, Progress};
+use crate::codex::state::pending_end::PendingEnd;
+use crate::codex::state::session_state::SessionState;
 
 /// An output and the call that it belongs to.
 struct CallOutput<'r> {

@@ -9,16 +9,16 @@ use engram_core::text::Text;
 
 use crate::shared::value::{Field, Value, integer, raw_str, text};
 
-use super::super::blocks::{is_empty_token, joined_texts, unquote};
-use super::super::omissions;
-use super::super::record::Record;
-use super::super::schema::{CallEnd, Duration, Invocation, McpResult};
-use super::super::state::open_calls::Progress;
-use super::super::state::pending_end::PendingEnd;
-use super::super::state::session_state::SessionState;
 use super::edits;
 use super::end_result::{emit_plain_text, emit_text, emit_without_output, result_of, text_of};
 use super::nested_calls::emit_nested_call;
+use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{CallEnd, Duration, Invocation, McpResult};
+use crate::codex::state::open_calls::Progress;
+use crate::codex::state::pending_end::PendingEnd;
+use crate::codex::state::session_state::SessionState;
 
 /// What kind of call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,14 +84,14 @@ impl<'r> ScreenEnd<'r> {
     fn of_item(record: &'r Record<'r>, call_type: CallType) -> Result<Self, Fault> {
         let fields = CallEnd::strict(record.value, record.at)?;
         let invocation = Invocation::lenient(record.value);
-        let rule = omissions::ITEM_OUTPUT_TWIN.rule;
+        let rule = omissions::ITEM_OUTPUT_MIRROR.rule;
         Ok(ScreenEnd { call_type, record, rule, at: "/payload/item", id: fields.id(), fields, invocation })
     }
 
     fn of_event(record: &'r Record<'r>, call_type: CallType) -> Result<Self, Fault> {
         let fields = CallEnd::strict(record.value, record.at)?;
         let invocation = Invocation::lenient_opt(fields.invocation());
-        let rule = if call_type == CallType::Client { omissions::CLIENT_OUTPUT_TWIN } else { omissions::EVENT_OUTPUT_TWIN };
+        let rule = if call_type == CallType::Client { omissions::CLIENT_OUTPUT_MIRROR } else { omissions::EVENT_OUTPUT_MIRROR };
         Ok(ScreenEnd { call_type, record, rule: rule.rule, at: "/payload", id: fields.call_id(), fields, invocation })
     }
 

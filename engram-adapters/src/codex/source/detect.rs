@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, non_empty_text, parse, raw_str, text};
 
-use super::super::revisions::{BARE_JSONL, TS_JSON};
-use super::super::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, spawned};
 use super::cut_line::{ENVELOPE_START, next_record};
+use crate::codex::revisions::{BARE_JSONL, TS_JSON};
+use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, spawned};
 
 /// Bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;

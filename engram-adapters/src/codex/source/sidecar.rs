@@ -10,8 +10,8 @@ use memchr::memmem;
 
 use crate::shared::value::{StructuralIndex, parse, raw_str, text};
 
-use super::super::schema::{AgentActivity, Output, elements};
 use super::detect;
+use crate::codex::schema::{AgentActivity, Output, elements};
 
 /// The most of a parent's rollout that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
