@@ -44,12 +44,11 @@ pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         let part = part(value, &list, index)?;
         let pointer = Pointer::Field(&list, index, "/text");
         match (raw_str(part.kind()), text(part.text())) {
-            ("input_text" | "output_text" | "text", text @ Some(_)) if is_own => {
-                let message_id = self::text(message.id());
-                out.emit(MsgOut { text, message_id, ..MsgOut::default() }, pointer)?;
+            ("input_text" | "output_text" | "text", body @ Some(_)) if is_own => {
+                out.emit(MsgOut { text: body, message_id: text(message.id()), ..MsgOut::default() }, pointer)?;
             }
-            ("input_text" | "output_text" | "text", text @ Some(_)) => {
-                out.emit(MsgIn { role: Role::User, text, synthetic: true, attachments: Vec::new() }, pointer)?;
+            ("input_text" | "output_text" | "text", body @ Some(_)) => {
+                out.emit(MsgIn { role: Role::User, text: body, synthetic: true, attachments: Vec::new() }, pointer)?;
             }
             ("encrypted_content", _) => continue,
             (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(&list, index))?,
