@@ -36,7 +36,7 @@ fn certify(args: &Conform) -> Result<Report, AdapterError> {
         error
     };
     let recordings = Recordings::load(&args.recordings).map_err(|error| bad(&error.to_string()))?;
-    let options = Options { tier: args.tier.and_then(Tier::numbered), check: args.check.as_deref(), ..Options::default() };
+    let options = Options { tier: args.tier.and_then(Tier::from_number), check: args.check.as_deref(), ..Options::default() };
     let certified = registry::run(&recordings, &options, |id| args.adapter.as_deref().is_none_or(|asked| asked == id));
     // What looked at nothing has certified nothing.
     if certified.is_empty() {
@@ -62,5 +62,5 @@ fn print(args: &Conform, certified: &Report, report: &Reporter) -> io::Result<Ex
     {
         return Ok(report.failure(&AdapterError::from(error).path(path.to_string_lossy())));
     }
-    Ok(if certified.holds() { Exit::Success } else { Exit::Some })
+    Ok(if certified.passes() { Exit::Success } else { Exit::Some })
 }

@@ -1,16 +1,16 @@
-//! The catalogue of checks: one line says what a check asserts, the next what it needs, where it comes from, and what runs it.
+//! The catalogue of checks. Each has two lines: its id and assertion; then its needs, its specification, and its function.
 
 use engram_core::event::Kind;
 
 use crate::check::Needs::{Nothing, Scenario};
-use crate::check::Over::{Adapter, Recordings};
-use crate::check::{Check, Needs, Part, Tier};
-use crate::checks::{claims, observable, provenance, stability, versions, viable};
-use crate::truth::{chain, edits, facts, reads};
+use crate::check::Run::{Case, Claims, Conversion};
+use crate::check::{Capability, Check, Needs};
+use crate::checks::{claims, conversation, edit_chain, edits, observable, provenance, reads, stability, versions, viable};
+use crate::tier::Tier;
 
-const STREAM: Needs = Needs::Part(Part::Stream);
-const TOOLS: Needs = Needs::Part(Part::Tools);
-const FIXTURES: Needs = Needs::Part(Part::Fixtures);
+const STREAM: Needs = Needs::Capability(Capability::Stream);
+const TOOLS: Needs = Needs::Capability(Capability::Tools);
+const FIXTURES: Needs = Needs::Capability(Capability::Fixtures);
 const CALLS: Needs = Needs::Kind(Kind::ToolCall);
 const RESULTS: Needs = Needs::Kind(Kind::ToolResult);
 const ANSWERS: Needs = Needs::Kind(Kind::MsgOut);
@@ -19,134 +19,134 @@ const EDITS: Needs = Needs::Kind(Kind::CodeEdit);
 const LINKS: Needs = Needs::Kind(Kind::SpanLink);
 
 macro_rules! checks {
-    ($($tier:ident: $($id:literal asserts $asserts:literal, needs $needs:expr, from $seed:literal, by $over:expr;)+)+) => {
+    ($($tier:ident: $($id:literal asserts $asserts:literal, needs $needs:expr, from $seed:literal, by $run:expr;)+)+) => {
         /// Every check, by tier.
         pub const CHECKS: &[Check] = &[
-            $($(Check { id: $id, tier: Tier::$tier, needs: $needs, asserts: $asserts, seed: $seed, over: $over },)+)+
+            $($(Check { id: $id, tier: Tier::$tier, needs: $needs, asserts: $asserts, seed: $seed, run: $run },)+)+
         ];
     };
 }
 
 checks! {
     Viable:
-    "session.converts" asserts "every session gives a tape",
-        needs Nothing, from "adapters: Ingest runtime contract", by Recordings(viable::converts);
-    "session.detected" asserts "every session is recognised, by named marks",
-        needs STREAM, from "adapters: detect harness family/version", by Recordings(viable::detected);
-    "scenario.declared" asserts "a recording shows the scenarios that it declares, and no others",
-        needs FIXTURES, from "ack: Prompt determinism", by Recordings(viable::scenarios);
-    "text.all" asserts "every content string of the source stands in the tape or under a named rule",
-        needs Nothing, from "adapters: Emit parseable text content", by Recordings(viable::text);
-    "bytes.twice" asserts "the same bytes give the same tape again",
-        needs Nothing, from "adapters: Same input bytes -> same output bytes", by Recordings(stability::twice);
-    "version.identified" asserts "a tape names the harness version or the schema, or says that it is degraded",
-        needs Nothing, from "adapters: Version-aware behavior", by Recordings(versions::identified);
-    "version.strict" asserts "an unheard-of version is refused under strict policy",
-        needs Nothing, from "adapters: fail with unknown_harness_version", by Recordings(versions::strict);
-    "version.permissive" asserts "an unheard-of version gives a degraded tape under permissive policy",
-        needs Nothing, from "adapters: ingest safe subset + emit degraded coverage", by Recordings(versions::permissive);
-    "error.located" asserts "a broken record is an error with a code and its line, or stands in the tape as unrecognized",
-        needs Nothing, from "adapters: Machine-readable failure", by Recordings(viable::broken_record);
-    "error.cut" asserts "a session that is cut off is an error with a code, or says that it is incomplete; never a panic",
-        needs Nothing, from "ack: Skip, don't fail", by Recordings(viable::cut);
-    "prompt.all" asserts "every prompt that the log holds is a msg.in, as often as it was given",
-        needs Nothing, from "ack: test_transcript_contains_user_message", by Recordings(facts::prompts);
-    "answer.present" asserts "a recording in which a prompt was given has an answer of the model after it",
-        needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Recordings(viable::answer);
+    "session.converts" asserts "every session converts to a tape",
+        needs Nothing, from "adapters: Ingest runtime contract", by Case(viable::converts);
+    "session.detected" asserts "every session is detected, with named evidence",
+        needs STREAM, from "adapters: detect harness family/version", by Conversion(viable::detected);
+    "scenario.declared" asserts "a recording shows exactly the scenarios that it declares",
+        needs FIXTURES, from "ack: Prompt determinism", by Case(viable::scenarios);
+    "text.all" asserts "every content string of the source is in the tape or omitted by a named rule",
+        needs Nothing, from "adapters: Emit parseable text content", by Conversion(viable::text);
+    "bytes.twice" asserts "converting the same bytes twice gives the same tape",
+        needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(stability::twice);
+    "version.identified" asserts "a tape names the harness version or the schema, or is marked as degraded",
+        needs Nothing, from "adapters: Version-aware behavior", by Case(versions::identified);
+    "version.strict" asserts "strict policy refuses an unknown version",
+        needs Nothing, from "adapters: fail with unknown_harness_version", by Conversion(versions::strict);
+    "version.permissive" asserts "permissive policy converts an unknown version to a degraded tape",
+        needs Nothing, from "adapters: ingest safe subset + emit degraded coverage", by Conversion(versions::permissive);
+    "error.located" asserts "a broken record is an error with a code and its line, or an unrecognized event on the tape",
+        needs Nothing, from "adapters: Machine-readable failure", by Conversion(viable::broken_record);
+    "error.cut" asserts "a truncated session is an error with a code, or its tape is marked as incomplete; never a panic",
+        needs Nothing, from "ack: Skip, don't fail", by Conversion(viable::truncated);
+    "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(conversation::prompts);
+    "answer.present" asserts "a recording with a prompt has an answer of the model after it",
+        needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Case(viable::answer);
     Observable:
-    "tape.canonical" asserts "a tape is canonical bytes: parsing and writing it again changes nothing",
-        needs Nothing, from "ack: Bundle inclusion", by Recordings(observable::canonical);
-    "tape.envelope" asserts "every event has the keys that its kind requires, of the right shape, and no others",
-        needs Nothing, from "ack: test_transcript_envelope_completeness", by Recordings(observable::envelope);
-    "tape.kinds" asserts "every event is of one of the eight kinds",
-        needs Nothing, from "ack: test_transcript_canonical_types_only", by Recordings(observable::kinds);
+    "tape.canonical" asserts "a tape is canonical JSON Lines: parsing and printing it again changes no byte",
+        needs Nothing, from "ack: Bundle inclusion", by Case(observable::canonical);
+    "tape.envelope" asserts "every event has exactly the keys of its kind, with values of the right type",
+        needs Nothing, from "ack: test_transcript_envelope_completeness", by Case(observable::envelope);
+    "tape.kinds" asserts "every event has one of the eight kinds",
+        needs Nothing, from "ack: test_transcript_canonical_types_only", by Case(observable::kinds);
     "tape.seq" asserts "`seq` counts from 0 without gaps",
-        needs Nothing, from "ack: test_transcript_sequence_monotonicity", by Recordings(observable::seq);
-    "tape.source" asserts "every event carries the label of the harness",
-        needs Nothing, from "ack: test_transcript_adapter_label", by Recordings(observable::source);
-    "tape.bracket" asserts "start and stop stand around the events, and the stop counts them truly",
-        needs Nothing, from "ack: test_transcript_start_stop_events", by Recordings(observable::bracket);
-    "tape.parent" asserts "a result, read or edit names its own call as parent, and the call comes before it",
-        needs Nothing, from "ack: test_transcript_tool_use_before_tool_result", by Recordings(observable::parent);
-    "tape.ledger" asserts "the ledger's sums hold",
-        needs Nothing, from "adapters: silently degrade behavior", by Recordings(observable::ledger);
-    "tape.time" asserts "every time is RFC 3339 in UTC, or says on what it rests",
-        needs Nothing, from "ack: timestamp (valid ISO-8601)", by Recordings(observable::time);
-    "tape.policy" asserts "a tape keeps to its policy",
-        needs Nothing, from "adapters: enforce strict/permissive policy", by Recordings(observable::policy);
-    "time.recorded" asserts "no time is invented: each stands in the source",
-        needs Nothing, from "adapters: add unspecced inference", by Recordings(observable::recorded_time);
-    "order.source" asserts "events stand in the order of the source, never sorted by kind",
-        needs Nothing, from "adapters: Never reorder by event kind", by Recordings(observable::order);
+        needs Nothing, from "ack: test_transcript_sequence_monotonicity", by Case(observable::seq);
+    "tape.source" asserts "every event names the harness",
+        needs Nothing, from "ack: test_transcript_adapter_label", by Case(observable::source);
+    "tape.bracket" asserts "a tape begins with tape.start and ends with tape.stop, and the counts of tape.stop are right",
+        needs Nothing, from "ack: test_transcript_start_stop_events", by Case(observable::bracket);
+    "tape.parent" asserts "a result, read or edit names its own call as parent and comes after it",
+        needs Nothing, from "ack: test_transcript_tool_use_before_tool_result", by Case(observable::parent);
+    "tape.ledger" asserts "the sums of the ledger are right",
+        needs Nothing, from "adapters: silently degrade behavior", by Case(observable::ledger);
+    "tape.time" asserts "every time is RFC 3339 in UTC, or states its basis",
+        needs Nothing, from "ack: timestamp (valid ISO-8601)", by Case(observable::time);
+    "tape.policy" asserts "a tape conforms to its policy",
+        needs Nothing, from "adapters: enforce strict/permissive policy", by Case(observable::policy);
+    "time.recorded" asserts "no time is invented: the source contains each of them",
+        needs Nothing, from "adapters: add unspecced inference", by Case(observable::recorded_time);
+    "order.source" asserts "events are in source order, never sorted by kind",
+        needs Nothing, from "adapters: Never reorder by event kind", by Case(observable::order);
     "record.known" asserts "no record of a supported version is unrecognized or malformed",
-        needs Nothing, from "ack: Forward compatibility via unknown", by Recordings(observable::known);
-    "call.all" asserts "every call that the log holds is a tool.call",
-        needs CALLS, from "ack: test_tool_invoked_event", by Recordings(facts::calls);
-    "call.once" asserts "no call stands twice, and none is made up",
-        needs CALLS, from "ack: A ToolInvoked event is emitted", by Recordings(facts::calls_once);
-    "call.facts" asserts "a call has the tool and the arguments that the model gave",
-        needs CALLS, from "ack: event.params contains the tool input", by Recordings(facts::call_facts);
-    "call.kind" asserts "every tool name has a kind in the adapter's table, and the tape says that kind",
-        needs TOOLS, from "substrate: Tool Kind normalization", by Recordings(observable::tool_kinds);
-    "call.parallel" asserts "of calls that run side by side, each result names its own call",
-        needs Scenario("parallel_calls"), from "runtime: Parallel tool calls", by Recordings(observable::parallel);
-    "result.all" asserts "every result that the log holds is a tool.result",
-        needs RESULTS, from "ack: test_tool_result_is_correct", by Recordings(facts::results);
+        needs Nothing, from "ack: Forward compatibility via unknown", by Case(observable::known);
+    "call.all" asserts "every call in the log is a tool.call",
+        needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
+    "call.once" asserts "no call is repeated, and none is invented",
+        needs CALLS, from "ack: A ToolInvoked event is emitted", by Conversion(conversation::calls_once);
+    "call.facts" asserts "a call has the tool and the arguments that the model sent",
+        needs CALLS, from "ack: event.params contains the tool input", by Case(conversation::call_facts);
+    "call.kind" asserts "the adapter's table has a kind for every tool name, and the tape has the same kind",
+        needs TOOLS, from "substrate: Tool Kind normalization", by Conversion(observable::tool_kinds);
+    "call.parallel" asserts "each result of parallel calls names its own call",
+        needs Scenario("parallel_calls"), from "runtime: Parallel tool calls", by Case(observable::parallel);
+    "result.all" asserts "every result in the log is a tool.result",
+        needs RESULTS, from "ack: test_tool_result_is_correct", by Case(conversation::results);
     "result.once" asserts "a call has one result",
-        needs RESULTS, from "runtime: Tool loop", by Recordings(facts::results_once);
-    "result.facts" asserts "a result has the text, the outcome and the exit code that the harness gave",
-        needs RESULTS, from "ack: event.result contains the tool output", by Recordings(facts::result_facts);
-    "form.same" asserts "the string form and the streaming form give the same tape, in pieces of any size",
-        needs STREAM, from "adapters: Determinism test", by Recordings(stability::forms);
-    "claim.none" asserts "a kind that is claimed as none never comes, and a degraded tape claims nothing as full",
-        needs Nothing, from "adapters: Coverage-claim tests", by Recordings(observable::unclaimed);
-    "claim.shown" asserts "a kind that is claimed is shown, and every tested version has its recording",
-        needs FIXTURES, from "adapters: claim full without fixture proof", by Adapter(claims::shown);
-    "claim.gaps" asserts "every gap that is declared is shown, by the revision that claims it and by the recording that it names",
-        needs FIXTURES, from "adapters: Coverage-claim tests", by Adapter(claims::gaps);
-    "claim.whole" asserts "the claims of a descriptor agree with each other, and a tape claims what its revision claims",
-        needs Nothing, from "adapters: Contract sync test", by Adapter(claims::whole);
-    "rule.needed" asserts "every omission rule has a reason, is needed by a recording, and hides no more than it names",
-        needs FIXTURES, from "adapters: silently degrade behavior", by Adapter(claims::rules);
+        needs RESULTS, from "runtime: Tool loop", by Case(conversation::results_once);
+    "result.facts" asserts "a result has the text, the status and the exit code that the harness returned",
+        needs RESULTS, from "ack: event.result contains the tool output", by Case(conversation::result_facts);
+    "form.same" asserts "the string form and the streaming form give the same tape, with chunks of any size",
+        needs STREAM, from "adapters: Determinism test", by Conversion(stability::forms);
+    "claim.none" asserts "a kind with the claim none has no events, and a degraded tape claims nothing as full",
+        needs Nothing, from "adapters: Coverage-claim tests", by Case(observable::unclaimed);
+    "claim.shown" asserts "recordings prove every claimed kind, and every tested version has a recording",
+        needs FIXTURES, from "adapters: claim full without fixture proof", by Claims(claims::shown);
+    "claim.gaps" asserts "every declared gap is exhibited by the revision that claims it and by the recording that it names",
+        needs FIXTURES, from "adapters: Coverage-claim tests", by Claims(claims::gaps);
+    "claim.whole" asserts "the claims of a descriptor are consistent, and a tape has the claims of its revision",
+        needs Nothing, from "adapters: Contract sync test", by Claims(claims::consistent);
+    "rule.needed" asserts "every omission rule has a reason, is used by a recording, and omits no more than it names",
+        needs FIXTURES, from "adapters: silently degrade behavior", by Claims(claims::rules);
     Provenance:
-    "read.range" asserts "a read has the lines that the model was shown",
-        needs READS, from "adapters: Structured edit/read spans", by Recordings(reads::ranges);
+    "read.range" asserts "a read has the lines that the model saw",
+        needs READS, from "adapters: Structured edit/read spans", by Case(reads::ranges);
     "read.hash" asserts "a read has the hash and the fingerprints of those lines",
-        needs READS, from "adapters: Structured edit/read spans", by Recordings(reads::hashes);
-    "read.applied" asserts "a call that failed leaves no read",
-        needs READS, from "ack: test_tool_failure_rolls_back_filesystem", by Recordings(reads::of_failed);
-    "edit.all" asserts "every edit of an edit tool is there, with the lines and hashes that the log lets be known",
-        needs EDITS, from "adapters: Structured edit/read spans", by Recordings(edits::all);
-    "edit.real" asserts "no edit is of a file that did not change",
-        needs EDITS, from "adapters: add unspecced inference", by Recordings(edits::real);
-    "edit.applied" asserts "a call that failed or was denied leaves no edit",
-        needs EDITS, from "ack: Transactional contract", by Recordings(provenance::applied);
-    "edit.span" asserts "the spans of an edit, their hashes and its op are those of the real file before and after",
-        needs EDITS, from "adapters: before/after hashes", by Recordings(edits::spans);
-    "edit.snippet" asserts "an edit without lines hashes a text that the call gives",
-        needs EDITS, from "adapters: before/after hashes", by Recordings(edits::snippets);
-    "edit.file" asserts "the file hashes of an edit are those of the real file before and after",
-        needs EDITS, from "adapters: before/after hashes", by Recordings(edits::whole_files);
-    "edit.chain" asserts "the states of a file link up from its real first state to its real last, but for named gaps",
-        needs EDITS, from "ack: test_sequential_operations_isolation", by Recordings(chain::holds);
-    "move.linked" asserts "a moved file is linked to the file that it became",
-        needs LINKS, from "adapters: span.link", by Recordings(provenance::moves);
-    "agent.attributed" asserts "a sub-agent's events say whose they are, and the agent's session names the one that started it",
-        needs Scenario("subagent"), from "ack: Subagent transcript entries", by Recordings(provenance::agents);
-    "interrupt.final" asserts "nothing is executed between an interrupt and the next prompt",
-        needs Scenario("interrupt"), from "runtime: Cancellation", by Recordings(provenance::interrupts);
-    "replay.marked" asserts "what repeats another session's history says so, where the source shows it",
-        needs Nothing, from "runtime: Tool loop", by Recordings(facts::copies);
-    "context.hashed" asserts "implicit context is recorded by its hash",
-        needs Scenario("implicit_context"), from "runtime: Implicit sources", by Recordings(provenance::context);
-    "context.secrets" asserts "no implicit context tells the value of a secret",
-        needs Scenario("implicit_context"), from "runtime: safe hashes (never secrets)", by Recordings(provenance::secrets);
-    "claim.open" asserts "a gap that a recording shows is declared by its revision",
-        needs Nothing, from "adapters: silently degrade behavior", by Adapter(claims::open);
+        needs READS, from "adapters: Structured edit/read spans", by Case(reads::hashes);
+    "read.applied" asserts "a failed call has no read",
+        needs READS, from "ack: test_tool_failure_rolls_back_filesystem", by Case(reads::of_failed);
+    "edit.all" asserts "every edit by an edit tool is on the tape, with the lines and hashes that the log allows",
+        needs EDITS, from "adapters: Structured edit/read spans", by Conversion(edits::all);
+    "edit.real" asserts "every edit is of a file that really changed",
+        needs EDITS, from "adapters: add unspecced inference", by Case(edits::real);
+    "edit.applied" asserts "a failed or denied call has no edit",
+        needs EDITS, from "ack: Transactional contract", by Case(provenance::applied);
+    "edit.span" asserts "the spans of an edit, their hashes and its op match the real file before and after",
+        needs EDITS, from "adapters: before/after hashes", by Conversion(edits::spans);
+    "edit.snippet" asserts "an edit without lines hashes a text from its call",
+        needs EDITS, from "adapters: before/after hashes", by Case(edits::snippets);
+    "edit.file" asserts "the file hashes of an edit match the real file before and after",
+        needs EDITS, from "adapters: before/after hashes", by Case(edits::whole_files);
+    "edit.chain" asserts "the states of a file form a chain from its real first state to its real last, except for named gaps",
+        needs EDITS, from "ack: test_sequential_operations_isolation", by Conversion(edit_chain::links);
+    "move.linked" asserts "a moved file has a link to its new name",
+        needs LINKS, from "adapters: span.link", by Case(provenance::moves);
+    "agent.attributed" asserts "a sub-agent's events name the agent, and its session names the session that started it",
+        needs Scenario("subagent"), from "ack: Subagent transcript entries", by Case(provenance::agents);
+    "interrupt.final" asserts "no tool runs between an interrupt and the next message",
+        needs Scenario("interrupt"), from "runtime: Cancellation", by Case(provenance::interrupts);
+    "replay.marked" asserts "history repeated from another session is marked as replay, if the source shows the repetition",
+        needs Nothing, from "runtime: Tool loop", by Case(conversation::replays);
+    "context.hashed" asserts "implicit context has a hash",
+        needs Scenario("implicit_context"), from "runtime: Implicit sources", by Case(provenance::context);
+    "context.secrets" asserts "implicit context never contains a secret",
+        needs Scenario("implicit_context"), from "runtime: safe hashes (never secrets)", by Case(provenance::secrets);
+    "claim.open" asserts "every gap that a recording exhibits is declared by its revision",
+        needs Nothing, from "adapters: silently degrade behavior", by Claims(claims::open);
 }
 
 impl Check {
-    /// The check of that id.
+    /// The check with this id.
     pub fn named(id: &str) -> Option<&'static Check> {
         CHECKS.iter().find(|check| check.id == id)
     }

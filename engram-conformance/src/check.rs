@@ -1,72 +1,48 @@
-//! What a check is: a tier, what it needs to say anything, what it asserts, and what it goes over.
+//! A check: its tier, its preconditions, what it asserts, and the function that runs it.
 
 use std::fmt;
 
 use engram_core::event::Kind;
-use serde::Serialize;
 
-use crate::convert::Subject;
+use crate::case::Case;
 use crate::evidence::Evidence;
-use crate::outcome::Found;
-use crate::scene::Scene;
+use crate::outcome::Findings;
+use crate::subject::Subject;
+use crate::tier::Tier;
 
-/// How much an adapter is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Tier {
-    /// The least: all text, deterministically, of a known version, with errors that machines can read.
-    Viable = 1,
-    /// Every event is what it should be, and stands where it should.
-    Observable = 2,
-    /// Reads and edits are those of the real files.
-    Provenance = 3,
-}
-
-impl Tier {
-    /// The tier of that number.
-    pub fn numbered(number: u8) -> Option<Tier> {
-        [Tier::Viable, Tier::Observable, Tier::Provenance].into_iter().find(|tier| *tier as u8 == number)
-    }
-}
-
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", *self as u8)
-    }
-}
-
-/// A part that an adapter may offer beyond the contract.
+/// Something that not every adapter, or not every tree of recordings, provides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Its streaming form.
+pub enum Capability {
+    /// The streaming adapter.
     Stream,
-    /// Its table of tools.
+    /// The table of tools.
     Tools,
-    /// Recordings that declare what they show: the adapter's own fixtures.
+    /// Recordings that declare their scenarios: the adapter's own fixtures.
     Fixtures,
 }
 
-impl Part {
-    /// What is said when it is not there.
-    pub const fn missing(self) -> &'static str {
+impl Capability {
+    /// The reason that a report gives when a check is skipped because this is missing.
+    pub const fn skip_reason(self) -> &'static str {
         match self {
-            Part::Stream => "the adapter does not offer its streaming form",
-            Part::Tools => "the adapter does not offer its table of tools",
-            Part::Fixtures => "these recordings do not declare what they show (scenarios.tsv)",
+            Capability::Stream => "the adapter does not provide its streaming form",
+            Capability::Tools => "the adapter does not provide its table of tools",
+            Capability::Fixtures => "these recordings do not declare their scenarios (scenarios.tsv)",
         }
     }
 }
 
-/// What a check needs to say anything.
+/// What a check needs; without it the check is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing beyond the contract.
     Nothing,
-    /// That the adapter claims events of a kind.
+    /// The adapter claims events of this kind.
     Kind(Kind),
-    /// A recording that shows a scenario.
+    /// A recording shows this scenario.
     Scenario(&'static str),
-    /// A part that the adapter may offer.
-    Part(Part),
+    /// The capability is provided.
+    Capability(Capability),
 }
 
 impl fmt::Display for Needs {
@@ -75,36 +51,38 @@ impl fmt::Display for Needs {
             Needs::Nothing => Ok(()),
             Needs::Kind(kind) => f.write_str(kind.as_str()),
             Needs::Scenario(name) => write!(f, "a recording of `{name}`"),
-            Needs::Part(Part::Stream) => f.write_str("the streaming form"),
-            Needs::Part(Part::Tools) => f.write_str("the table of tools"),
-            Needs::Part(Part::Fixtures) => f.write_str("recordings that declare what they show"),
+            Needs::Capability(Capability::Stream) => f.write_str("the streaming form"),
+            Needs::Capability(Capability::Tools) => f.write_str("the table of tools"),
+            Needs::Capability(Capability::Fixtures) => f.write_str("recordings with declared scenarios"),
         }
     }
 }
 
-/// What a check goes over.
+/// The function that runs a check.
 #[derive(Clone, Copy)]
-pub(crate) enum Over {
-    /// Each recording with its tapes.
-    Recordings(fn(&Scene<'_>, &mut Found)),
-    /// The adapter, with what all its recordings show.
-    Adapter(fn(&Subject<'_>, &Evidence, &mut Found)),
+pub(crate) enum Run {
+    /// Runs on each recording with its tapes.
+    Case(fn(&Case<'_>, &mut Findings)),
+    /// Runs on each recording with its tapes, and also uses the adapter.
+    Conversion(fn(&Subject<'_>, &Case<'_>, &mut Findings)),
+    /// Runs once, on the adapter and the evidence of all its recordings.
+    Claims(fn(&Subject<'_>, &Evidence, &mut Findings)),
 }
 
 /// One check.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// The stable id.
+    /// The id. It is part of the public interface and never changes.
     pub id: &'static str,
     /// The tier.
     pub tier: Tier,
     /// What it needs.
     pub needs: Needs,
-    /// What it asserts, in a sentence.
+    /// What it asserts, in one sentence.
     pub asserts: &'static str,
-    /// The line of a seed specification that it comes from.
+    /// The line of the specification that it comes from.
     pub seed: &'static str,
-    pub(crate) over: Over,
+    pub(crate) run: Run,
 }
 
 impl fmt::Debug for Check {

@@ -1,128 +1,77 @@
-//! The adapter under test, and the ways in which the kit asks it for a tape.
+//! The ways in which the kit asks an adapter for a tape. A panic of the adapter is caught.
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use engram_core::adapter::{HarnessAdapter, Identity, SideInfo, StreamAdapter};
-use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, convert};
 use engram_core::policy::Policy;
 use engram_core::tape::JsonLines;
 
-use crate::options::{Offered, Session};
+use crate::session::Session;
 
 /// Why there is no tape.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Trouble {
-    /// The adapter said so, as it should.
+pub enum ConversionError {
+    /// The adapter returned an error, as it should.
     Refused(Box<AdapterError>),
-    /// The adapter panicked, as it never should.
+    /// The adapter panicked, which it never should.
     Panicked,
-    /// The text is no UTF-8, which the string form of the contract cannot take.
-    NotText,
+    /// The input is not UTF-8, so the string form of the contract cannot take it.
+    NotUtf8,
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for ConversionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Trouble::Refused(error) => write!(f, "{error}"),
-            Trouble::Panicked => f.write_str("the adapter panicked"),
-            Trouble::NotText => f.write_str("not UTF-8, which the string form cannot take"),
+            ConversionError::Refused(error) => write!(f, "{error}"),
+            ConversionError::Panicked => f.write_str("the adapter panicked"),
+            ConversionError::NotUtf8 => f.write_str("the input is not UTF-8, which the string form requires"),
         }
     }
 }
 
-/// An adapter under test.
-pub struct Subject<'s> {
-    /// The contract.
-    pub adapter: &'s dyn HarnessAdapter,
-    /// What it says about itself.
-    pub descriptor: AdapterDescriptor,
-    /// What more it offers.
-    pub offered: Offered<'s>,
+/// The tape that the string form of the contract returns.
+pub fn string_form(adapter: &dyn HarnessAdapter, bytes: &[u8]) -> Result<String, ConversionError> {
+    let text = str::from_utf8(bytes).map_err(|_| ConversionError::NotUtf8)?;
+    catch(|| adapter.convert_to_tape_jsonl(text))
 }
 
-impl<'s> Subject<'s> {
-    /// The adapter with what it offers.
-    pub fn new(adapter: &'s dyn HarnessAdapter, offered: Offered<'s>) -> Self {
-        Subject { adapter, descriptor: adapter.descriptor(), offered }
-    }
-
-    /// The tape of a session as a user gets it: by the streaming form with what the files around the session say, where that
-    /// is offered, and strict where the session is identified; else by the string form.
-    pub fn tape(&self, session: &Session) -> Result<String, Trouble> {
-        match self.offered.stream {
-            Some(stream) => streamed(stream, &session.bytes, policy_for(stream, &session.bytes), session.context.clone()),
-            None => self.string_form(&session.bytes),
-        }
-    }
-
-    /// The tape that the string form of the contract gives.
-    pub fn string_form(&self, bytes: &[u8]) -> Result<String, Trouble> {
-        let text = str::from_utf8(bytes).map_err(|_| Trouble::NotText)?;
-        caught(|| self.adapter.convert_to_tape_jsonl(text))
-    }
-
-    /// The tape under a policy; none where the adapter cannot be asked for that policy.
-    pub fn under(&self, policy: Policy, bytes: &[u8]) -> Option<Result<String, Trouble>> {
-        match self.offered.stream {
-            Some(stream) => Some(streamed(stream, bytes, policy, SideInfo::default())),
-            None => (self.own_policy() == policy).then(|| self.string_form(bytes)),
-        }
-    }
-
-    /// The policy that the string form keeps.
-    pub fn own_policy(&self) -> Policy {
-        match self.descriptor.unknown_version_policy {
-            UnknownVersionPolicy::StrictFail => Policy::Strict,
-            UnknownVersionPolicy::PermissiveDegrade => Policy::Permissive,
-        }
-    }
-
-    /// True when some revision or the whole claim names the gap.
-    pub fn declares(&self, code: &str) -> bool {
-        self.descriptor.gaps.iter().any(|gap| gap.code == code)
-    }
-}
-
-/// The tape of a session that arrives in pieces of so many bytes.
-pub fn in_chunks(stream: &dyn StreamAdapter, session: &Session, size: usize) -> Result<String, Trouble> {
-    let policy = policy_for(stream, &session.bytes);
-    read(stream, Chunks { bytes: &session.bytes, size }, policy, session.context.clone())
-}
-
-fn streamed(stream: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: SideInfo) -> Result<String, Trouble> {
-    read(stream, bytes, policy, context)
-}
-
-fn read(stream: &dyn StreamAdapter, source: impl Read, policy: Policy, context: SideInfo) -> Result<String, Trouble> {
+/// The tape of a stream under a policy.
+pub fn stream_form(stream: &dyn StreamAdapter, source: impl Read, policy: Policy, context: SideInfo) -> Result<String, ConversionError> {
     let options = Options { policy, context, ..Options::default() };
-    caught(|| {
+    catch(|| {
         let mut tape = Vec::new();
         convert(stream, Input::new(source, options.limits), &options, &mut JsonLines::new(&mut tape))?;
         Ok(String::from_utf8_lossy(&tape).into_owned())
     })
 }
 
-fn caught(make: impl FnOnce() -> Result<String, AdapterError>) -> Result<String, Trouble> {
-    let made = catch_unwind(AssertUnwindSafe(make)).map_err(|_| Trouble::Panicked)?;
-    made.map_err(|error| Trouble::Refused(Box::new(error)))
+/// The tape of a session that arrives in chunks of `size` bytes.
+pub fn in_chunks(stream: &dyn StreamAdapter, session: &Session, size: usize) -> Result<String, ConversionError> {
+    let policy = default_policy(stream, &session.bytes);
+    stream_form(stream, Chunks { bytes: &session.bytes, size }, policy, session.context.clone())
 }
 
-/// What the head of a session says.
-pub fn identity(stream: &dyn StreamAdapter, bytes: &[u8]) -> Option<Identity> {
+fn catch(convert: impl FnOnce() -> Result<String, AdapterError>) -> Result<String, ConversionError> {
+    let result = catch_unwind(AssertUnwindSafe(convert)).map_err(|_| ConversionError::Panicked)?;
+    result.map_err(|error| ConversionError::Refused(Box::new(error)))
+}
+
+/// The identity that the head of a session states.
+fn identity(stream: &dyn StreamAdapter, bytes: &[u8]) -> Option<Identity> {
     Input::new(bytes, Limits::default()).head().ok().map(|head| stream.identify(&head))
 }
 
-/// Strict, but for a session that records no version and whose structure proves no schema: strict policy has to refuse it.
-fn policy_for(stream: &dyn StreamAdapter, bytes: &[u8]) -> Policy {
+/// Strict, except for a session with neither a version nor a schema: strict policy must refuse it.
+pub fn default_policy(stream: &dyn StreamAdapter, bytes: &[u8]) -> Policy {
     let is_identified = identity(stream, bytes).is_some_and(|identity| identity.version.is_some() || identity.schema.is_some());
     if is_identified { Policy::Strict } else { Policy::Permissive }
 }
 
-/// Gives at most so many bytes at a time.
+/// Reads at most `size` bytes at a time.
 struct Chunks<'b> {
     bytes: &'b [u8],
     size: usize,
@@ -131,9 +80,9 @@ struct Chunks<'b> {
 impl Read for Chunks<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let len = self.size.min(buffer.len()).min(self.bytes.len());
-        let (now, later) = self.bytes.split_at(len);
-        buffer[..len].copy_from_slice(now);
-        self.bytes = later;
+        let (chunk, rest) = self.bytes.split_at(len);
+        buffer[..len].copy_from_slice(chunk);
+        self.bytes = rest;
         Ok(len)
     }
 }

@@ -1,31 +1,31 @@
-//! The report as JUnit XML, which continuous integration shows.
+//! The report as JUnit XML, for continuous integration.
 
 use std::fmt::Write;
 
 use crate::check::Check;
 use crate::outcome::{Outcome, Verdict};
-use crate::report::{Column, Report, tier_name};
+use crate::report::{AdapterReport, Report};
 
 impl Report {
-    /// The report as JUnit XML: a suite an adapter, a case a check.
+    /// The report as JUnit XML: one test suite per adapter, one test case per check.
     pub fn junit(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-        for column in &self.adapters {
-            suite(&mut out, column);
+        for report in &self.adapters {
+            suite(&mut out, report);
         }
         out.push_str("</testsuites>\n");
         out
     }
 }
 
-fn suite(out: &mut String, column: &Column) {
-    let count = |verdict: Verdict| column.outcomes.iter().filter(|(_, outcome)| outcome.verdict == verdict).count();
-    let (tests, failures, skipped) = (column.outcomes.len(), count(Verdict::Fail), count(Verdict::Skip));
-    let name = escaped(column.adapter);
+fn suite(out: &mut String, report: &AdapterReport) {
+    let count = |verdict: Verdict| report.outcomes.iter().filter(|(_, outcome)| outcome.verdict == verdict).count();
+    let (tests, failures, skipped) = (report.outcomes.len(), count(Verdict::Fail), count(Verdict::Skip));
+    let name = escaped(report.adapter);
     let _ = writeln!(out, "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">");
-    for (id, outcome) in &column.outcomes {
-        let tier = Check::named(id).map_or("", |check| tier_name(check.tier));
-        case(out, id, &format!("{}.{tier}", column.adapter), outcome);
+    for (id, outcome) in &report.outcomes {
+        let tier = Check::named(id).map_or("", |check| check.tier.label());
+        case(out, id, &format!("{}.{tier}", report.adapter), outcome);
     }
     out.push_str("  </testsuite>\n");
 }
@@ -49,7 +49,7 @@ fn case(out: &mut String, id: &str, class: &str, outcome: &Outcome) {
     }
 }
 
-/// Text as XML holds it. Characters that XML 1.0 does not have become U+FFFD.
+/// Escapes text for XML. Characters that XML 1.0 does not allow become U+FFFD.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_logs_hold_does_not_break_the_xml() {
+    fn control_characters_and_markup_are_escaped() {
         assert_eq!(escaped("a<b>&\"\u{1}\u{ffff}\n"), "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}\n");
     }
 }

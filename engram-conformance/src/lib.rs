@@ -1,16 +1,16 @@
 //! The Adapter Compatibility Kit: one suite of checks that certifies any adapter against recordings of real sessions.
 //!
-//! The adapter under test reads logs; its tapes are the transcript that is judged; `truth.json` of each recording is what
-//! really happened, as the model server and the file system saw it. The kit knows no adapter by name and needs no more of one
-//! than the three methods of [`HarnessAdapter`]; what more is offered in [`Options`] is checked too, and what is not offered
-//! is skipped with the reason, never passed.
+//! The kit converts recorded sessions with the adapter under test and compares the tapes with `truth.json`: what really happened,
+//! as the model server and the file system saw it. The kit knows no adapter by name. An adapter needs only the three methods of
+//! [`HarnessAdapter`]; with the optional parts of [`Capabilities`] more checks run. A check without what it needs is skipped with
+//! a reason; it never passes.
 //!
 //! ```
 //! use engram_conformance::{Options, Recordings, run};
 //! # fn certify(adapter: &dyn engram_core::adapter::HarnessAdapter) -> Result<(), Box<dyn std::error::Error>> {
 //! let recordings = Recordings::load("fixtures".as_ref())?;
 //! let report = run(adapter, &recordings, &Options::default());
-//! assert!(report.holds(), "{report}");
+//! assert!(report.passes(), "{report}");
 //! # Ok(())
 //! # }
 //! ```
@@ -19,41 +19,52 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::adapter::HarnessAdapter;
 
+mod case;
+mod cases;
 mod catalogue;
 mod check;
 mod checks;
 mod convert;
+mod converted_session;
 mod evidence;
 pub mod gaps;
+mod ground_truth;
 mod junit;
 mod options;
 mod outcome;
+mod recording;
 mod recordings;
 #[cfg(feature = "registry")]
 pub mod registry;
 mod report;
 mod run;
 mod scenario;
-mod scene;
+mod session;
+mod subject;
 pub mod tables;
 pub mod tape;
-mod truth;
+mod tier;
 
+pub use case::Case;
 pub use catalogue::CHECKS;
-pub use check::{Check, Needs, Part, Tier};
-pub use options::{Files, Form, Offered, Open, Options, Session, ToolKinds, text_of};
-pub use outcome::{Example, Found, Outcome, Verdict};
-pub use recordings::{Recording, Recordings, RecordingsError, files};
-pub use report::{Column, Report};
+pub use check::{Capability, Check, Needs};
+pub use convert::ConversionError;
+pub use converted_session::ConvertedSession;
+pub use options::{Capabilities, Options, ToolKinds};
+pub use outcome::{Example, Findings, Outcome, Verdict};
+pub use recording::Recording;
+pub use recordings::{Recordings, RecordingsError};
+pub use report::{AdapterReport, Report};
 pub use scenario::{SCENARIOS, SEED_MATRIX, Scenario};
-pub use scene::{Scene, Side};
+pub use session::{Files, Form, Open, Session, files, read_decompressed};
+pub use tier::Tier;
 
-/// What each recording of the adapter's harness shows, by its name: what `scenarios.tsv` has to say of it.
+/// The scenarios that each recording of the adapter's harness shows, by the recording's name: the content of `scenarios.tsv`.
 pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
     run::scenarios(adapter, recordings, options)
 }
 
-/// Runs the checks that `options` ask for over the recordings of the adapter's harness.
+/// Runs the checks that `options` select on the recordings of the adapter's harness.
 pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> Report {
     run::run(adapter, recordings, options)
 }

@@ -1,16 +1,16 @@
-//! What a check came to: what it looked at, what it found, and the verdict.
+//! The findings of a check while it runs, and its outcome: the verdict, counts and counter-examples.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// The most counter-examples of one check that a report holds.
-const MOST_EXAMPLES: usize = 20;
+/// The most counter-examples of one check in a report.
+const MAX_EXAMPLES: usize = 20;
 
 /// One fact that refutes what a check asserts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Example {
-    /// `recording/session:line`, as far as the fact has one.
+    /// `recording/session:line`; session and line only if the fact has them.
     pub place: String,
     /// What is wrong there.
     pub what: String,
@@ -18,7 +18,7 @@ pub struct Example {
 
 /// What a check finds while it runs.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct Findings {
     examined: u64,
     notes: BTreeMap<&'static str, u64>,
     gaps: BTreeMap<String, u64>,
@@ -26,19 +26,19 @@ pub struct Found {
     examples: Vec<Example>,
 }
 
-impl Found {
-    /// Counts one fact that was looked at.
+impl Findings {
+    /// Counts one examined fact.
     pub fn count(&mut self, what: &'static str) {
         self.count_many(what, 1);
     }
 
-    /// Counts several.
+    /// Counts several examined facts.
     pub fn count_many(&mut self, what: &'static str, number: u64) {
         self.examined += number;
         self.note_many(what, number);
     }
 
-    /// Counts one fact that could not be looked at, and why.
+    /// Counts one fact that cannot be examined; `what` says why.
     pub fn note(&mut self, what: &'static str) {
         self.note_many(what, 1);
     }
@@ -49,29 +49,29 @@ impl Found {
         }
     }
 
-    /// Something that the adapter says it cannot do, met.
+    /// Counts one fact that a declared gap explains.
     pub fn gap(&mut self, code: &str) {
         self.examined += 1;
         *self.gaps.entry(code.to_owned()).or_default() += 1;
     }
 
-    /// Something wrong.
+    /// Reports one counter-example.
     pub fn fail(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.examined += 1;
         self.failures += 1;
         self.examples.push(Example { place: place.into(), what: what.into() });
-        if self.examples.len() > 4 * MOST_EXAMPLES {
+        if self.examples.len() > 4 * MAX_EXAMPLES {
             self.keep_first();
         }
     }
 
     fn keep_first(&mut self) {
         self.examples.sort();
-        self.examples.truncate(MOST_EXAMPLES);
+        self.examples.truncate(MAX_EXAMPLES);
     }
 
-    /// Adds what was found elsewhere.
-    pub fn add(&mut self, other: Found) {
+    /// Adds the findings of other recordings.
+    pub fn add(&mut self, other: Findings) {
         self.examined += other.examined;
         self.failures += other.failures;
         other.notes.into_iter().for_each(|(what, number)| self.note_many(what, number));
@@ -82,11 +82,11 @@ impl Found {
         self.keep_first();
     }
 
-    /// The verdict. What looked at nothing has proven nothing.
+    /// The outcome. A check that examined nothing is skipped: it has proved nothing.
     pub fn outcome(mut self) -> Outcome {
         self.keep_first();
         let verdict = match (self.examined, self.failures, self.gaps.is_empty()) {
-            (0, ..) => return Outcome::skipped("no recording has anything to look at"),
+            (0, ..) => return Outcome::skipped("the recordings have nothing to examine"),
             (_, 1.., _) => Verdict::Fail,
             (_, 0, false) => Verdict::Gap,
             (_, 0, true) => Verdict::Pass,
@@ -103,22 +103,22 @@ impl Found {
     }
 }
 
-/// What a check says of an adapter.
+/// The verdict of a check on an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// What it asserts holds.
+    /// The assertion is true.
     Pass,
-    /// It holds but for gaps that the adapter declares.
+    /// The assertion is true except for gaps that the adapter declares.
     Gap,
-    /// It was not run, or had nothing to look at.
+    /// The check did not run, or had nothing to examine.
     Skip,
-    /// It does not hold.
+    /// The assertion is false.
     Fail,
 }
 
 impl Verdict {
-    /// The word that a report shows.
+    /// The word that reports show.
     pub const fn as_str(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -129,28 +129,28 @@ impl Verdict {
     }
 }
 
-/// What one check came to for one adapter.
+/// The outcome of one check for one adapter.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
-    /// How many facts were looked at.
+    /// How many facts were examined.
     pub examined: u64,
-    /// How many refute the check.
+    /// How many of them refute the check.
     pub failures: u64,
-    /// Declared gaps that were met, with how often.
+    /// How many facts each declared gap explains.
     pub gaps: BTreeMap<String, u64>,
-    /// What was looked at, and what could not be, by name.
+    /// How many facts of each kind were examined or could not be examined.
     pub notes: BTreeMap<&'static str, u64>,
     /// Why it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The first counter-examples, in the order of their places.
+    /// The first counter-examples, sorted by place.
     pub examples: Vec<Example>,
 }
 
 impl Outcome {
-    /// A check that was not run.
+    /// The outcome of a check that did not run.
     pub fn skipped(reason: impl Into<String>) -> Outcome {
         Outcome {
             verdict: Verdict::Skip,
@@ -169,23 +169,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_at_nothing_does_not_pass() {
-        assert_eq!(Found::default().outcome().verdict, Verdict::Skip);
-        let mut noted = Found::default();
+    fn check_that_examines_nothing_is_skipped() {
+        assert_eq!(Findings::default().outcome().verdict, Verdict::Skip);
+        let mut noted = Findings::default();
         noted.note("not logged");
         assert_eq!(noted.outcome().verdict, Verdict::Skip);
     }
 
     #[test]
-    fn a_failure_outweighs_a_gap_and_a_gap_a_pass() {
-        let mut found = Found::default();
-        found.count("facts");
-        assert_eq!(found.clone().outcome().verdict, Verdict::Pass);
-        found.gap("edit.shell");
-        assert_eq!(found.clone().outcome().verdict, Verdict::Gap);
-        found.fail("a:2", "wrong");
-        found.fail("a:1", "wrong");
-        let outcome = found.outcome();
+    fn failure_outranks_gap_and_gap_outranks_pass() {
+        let mut findings = Findings::default();
+        findings.count("facts");
+        assert_eq!(findings.clone().outcome().verdict, Verdict::Pass);
+        findings.gap("edit.shell");
+        assert_eq!(findings.clone().outcome().verdict, Verdict::Gap);
+        findings.fail("a:2", "wrong");
+        findings.fail("a:1", "wrong");
+        let outcome = findings.outcome();
         assert_eq!((outcome.verdict, outcome.failures, outcome.examples[0].place.as_str()), (Verdict::Fail, 2, "a:1"));
     }
 }

@@ -1,4 +1,4 @@
-//! Recordings of real sessions: the folder tree, what really happened, and which scenarios each declares.
+//! Loads a tree of recordings: the folders, the ground truth, and the scenarios that each recording declares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,68 +7,46 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::Value;
 
+use crate::recording::Recording;
 use crate::scenario::Scenario;
+use crate::session::files;
 
-/// The list of declared scenarios, at the root of a tree: a line a recording, its name, a tab, and the scenarios.
-pub const SCENARIO_LIST: &str = "scenarios.tsv";
+/// The list of declared scenarios, at the root of a tree. One line per recording: its name, a tab, and its scenarios.
+const SCENARIO_LIST: &str = "scenarios.tsv";
 
-/// How the scenario begins of a step of one store through several versions.
-const UPGRADE: &str = "upgrade";
-/// How folders are called that hold such steps in place of a version: `<number>-<version>`.
-const UPGRADES: &str = "upgrade-";
+/// Scenarios with this prefix are steps of one store that several versions used one after the other.
+const UPGRADE_PREFIX: &str = "upgrade";
+/// Folders with this prefix contain such steps in place of a version. The steps are called `<number>-<version>`.
+const UPGRADE_FOLDER_PREFIX: &str = "upgrade-";
 
-/// Why recordings cannot be used. Every one names the file.
+/// Why recordings cannot be used. Every error names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingsError {
-    /// There is nothing to check against.
-    #[error("{0} holds no recordings: expected <harness>/<version>/<scenario>/ with session/ and truth.json")]
+    /// There are no recordings.
+    #[error("{0} has no recordings: expected <harness>/<version>/<scenario>/ with session/ and truth.json")]
     Empty(PathBuf),
     /// A file cannot be read.
     #[error("{0}: {1}")]
     Io(PathBuf, std::io::Error),
-    /// What really happened is not known.
+    /// The ground truth is missing.
     #[error("{0} has a session, but no truth.json beside it")]
     NoTruth(PathBuf),
-    /// There is no session.
+    /// There are no sessions.
     #[error("{0} has a truth.json, but no file below session/")]
     NoSession(PathBuf),
-    /// A file is no JSON, or not of the expected shape.
+    /// A file is not JSON.
     #[error("{0}: {1}")]
     BrokenJson(PathBuf, serde_json::Error),
-    /// The list of scenarios cannot be read.
+    /// The list of scenarios is wrong.
     #[error("{path}, line {line}: {what}")]
     BadList {
         /// The list.
         path: PathBuf,
-        /// The 1-based line.
+        /// The line, from 1.
         line: usize,
         /// What is wrong.
         what: String,
     },
-}
-
-/// One scenario of one harness version: session files, and what really happened.
-#[derive(Debug, Clone)]
-pub struct Recording {
-    /// The harness family, as its folder is called.
-    pub harness: String,
-    /// The harness version, as its folder is called.
-    pub version: String,
-    /// What was played.
-    pub scenario: String,
-    /// The folder.
-    pub folder: PathBuf,
-    /// `truth.json`.
-    pub truth: Value,
-    /// The scenarios that it declares to show, where the tree declares any.
-    pub declared: Option<BTreeSet<&'static str>>,
-}
-
-impl Recording {
-    /// `<harness>/<version>/<scenario>`.
-    pub fn name(&self) -> String {
-        format!("{}/{}/{}", self.harness, self.version, self.scenario)
-    }
 }
 
 /// A tree of recordings.
@@ -76,17 +54,17 @@ impl Recording {
 pub struct Recordings {
     /// Its root.
     pub root: PathBuf,
-    /// The recordings, in the order of their names.
+    /// The recordings, sorted by folder.
     pub all: Vec<Recording>,
-    /// True when the tree declares what it shows: then claims have to be proven by it.
+    /// True if the tree declares its scenarios. Then it must prove every claim of the adapter.
     pub is_declared: bool,
 }
 
 impl Recordings {
-    /// Reads a tree that is laid out as `<harness>/<version>/<scenario>/`. Folders that begin with `_` or `.` are left out.
+    /// Reads a tree of folders `<harness>/<version>/<scenario>/`. Skips folders whose name begins with `_` or `.`.
     ///
     /// # Errors
-    /// When there is none, or one of them is not whole.
+    /// If there are no recordings, if one of them is incomplete, or if `scenarios.tsv` is wrong.
     pub fn load(root: &Path) -> Result<Recordings, RecordingsError> {
         let declared = declared(&root.join(SCENARIO_LIST))?;
         let mut recordings = Recordings { is_declared: declared.is_some(), ..Recordings::undeclared(root)? };
@@ -94,10 +72,10 @@ impl Recordings {
         Ok(recordings)
     }
 
-    /// As [`Recordings::load`], whatever the tree declares.
+    /// Like [`Recordings::load`], but ignores `scenarios.tsv`.
     ///
     /// # Errors
-    /// As [`Recordings::load`].
+    /// If there are no recordings, or if one of them is incomplete.
     pub fn undeclared(root: &Path) -> Result<Recordings, RecordingsError> {
         let folders: Vec<PathBuf> = folders(root)?.iter().flat_map(|harness| below(harness)).flat_map(|version| below(&version)).collect();
         let all: Vec<Recording> = folders.par_iter().filter_map(|folder| recording(folder).transpose()).collect::<Result<_, _>>()?;
@@ -105,7 +83,7 @@ impl Recordings {
             return Err(RecordingsError::Empty(root.to_owned()));
         }
         let mut recordings = Recordings { root: root.to_owned(), all, is_declared: false };
-        recordings.chain();
+        recordings.add_truth_of_earlier_steps();
         Ok(recordings)
     }
 
@@ -114,9 +92,9 @@ impl Recordings {
         self.all.iter().filter(move |recording| recording.harness == harness)
     }
 
-    /// In a chain of upgrades, what happened in the steps before lies in the store of each step too.
-    fn chain(&mut self) {
-        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADE)).cloned().collect();
+    /// In a series of upgrades, the store of each step also contains the sessions of the steps before.
+    fn add_truth_of_earlier_steps(&mut self) {
+        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADE_PREFIX)).cloned().collect();
         let number = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>();
         for recording in &mut self.all {
             let is_earlier = |step: &&Recording| {
@@ -133,7 +111,7 @@ impl Recordings {
 
     fn declare(&mut self, mut declared: BTreeMap<String, Declared>) -> Result<(), RecordingsError> {
         for recording in self.all.iter_mut().filter(|_| self.is_declared) {
-            recording.declared = declared.remove(&recording.name()).map(|declared| declared.shows);
+            recording.declared = declared.remove(&recording.name()).map(|declared| declared.scenarios);
         }
         match declared.into_iter().next() {
             Some((name, Declared { line, .. })) => {
@@ -148,7 +126,7 @@ impl Recordings {
 #[derive(Default)]
 struct Declared {
     line: usize,
-    shows: BTreeSet<&'static str>,
+    scenarios: BTreeSet<&'static str>,
 }
 
 fn declared(path: &Path) -> Result<Option<BTreeMap<String, Declared>>, RecordingsError> {
@@ -160,18 +138,19 @@ fn declared(path: &Path) -> Result<Option<BTreeMap<String, Declared>>, Recording
     let mut found = BTreeMap::new();
     for (at, row) in text.lines().enumerate().filter(|(_, row)| !row.is_empty() && !row.starts_with('#')) {
         let line = at + 1;
-        let (name, names) = row.split_once('\t').ok_or_else(|| bad(line, "expected a recording, a tab, and scenarios".to_owned()))?;
+        let (name, names) =
+            row.split_once('\t').ok_or_else(|| bad(line, "expected the name of a recording, a tab, and scenarios".to_owned()))?;
         let known =
             |name: &str| Scenario::named(name).map(|scenario| scenario.name).ok_or_else(|| bad(line, format!("unknown scenario {name}")));
-        let shows = names.split_whitespace().map(known).collect::<Result<_, _>>()?;
-        if found.insert(name.to_owned(), Declared { line, shows }).is_some() {
-            return Err(bad(line, format!("{name} comes again")));
+        let scenarios = names.split_whitespace().map(known).collect::<Result<_, _>>()?;
+        if found.insert(name.to_owned(), Declared { line, scenarios }).is_some() {
+            return Err(bad(line, format!("{name} is listed twice")));
         }
     }
     Ok(Some(found))
 }
 
-/// A folder as a recording; none when it holds nothing that makes one.
+/// Reads a folder as a recording; `None` if it has neither sessions nor ground truth.
 fn recording(folder: &Path) -> Result<Option<Recording>, RecordingsError> {
     let (truth, session) = (folder.join("truth.json"), folder.join("session"));
     let has_session = !files(&session).is_empty();
@@ -187,7 +166,7 @@ fn recording(folder: &Path) -> Result<Option<Recording>, RecordingsError> {
     let mut names = folder.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
     let mut name = || names.next().unwrap_or_default();
     let (mut scenario, mut version, harness) = (name(), name(), name());
-    if version.starts_with(UPGRADES)
+    if version.starts_with(UPGRADE_FOLDER_PREFIX)
         && let Some((_, step)) = scenario.split_once('-')
     {
         (scenario, version) = (version.clone(), step.to_owned());
@@ -195,12 +174,13 @@ fn recording(folder: &Path) -> Result<Option<Recording>, RecordingsError> {
     Ok(Some(Recording { harness, version, scenario, folder: folder.to_owned(), truth: read_json(&truth)?, declared: None }))
 }
 
-/// A JSON file.
+/// Reads a JSON file.
 fn read_json(path: &Path) -> Result<Value, RecordingsError> {
     let text = fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
     crate::tape::parse(&text).map_err(|error| RecordingsError::BrokenJson(path.to_owned(), error))
 }
 
+/// The subfolders that are not hidden, sorted by name.
 fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
     let listing = fs::read_dir(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
     let is_hidden = |path: &Path| path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['_', '.']));
@@ -210,17 +190,7 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
     Ok(found)
 }
 
+/// Like [`folders`]; empty if the folder cannot be read.
 fn below(path: &Path) -> Vec<PathBuf> {
     folders(path).unwrap_or_default()
-}
-
-/// Every file below a folder, hidden ones too, in the order of their paths.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = Vec::new();
-    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
 }

@@ -1,4 +1,4 @@
-//! The report: a matrix of checks by adapters, for people, for programs, and for continuous integration.
+//! The report: the outcome of every check for every adapter, as a matrix, as lines, and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -7,23 +7,23 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::catalogue::CHECKS;
-use crate::check::{Check, Tier};
+use crate::check::Check;
 use crate::outcome::{Outcome, Verdict};
 
-/// What the checks came to for one adapter.
+/// The outcomes of the checks for one adapter.
 #[derive(Debug, Clone, Serialize)]
-pub struct Column {
+pub struct AdapterReport {
     /// The adapter's id.
     pub adapter: &'static str,
     /// The harness.
     pub harness: &'static str,
-    /// How many recordings there were of it.
+    /// How many recordings of it there are.
     pub recordings: u64,
-    /// How many sessions.
+    /// How many sessions they contain.
     pub sessions: u64,
     /// How many recordings show each scenario.
     pub scenarios: BTreeMap<&'static str, u64>,
-    /// What each check came to, in the order of the table of checks.
+    /// The outcome of each check, in the order of [`CHECKS`].
     #[serde(serialize_with = "in_order")]
     pub outcomes: Vec<(&'static str, Outcome)>,
 }
@@ -36,8 +36,8 @@ fn in_order<S: Serializer>(outcomes: &[(&'static str, Outcome)], serializer: S) 
     map.end()
 }
 
-impl Column {
-    /// What a check came to, if it was asked for.
+impl AdapterReport {
+    /// The outcome of a check, if it was selected.
     pub fn outcome(&self, id: &str) -> Option<&Outcome> {
         self.outcomes.iter().find(|(check, _)| *check == id).map(|(_, outcome)| outcome)
     }
@@ -47,48 +47,48 @@ impl Column {
     }
 }
 
-/// What the checks came to, a column an adapter.
+/// The outcomes of the checks, for each adapter.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// The columns.
-    pub adapters: Vec<Column>,
+    /// One entry per adapter.
+    pub adapters: Vec<AdapterReport>,
 }
 
 impl Report {
-    pub(crate) fn of(column: Column) -> Report {
+    pub(crate) fn of(column: AdapterReport) -> Report {
         Report { adapters: vec![column] }
     }
 
-    /// Adds the columns of another report.
+    /// Adds the adapters of another report.
     pub fn add(&mut self, other: Report) {
         self.adapters.extend(other.adapters);
     }
 
-    /// True when no check fails.
-    pub fn holds(&self) -> bool {
+    /// True if no check fails.
+    pub fn passes(&self) -> bool {
         self.failing().is_empty()
     }
 
-    /// True when nothing was looked at: then nothing is proven.
+    /// True if there were no recordings: then the report proves nothing.
     pub fn is_empty(&self) -> bool {
         self.adapters.iter().all(|column| column.recordings == 0)
     }
 
-    /// The checks that fail, each with its adapter.
+    /// The adapter and the id of every check that fails.
     pub fn failing(&self) -> Vec<(&'static str, &'static str)> {
-        let failing = |column: &Column| {
+        let failing = |column: &AdapterReport| {
             let ids = column.outcomes.iter().filter(|(_, outcome)| outcome.verdict == Verdict::Fail).map(|(id, _)| *id);
             ids.map(|id| (column.adapter, id)).collect::<Vec<_>>()
         };
         self.adapters.iter().flat_map(failing).collect()
     }
 
-    /// The rows: every check that was asked for.
+    /// Every check that was selected.
     pub(crate) fn checks(&self) -> impl Iterator<Item = &'static Check> {
         CHECKS.iter().filter(|check| self.adapters.iter().any(|column| column.outcome(check.id).is_some()))
     }
 
-    /// The matrix alone: verdicts, and for failures how many.
+    /// A table of verdicts: one row per check, one column per adapter. Failures have a number.
     pub fn matrix(&self) -> String {
         let mut rows: Vec<Vec<String>> = vec![["tier", "check"].map(str::to_owned).into()];
         rows[0].extend(self.adapters.iter().map(|column| column.adapter.to_owned()));
@@ -105,13 +105,13 @@ impl Report {
         aligned(&rows)
     }
 
-    /// The matrix with everything that is stable of its cells: how much was looked at, gaps, and why something was skipped.
+    /// One line per outcome, with everything that does not depend on the machine: counts, gaps, and reasons for skipping.
     pub fn contract(&self) -> String {
         let mut out = String::new();
         for column in &self.adapters {
             let _ = writeln!(out, "{}: {} recordings, {} sessions", column.adapter, column.recordings, column.sessions);
             for (id, outcome) in &column.outcomes {
-                let _ = writeln!(out, "{} {id}: {}", column.adapter, says(outcome));
+                let _ = writeln!(out, "{} {id}: {}", column.adapter, summary(outcome));
             }
         }
         out
@@ -126,10 +126,10 @@ fn cell(outcome: &Outcome) -> String {
     }
 }
 
-/// An outcome in a line: verdict, counts, gaps or the reason.
-fn says(outcome: &Outcome) -> String {
+/// An outcome in one line: verdict, counts, gaps, and the reason for skipping.
+fn summary(outcome: &Outcome) -> String {
     let mut parts: Vec<String> = outcome.notes.iter().map(|(what, count)| format!("{count} {what}")).collect();
-    parts.extend(outcome.gaps.iter().map(|(code, count)| format!("gap {code} {count} times")));
+    parts.extend(outcome.gaps.iter().map(|(code, count)| format!("gap {code}: {count}")));
     parts.extend(outcome.reason.clone());
     if outcome.failures > 0 {
         parts.push(format!("{} failures", outcome.failures));
@@ -138,6 +138,7 @@ fn says(outcome: &Outcome) -> String {
     format!("{}{}{parts}", outcome.verdict.as_str(), if parts.is_empty() { "" } else { ": " })
 }
 
+/// Pads the cells of a table so that columns align.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default();
@@ -151,14 +152,14 @@ fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 impl fmt::Display for Report {
-    /// The matrix, the counts, the gaps, why things were skipped, and the first counter-example of every failure.
+    /// The matrix, one line per outcome, and the first counter-examples of every failure.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.matrix())?;
         for column in &self.adapters {
             writeln!(f, "{}: {} recordings, {} sessions", column.adapter, column.recordings, column.sessions)?;
             for (id, outcome) in &column.outcomes {
-                writeln!(f, "  {id}: {}", says(outcome))?;
-                for example in outcome.examples.iter().take(if outcome.verdict == Verdict::Fail { SHOWN } else { 0 }) {
+                writeln!(f, "  {id}: {}", summary(outcome))?;
+                for example in outcome.examples.iter().take(if outcome.verdict == Verdict::Fail { MAX_PRINTED_EXAMPLES } else { 0 }) {
                     writeln!(f, "    {}: {}", example.place, example.what)?;
                 }
             }
@@ -169,14 +170,5 @@ impl fmt::Display for Report {
     }
 }
 
-/// How many counter-examples of a failing check are printed.
-const SHOWN: usize = 5;
-
-/// What a tier is called in reports.
-pub(crate) fn tier_name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Viable => "1 viable",
-        Tier::Observable => "2 observable",
-        Tier::Provenance => "3 provenance",
-    }
-}
+/// The most counter-examples of one check that are printed.
+const MAX_PRINTED_EXAMPLES: usize = 5;

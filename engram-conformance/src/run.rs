@@ -1,4 +1,4 @@
-//! The run: every check over every recording, each recording opened once and let go.
+//! Runs every check on every recording. Recordings are opened in parallel, and each is dropped when its checks are done.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,30 +6,31 @@ use engram_core::adapter::HarnessAdapter;
 use engram_core::coverage::Grade;
 use rayon::prelude::*;
 
+use crate::cases;
 use crate::catalogue::CHECKS;
-use crate::check::{Check, Needs, Over, Part};
-use crate::convert::Subject;
+use crate::check::{Capability, Check, Needs, Run};
 use crate::evidence::Evidence;
 use crate::options::Options;
-use crate::outcome::{Found, Outcome};
-use crate::recordings::{Recording, Recordings};
-use crate::report::{Column, Report};
-use crate::scene::Scene;
+use crate::outcome::{Findings, Outcome};
+use crate::recording::Recording;
+use crate::recordings::Recordings;
+use crate::report::{AdapterReport, Report};
+use crate::subject::Subject;
 
-/// What one recording, or several, came to.
+/// The results of some recordings.
 #[derive(Default)]
-struct Seen {
-    found: BTreeMap<&'static str, Found>,
+struct Results {
+    findings: BTreeMap<&'static str, Findings>,
     evidence: Evidence,
     /// How many recordings show each scenario.
     scenarios: BTreeMap<&'static str, u64>,
     sessions: u64,
 }
 
-impl Seen {
-    fn add(mut self, other: Seen) -> Seen {
-        for (id, found) in other.found {
-            self.found.entry(id).or_default().add(found);
+impl Results {
+    fn add(mut self, other: Results) -> Results {
+        for (id, findings) in other.findings {
+            self.findings.entry(id).or_default().add(findings);
         }
         for (name, count) in other.scenarios {
             *self.scenarios.entry(name).or_default() += count;
@@ -42,95 +43,94 @@ impl Seen {
 
 /// See [`crate::run`].
 pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> Report {
-    let subject = Subject::new(adapter, options.offered);
+    let subject = Subject::new(adapter, options.capabilities);
     let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
-    let checks: Vec<&Check> = CHECKS.iter().filter(|check| is_asked(check, options)).collect();
-    let needs_evidence = checks.iter().any(|check| matches!(check.over, Over::Adapter(_)));
-    let seen = of_harness.par_iter().map(|recording| look(&subject, recording, &checks, needs_evidence)).reduce(Seen::default, Seen::add);
-    let outcomes = checks.iter().map(|check| (check.id, outcome(check, &subject, recordings, &seen, of_harness.len()))).collect();
-    Report::of(Column {
+    let checks: Vec<&Check> = CHECKS.iter().filter(|check| is_selected(check, options)).collect();
+    let needs_evidence = checks.iter().any(|check| matches!(check.run, Run::Claims(_)));
+    let results =
+        of_harness.par_iter().map(|recording| examine(&subject, recording, &checks, needs_evidence)).reduce(Results::default, Results::add);
+    let outcomes = checks.iter().map(|check| (check.id, outcome(check, &subject, recordings, &results, of_harness.len()))).collect();
+    Report::of(AdapterReport {
         adapter: subject.descriptor.adapter_id,
         harness: subject.descriptor.harness_family,
         recordings: of_harness.len() as u64,
-        sessions: seen.sessions,
-        scenarios: seen.scenarios,
+        sessions: results.sessions,
+        scenarios: results.scenarios,
         outcomes,
     })
 }
 
 /// See [`crate::scenarios`].
 pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
-    let subject = Subject::new(adapter, options.offered);
+    let subject = Subject::new(adapter, options.capabilities);
     let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
-    let shown = |recording: &&Recording| Scene::all(&subject, recording).pop().map(|scene| (recording.name(), scene.shows));
+    let shown = |recording: &&Recording| cases::open(&subject, recording).pop().map(|case| (recording.name(), case.scenarios));
     of_harness.par_iter().filter_map(shown).collect()
 }
 
-fn is_asked(check: &Check, options: &Options<'_>) -> bool {
+fn is_selected(check: &Check, options: &Options<'_>) -> bool {
     options.tier.is_none_or(|tier| tier == check.tier)
         && options.check.is_none_or(|id| id == check.id)
         && options.without.is_none_or(|id| id != check.id)
 }
 
-fn look(subject: &Subject<'_>, recording: &Recording, checks: &[&Check], needs_evidence: bool) -> Seen {
-    let mut seen = Seen::default();
-    for scene in Scene::all(subject, recording) {
-        seen.sessions += scene.sides.len() as u64 + scene.troubles.len() as u64;
+/// Runs the checks of one recording.
+fn examine(subject: &Subject<'_>, recording: &Recording, checks: &[&Check], needs_evidence: bool) -> Results {
+    let mut results = Results::default();
+    for case in cases::open(subject, recording) {
+        results.sessions += case.sessions.len() as u64 + case.failures.len() as u64;
         for check in checks {
-            let is_shown = match check.needs {
-                Needs::Scenario(name) => scene.shows.contains(name),
-                _ => true,
-            };
-            if let Over::Recordings(over) = check.over
-                && is_shown
-            {
-                over(&scene, seen.found.entry(check.id).or_default());
+            if matches!(check.needs, Needs::Scenario(name) if !case.scenarios.contains(name)) {
+                continue;
+            }
+            match check.run {
+                Run::Case(run) => run(&case, results.findings.entry(check.id).or_default()),
+                Run::Conversion(run) => run(subject, &case, results.findings.entry(check.id).or_default()),
+                Run::Claims(_) => {}
             }
         }
-        seen.scenarios = scene.shows.iter().map(|name| (*name, 1)).collect();
+        results.scenarios = case.scenarios.iter().map(|name| (*name, 1)).collect();
         if needs_evidence {
-            seen.evidence.add(Evidence::of(&scene));
+            results.evidence.add(Evidence::of(subject, &case));
         }
     }
-    seen
+    results
 }
 
-fn outcome(check: &Check, subject: &Subject<'_>, recordings: &Recordings, seen: &Seen, count: usize) -> Outcome {
+fn outcome(check: &Check, subject: &Subject<'_>, recordings: &Recordings, results: &Results, count: usize) -> Outcome {
     if count == 0 {
         return Outcome::skipped(format!("no recordings of {}", subject.descriptor.harness_family));
     }
-    if let Some(reason) = unmet(check.needs, subject, recordings, seen) {
+    if let Some(reason) = skip_reason(check.needs, subject, recordings, results) {
         return Outcome::skipped(reason);
     }
-    match check.over {
-        Over::Recordings(_) => seen.found.get(check.id).cloned().unwrap_or_default().outcome(),
-        Over::Adapter(over) => {
-            let mut found = Found::default();
-            over(subject, &seen.evidence, &mut found);
-            found.outcome()
+    match check.run {
+        Run::Case(_) | Run::Conversion(_) => results.findings.get(check.id).cloned().unwrap_or_default().outcome(),
+        Run::Claims(run) => {
+            let mut findings = Findings::default();
+            run(subject, &results.evidence, &mut findings);
+            findings.outcome()
         }
     }
 }
 
-/// Why a check has nothing to say, if it has not.
-fn unmet(needs: Needs, subject: &Subject<'_>, recordings: &Recordings, seen: &Seen) -> Option<String> {
+/// Why a check cannot run, if it cannot.
+fn skip_reason(needs: Needs, subject: &Subject<'_>, recordings: &Recordings, results: &Results) -> Option<String> {
     match needs {
         Needs::Nothing => None,
         Needs::Kind(kind) => {
             let grades = subject.descriptor.matrix.revisions.iter().map(|revision| revision.coverage.grade(kind));
-            grades
-                .chain([subject.descriptor.coverage.grade(kind)])
-                .all(|grade| grade == Grade::None)
-                .then(|| format!("claims no {}", kind.as_str()))
+            let is_claimed = grades.chain([subject.descriptor.coverage.grade(kind)]).any(|grade| grade != Grade::None);
+            (!is_claimed).then(|| format!("claims no {}", kind.as_str()))
         }
-        Needs::Scenario(name) => (!seen.scenarios.contains_key(name)).then(|| format!("no recording of `{name}`")),
-        Needs::Part(part) => {
-            let is_there = match part {
-                Part::Stream => subject.offered.stream.is_some(),
-                Part::Tools => subject.offered.tools.is_some(),
-                Part::Fixtures => recordings.is_declared,
+        Needs::Scenario(name) => (!results.scenarios.contains_key(name)).then(|| format!("no recording of `{name}`")),
+        Needs::Capability(capability) => {
+            let is_provided = match capability {
+                Capability::Stream => subject.capabilities.stream.is_some(),
+                Capability::Tools => subject.capabilities.tools.is_some(),
+                Capability::Fixtures => recordings.is_declared,
             };
-            (!is_there).then(|| part.missing().to_owned())
+            (!is_provided).then(|| capability.skip_reason().to_owned())
         }
     }
 }

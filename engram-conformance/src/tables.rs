@@ -1,9 +1,9 @@
-//! The kit as Markdown tables: what `docs/conformance.md` shows. There is no second copy of these facts.
+//! The catalogues as Markdown tables, for the generated parts of `docs/conformance.md`.
 
 use std::fmt::Write;
 
 use crate::catalogue::CHECKS;
-use crate::report::{Report, tier_name};
+use crate::report::Report;
 use crate::scenario::{SCENARIOS, SEED_MATRIX};
 
 fn row<'c>(out: &mut String, cells: impl IntoIterator<Item = &'c str>) {
@@ -24,11 +24,11 @@ fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     out
 }
 
-/// Every check: tier, id, what it asserts, what it needs, where it comes from.
+/// Every check: tier, id, assertion, needs, specification.
 pub fn checks() -> String {
     let cells = CHECKS.iter().map(|check| {
         vec![
-            tier_name(check.tier).to_owned(),
+            check.tier.label().to_owned(),
             format!("`{}`", check.id),
             check.asserts.to_owned(),
             check.needs.to_string(),
@@ -38,7 +38,7 @@ pub fn checks() -> String {
     table(&["tier", "check", "asserts", "needs", "comes from"], cells)
 }
 
-/// Every scenario, and how many recordings of each adapter in a report show it.
+/// Every scenario, and how many recordings of each adapter show it.
 pub fn scenarios(report: &Report) -> String {
     let mut headings = vec!["scenario", "a recording shows it when"];
     headings.extend(report.adapters.iter().map(|column| column.adapter));
@@ -49,7 +49,7 @@ pub fn scenarios(report: &Report) -> String {
     table(&headings, cells)
 }
 
-/// The matrix of runtime contract tests, by the scenarios that stand for its rows.
+/// The runtime contract tests, each with the scenarios that cover it.
 pub fn seed_matrix() -> String {
     let cells = SEED_MATRIX.iter().map(|(heading, names)| {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -58,7 +58,7 @@ pub fn seed_matrix() -> String {
     table(&["contract test", "scenarios"], cells)
 }
 
-/// What the checks came to for each adapter.
+/// The verdict of every check for every adapter.
 pub fn matrix(report: &Report) -> String {
     format!("```text\n{}```\n", report.matrix())
 }
@@ -69,14 +69,14 @@ mod tests {
     use crate::scenario::Scenario;
 
     #[test]
-    fn the_seed_matrix_names_scenarios_that_there_are() {
+    fn seed_matrix_names_existing_scenarios() {
         for name in SEED_MATRIX.iter().flat_map(|(_, names)| names.iter()) {
             assert!(Scenario::named(name).is_some(), "{name}");
         }
     }
 
     #[test]
-    fn ids_and_names_stand_once() {
+    fn ids_and_names_are_unique() {
         for (at, check) in CHECKS.iter().enumerate() {
             assert!(CHECKS[..at].iter().all(|earlier| earlier.id != check.id && earlier.tier <= check.tier), "{}", check.id);
         }

@@ -1,4 +1,4 @@
-//! Tapes as the checks see them: parsed by an ordinary JSON reader, not by the code that wrote them.
+//! Reads tapes with an ordinary JSON parser, independently of the code that writes them.
 
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -8,32 +8,32 @@ use serde_json::Value;
 pub struct Event(pub Value);
 
 impl Event {
-    /// Its kind, if it is one of the eight.
+    /// Its kind; `None` if it is not one of the eight.
     pub fn kind(&self) -> Option<Kind> {
         Kind::from_name(self.text("k").unwrap_or_default())
     }
 
-    /// True when it is of that kind.
+    /// True if it has this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kind() == Some(kind)
     }
 
-    /// True for a `meta` of that label.
+    /// True for a `meta` event with this label.
     pub fn is_meta(&self, label: &str) -> bool {
         self.is(Kind::Meta) && self.label() == Some(label)
     }
 
-    /// The line of the source that it comes from.
+    /// The source line that it comes from, from 1.
     pub fn line(&self) -> Option<u64> {
         self.0.pointer("/origin/line").and_then(Value::as_u64)
     }
 
-    /// A field that counts something.
+    /// An unsigned number field.
     pub fn number(&self, key: &str) -> Option<u64> {
         self.0.get(key).and_then(Value::as_u64)
     }
 
-    /// True when it has the field.
+    /// True if it has the field.
     pub fn has(&self, key: &str) -> bool {
         self.0.get(key).is_some()
     }
@@ -43,7 +43,7 @@ impl Event {
         self.0.get(key).and_then(Value::as_str)
     }
 
-    /// True when it repeats another session's history.
+    /// True if it repeats the history of another session.
     pub fn is_replay(&self) -> bool {
         self.0.get("replay") == Some(&Value::Bool(true))
     }
@@ -53,22 +53,22 @@ impl Event {
         self.text("label")
     }
 
-    /// A line range.
+    /// A line range: first and last line, both inclusive.
     pub fn range(&self, key: &str) -> Option<(usize, usize)> {
         let range = self.0.get(key)?.as_array()?;
         Some((usize::try_from(range.first()?.as_u64()?).ok()?, usize::try_from(range.get(1)?.as_u64()?).ok()?))
     }
 }
 
-/// The events of a tape. What is no JSON is left out: `tape.canonical` says so.
+/// The events of a tape. Skips lines that are not JSON objects; the check `tape.canonical` reports them.
 pub fn events(tape: &str) -> Vec<Event> {
     tape.split('\n').filter_map(|line| parse(line).ok().filter(Value::is_object).map(Event)).collect()
 }
 
-/// Reads JSON whose strings may escape lone surrogates, which then count as U+FFFD.
+/// Parses JSON. Escaped lone surrogates, which serde_json refuses, become U+FFFD.
 ///
 /// # Errors
-/// As [`serde_json`] gives them.
+/// Those of [`serde_json`].
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match without_lone_surrogates(text) {
         Some(replaced) => serde_json::from_str(&replaced),
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lone_surrogates_do_not_hide_a_tape_from_the_gates() {
+    fn lone_surrogates_become_replacement_characters() {
         assert_eq!(parse(r#"["\ud83d\ude00 \ud800 \\ud800 \udc00"]"#).unwrap()[0], "😀 \u{fffd} \\ud800 \u{fffd}");
         assert!(parse("[").is_err());
     }

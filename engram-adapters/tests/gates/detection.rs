@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::report::{self, Tally};
 use crate::snapshots::compare_contract;
-use crate::tree::{Artifact, Corpus, files, fixtures, is_no_session, read_session, recordings, root};
+use crate::tree::{Artifact, Corpus, files, fixtures, is_not_a_session, read_session, recordings, root};
 
 /// The adapters that recognise some bytes, each with its marks.
 fn recognised(bytes: &[u8]) -> Vec<(&'static str, Vec<&'static str>)> {
@@ -97,9 +97,9 @@ fn every_session_has_one_adapter() {
 }
 
 #[test]
-fn what_is_no_session_has_no_adapter() {
+fn no_adapter_detects_files_that_are_not_sessions() {
     let mut tally = Tally::default();
-    let (count, mut findings) = mistaken(&root().join("fixtures"), is_no_session);
+    let (count, mut findings) = mistaken(&root().join("fixtures"), is_not_a_session);
     tally.count_many("files of fixtures that are no sessions", count);
     if let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS").filter(|_| !recordings().cases.is_empty()) {
         let registered = |path: &Path| {
@@ -109,7 +109,7 @@ fn what_is_no_session_has_no_adapter() {
         let is_of_case = |path: &Path| recordings().cases.iter().any(|(case, _)| path.starts_with(&case.folder));
         let sessions: BTreeSet<&Path> = recordings().artifacts().map(|artifact| artifact.path.as_path()).collect();
         let is_outside = |path: &Path| is_of_case(path) && !sessions.contains(path);
-        let is_foreign = |path: &Path| path.is_file() && (!registered(path) || is_no_session(path) || is_outside(path));
+        let is_foreign = |path: &Path| path.is_file() && (!registered(path) || is_not_a_session(path) || is_outside(path));
         let (count, found) = mistaken(&root().join(folder), is_foreign);
         tally.count_many("files of recordings that are no sessions", count);
         findings.extend(found);

@@ -21,7 +21,7 @@ use crate::tree::{Artifact, Corpus, files};
 /// The sessions of a corpus that lie both as they were kept and as they were exported.
 fn pairs(corpus: &'static Corpus) -> Vec<(&'static Artifact, &'static Artifact)> {
     let mut kept: BTreeMap<(String, String), &Artifact> = BTreeMap::new();
-    for artifact in corpus.artifacts().filter(|artifact| artifact.form == Form::Kept) {
+    for artifact in corpus.artifacts().filter(|artifact| artifact.form == Form::Stored) {
         kept.extend(key(artifact).map(|key| (key, artifact)));
     }
     let exported = corpus.artifacts().filter(|artifact| artifact.form == Form::Exported);

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use engram_adapters::{Entry, REGISTRY};
 pub use engram_conformance::files;
-pub use engram_conformance::registry::{is_no_session, is_printed};
-use engram_conformance::{Form, Recordings, Session, registry, text_of};
+pub use engram_conformance::registry::{is_not_a_session, is_printed};
+use engram_conformance::{Form, Recordings, Session, read_decompressed, registry};
 use engram_core::adapter::SideInfo;
 use rayon::prelude::*;
 
@@ -109,7 +109,7 @@ pub fn recording_cases() -> Vec<Case> {
 
 /// The text of a session file.
 pub fn read_session(path: &Path) -> Vec<u8> {
-    text_of(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    read_decompressed(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The session files of a case, and what is wrong with the others.

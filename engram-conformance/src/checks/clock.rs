@@ -1,4 +1,4 @@
-//! The times that a source states, in whatever form.
+//! Finds the times in a source, in all forms that logs use.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use memchr::memmem;
 
-/// Every time that stands in a source, to the second and in UTC: `2026-01-31T23:59:59`.
+/// Every time in a source, to the second and in UTC: `2026-01-31T23:59:59`.
 ///
-/// Known forms: RFC 3339 with `T` or a blank, in UTC or with an offset or without one; seconds, milliseconds, microseconds and
+/// Known forms: RFC 3339 with `T` or a space, in UTC, with an offset or without one; seconds, milliseconds, microseconds and
 /// nanoseconds since 1970; and `Sep 29, 2026, 2:29 AM (UTC-4)`.
-pub fn stated(source: &[u8]) -> HashSet<String> {
+pub fn times_in(source: &[u8]) -> HashSet<String> {
     let mut found = HashSet::new();
     for zone in memmem::find_iter(source, b" (UTC") {
-        in_words(source, zone, &mut found);
+        english(source, zone, &mut found);
     }
     let mut at = 0;
     while at < source.len() {
@@ -33,7 +33,7 @@ pub fn stated(source: &[u8]) -> HashSet<String> {
     found
 }
 
-/// A date and a time of day, as they stand and in UTC.
+/// Adds a date with a time of day, as written and in UTC.
 fn calendar(source: &[u8], found: &mut HashSet<String>) {
     let Some(text) = source.get(..19).and_then(|text| str::from_utf8(text).ok()) else { return };
     let fits = text.bytes().zip(b"0000-00-00T00:00:00").all(|(byte, form)| match form {
@@ -45,15 +45,15 @@ fn calendar(source: &[u8], found: &mut HashSet<String>) {
         return;
     }
     let end = source[19..].iter().take(40).take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':' | b'+' | b'-' | b'Z')).count();
-    let whole = String::from_utf8_lossy(&source[..19 + end]).replace(' ', "T");
-    if let Ok(time) = whole.parse::<Timestamp>() {
+    let written = String::from_utf8_lossy(&source[..19 + end]).replace(' ', "T");
+    if let Ok(time) = written.parse::<Timestamp>() {
         found.insert(in_utc(time));
     }
     found.insert(text.replace(' ', "T"));
 }
 
-/// A time in English words, before the place of its zone.
-fn in_words(source: &[u8], zone: usize, found: &mut HashSet<String>) {
+/// Adds a time in English words that ends before the offset of its time zone.
+fn english(source: &[u8], zone: usize, found: &mut HashSet<String>) {
     let words = String::from_utf8_lossy(&source[zone.saturating_sub(40)..zone]).into_owned();
     let mut parts: Vec<&str> = words.rsplit(", ").take(3).collect();
     parts.reverse();
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn times_are_found_in_every_form() {
         let text = r#"{"a":"2026-01-02T03:04:05.678Z","b":1767323046000,"c":1767323047.25,"d":"2026-01-02T05:04:08+02:00"} # at 2026-01-02 03:04:09, Friday, Jan 2, 2026, 8:34 AM (UTC+5:30)"#;
-        let found = stated(text.as_bytes());
+        let found = times_in(text.as_bytes());
         for second in 5..=9 {
             assert!(found.contains(&format!("2026-01-02T03:04:0{second}")), "{second}: {found:?}");
         }

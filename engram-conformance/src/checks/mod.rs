@@ -1,9 +1,14 @@
-//! The checks, by what they are about. The table of all of them is `check.rs`.
+//! The check functions, grouped by subject. `catalogue.rs` lists the checks that use them.
 
 pub mod claims;
 mod clock;
+pub mod conversation;
+pub mod edit_chain;
+pub mod edits;
 pub mod observable;
 pub mod provenance;
+pub mod reads;
+mod spans;
 pub mod stability;
 pub mod versions;
 pub mod viable;

@@ -1,27 +1,29 @@
-//! The same bytes give the same tape, however they are read.
+//! The same bytes give the same tape, no matter how they are read.
 
 use engram_core::adapter::convert_str;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 
-use crate::convert::{Trouble, in_chunks};
-use crate::outcome::Found;
-use crate::scene::Scene;
+use crate::case::Case;
+use crate::convert::{ConversionError, in_chunks};
+use crate::outcome::Findings;
+use crate::subject::Subject;
 
-/// Sizes of the pieces in which a session arrives. Pieces of one byte only for short sessions.
-const PIECES: &[usize] = &[1, 7, 4096];
-/// What counts as short.
+/// Chunk sizes in bytes. The small ones are used for short sessions only.
+const CHUNK_SIZES: &[usize] = &[1, 7, 4096];
+/// The largest chunk size that is used for short sessions only.
+const MAX_SMALL_CHUNK: usize = 7;
+/// Sessions below this size are short.
 const SHORT_BYTES: usize = 256 << 10;
 
-/// The second tape is that of the first time.
-pub fn twice(scene: &Scene<'_>, found: &mut Found) {
-    for side in &scene.sides {
-        match scene.subject.tape(&side.session) {
-            Ok(again) if again == side.tape => found.count("sessions"),
-            Ok(again) => {
-                found.fail(scene.place(side), format!("the second tape differs from line {} on", first_difference(&side.tape, &again)))
-            }
-            Err(trouble) => found.fail(scene.place(side), format!("the second time: {trouble}")),
+/// The second conversion gives the same tape as the first.
+pub fn twice(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    for session in &case.sessions {
+        match subject.tape(&session.input) {
+            Ok(again) if again == session.tape => findings.count("sessions"),
+            Ok(again) => findings
+                .fail(case.place(session), format!("the second tape differs, from line {} on", first_difference(&session.tape, &again))),
+            Err(error) => findings.fail(case.place(session), format!("the second conversion fails: {error}")),
         }
     }
 }
@@ -30,28 +32,28 @@ fn first_difference(one: &str, other: &str) -> usize {
     one.lines().zip(other.lines()).take_while(|(one, other)| one == other).count() + 1
 }
 
-/// The string form gives what the streaming form gives, and pieces do not matter.
-pub fn forms(scene: &Scene<'_>, found: &mut Found) {
-    let Some(stream) = scene.subject.offered.stream else { return };
-    for side in &scene.sides {
-        let is_short = side.source().len() < SHORT_BYTES;
-        for size in PIECES.iter().copied().filter(|size| is_short || *size > 7) {
-            match in_chunks(stream, &side.session, size) {
-                Ok(tape) if tape == side.tape => found.count("sessions in pieces"),
-                _ => found.fail(scene.place(side), format!("pieces of {size} bytes give another tape")),
+/// The string form gives the same tape as the streaming form, and the chunk size has no influence.
+pub fn forms(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    let Some(stream) = subject.capabilities.stream else { return };
+    for session in &case.sessions {
+        let is_short = session.source().len() < SHORT_BYTES;
+        for size in CHUNK_SIZES.iter().copied().filter(|size| is_short || *size > MAX_SMALL_CHUNK) {
+            match in_chunks(stream, &session.input, size) {
+                Ok(tape) if tape == session.tape => findings.count("sessions in chunks"),
+                _ => findings.fail(case.place(session), format!("chunks of {size} bytes give another tape")),
             }
         }
-        let options = Options { policy: scene.subject.own_policy(), ..Options::default() };
-        let Ok(text) = str::from_utf8(side.source()) else {
-            found.note("sessions that are not UTF-8");
+        let options = Options { policy: subject.own_policy(), ..Options::default() };
+        let Ok(text) = str::from_utf8(session.source()) else {
+            findings.note("sessions that are not UTF-8");
             continue;
         };
-        let streamed = convert_str(stream, text, &options).map_err(|error| Trouble::Refused(Box::new(error)));
-        if streamed == scene.subject.string_form(side.source()) {
-            found.count("sessions in both forms");
+        let streamed = convert_str(stream, text, &options).map_err(|error| ConversionError::Refused(Box::new(error)));
+        if streamed == subject.string_form(session.source()) {
+            findings.count("sessions in both forms");
         } else {
-            found.fail(
-                scene.place(side),
+            findings.fail(
+                case.place(session),
                 format!("the string form differs from the streaming form under {} policy", Policy::as_str(options.policy)),
             );
         }

@@ -1,4 +1,4 @@
-//! The registered adapters as subjects of the kit, with everything that they offer.
+//! Runs the kit on the registered adapters, with everything that they provide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 use engram_core::tool_kind::ToolKind;
 
-use crate::options::{Offered, Options};
+use crate::options::{Capabilities, Options};
 use crate::recordings::Recordings;
 use crate::report::Report;
 
-mod gaps;
+mod adapters;
 mod sessions;
 
-pub use sessions::{Registered, is_no_session, is_printed, sessions};
+pub use sessions::{RegisteredSessions, is_not_a_session, is_printed, sessions};
 
-/// What the MCP server of the recordings is called. A harness that puts it before a tool's name says no more of the tool.
-const SERVER: &str = "mockmcp_";
+/// The name of the recordings' MCP server. For a harness that only puts it before a tool's name, the tool has no other kind.
+const SERVER_PREFIX: &str = "mockmcp_";
 
-/// Rules of which there is no recording, each with the unit test that shows it: the file and the test's name.
+/// Omission rules that no recording uses, each with the unit test that proves it: file and name of the test.
 pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("agents.encrypted", "engram-adapters/src/codex/tests.rs", "agent_activity_is_a_child_of_its_call"),
     ("agents.prompt", "engram-adapters/src/codex/tests.rs", "agent_activity_is_a_child_of_its_call"),
@@ -64,53 +64,48 @@ pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("ui.nudge", "engram-adapters/src/claude_code/notices.rs", "a_refusal_says_why"),
 ];
 
-/// Runs the kit on the registered adapters whose id `is_asked` takes, and gives one report.
-pub fn run(recordings: &Recordings, options: &Options<'_>, is_asked: impl Fn(&str) -> bool) -> Report {
+/// Runs the kit on the registered adapters whose id `is_selected` accepts, and returns one report.
+pub fn run(recordings: &Recordings, options: &Options<'_>, is_selected: impl Fn(&str) -> bool) -> Report {
     let mut report = Report::default();
-    for entry in REGISTRY.iter().filter(|entry| is_asked(entry.adapter.describe().adapter_id)) {
-        report.add(of(entry, recordings, options));
+    for entry in REGISTRY.iter().filter(|entry| is_selected(entry.adapter.describe().adapter_id)) {
+        report.add(run_one(entry, recordings, options));
     }
     report
 }
 
 /// Runs the kit on one registered adapter.
-pub fn of(entry: &'static Entry, recordings: &Recordings, options: &Options<'_>) -> Report {
-    offered(entry, |offered| crate::run(&ByReference(entry.adapter), recordings, &Options { offered, ..*options }))
+pub fn run_one(entry: &'static Entry, recordings: &Recordings, options: &Options<'_>) -> Report {
+    with_capabilities(entry, |capabilities| crate::run(&ByReference(entry.adapter), recordings, &Options { capabilities, ..*options }))
 }
 
-/// What each recording of the registered harnesses shows, a line each, as `scenarios.tsv` holds it.
+/// The scenarios that each recording of the registered harnesses shows: the content of `scenarios.tsv`.
 pub fn scenario_list(recordings: &Recordings) -> String {
     let mut shown: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
     for entry in REGISTRY {
-        shown.extend(offered(entry, |offered| {
-            crate::scenarios(&ByReference(entry.adapter), recordings, &Options { offered, ..Options::default() })
+        shown.extend(with_capabilities(entry, |capabilities| {
+            crate::scenarios(&ByReference(entry.adapter), recordings, &Options { capabilities, ..Options::default() })
         }));
     }
     let line = |(name, shows): (&String, &BTreeSet<&str>)| format!("{name}\t{}\n", Vec::from_iter(shows.iter().copied()).join(" "));
     shown.iter().map(line).collect()
 }
 
-/// Everything that a registered adapter offers.
-pub fn offered<T>(entry: &'static Entry, with: impl FnOnce(Offered<'_>) -> T) -> T {
-    let tools = |name: &str| entry.tools.resolve(name).or_else(|| name.starts_with(SERVER).then_some(ToolKind::Other));
+/// Calls `with` with everything that a registered adapter provides.
+pub fn with_capabilities<T>(entry: &'static Entry, with: impl FnOnce(Capabilities<'_>) -> T) -> T {
+    let tools = |name: &str| entry.tools.resolve(name).or_else(|| name.starts_with(SERVER_PREFIX).then_some(ToolKind::Other));
+    let id = entry.adapter.describe().adapter_id;
     let unit_tested: Vec<&str> = UNIT_TESTED.iter().map(|(rule, _, _)| *rule).collect();
-    with(Offered {
+    with(Capabilities {
         stream: Some(entry.adapter),
         tools: Some(&tools),
-        open: &Registered(entry),
-        gaps: gaps::of(entry.adapter.describe().adapter_id),
-        unheard_of: Some(with_unknown_field),
-        proven_elsewhere: &unit_tested,
+        open: &RegisteredSessions(entry),
+        gaps: adapters::gap_rows(id),
+        with_unknown_version: adapters::unknown_version_rewrite(id),
+        unit_tested_rules: &unit_tested,
     })
 }
 
-/// The header of a log that records no version, with a field that no known version writes.
-fn with_unknown_field(text: &str) -> Option<String> {
-    let renamed = text.replacen("\"projectHash\"", "\"projectKey\"", 1);
-    (renamed != text).then_some(renamed)
-}
-
-/// A registered adapter by the contract.
+/// A registered adapter as a value that implements the contract.
 pub struct ByReference(pub &'static dyn StreamAdapter);
 
 impl StreamAdapter for ByReference {

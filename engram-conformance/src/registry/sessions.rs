@@ -1,4 +1,4 @@
-//! The sessions of a recording, opened as the command opens them: files, stores, exports, and what a harness prints.
+//! Opens the sessions of a recording as the command does: files, stores, exports, and printed streams.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,72 +8,84 @@ use engram_adapters::{Entry, by_id, detect};
 use engram_core::limits::Limits;
 use engram_core::pipeline::Input;
 
-use crate::options::{Form, Open, Session, text_of};
-use crate::recordings::files;
+use crate::session::{Form, Open, Session, files, read_decompressed};
 
-/// Files beside sessions that no adapter reads as one, by the end of their path: prompt histories, indexes, side files, stores.
-const NO_SESSIONS: &[&str] =
+/// Ends of the paths of files that are not sessions: prompt histories, indexes, side files, stores.
+const NOT_SESSIONS: &[&str] =
     &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt", "/projects.json", "/.project_root"];
+/// What SQLite adds to the name of a database for the files that it keeps beside it.
+const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
+/// Ends of the names of databases.
+const DATABASES: &[&str] = &[".db", ".vscdb"];
 /// Harnesses whose printed stream (`stdout/*.jsonl`) is a session too.
 const PRINTING: &[&str] = &["opencode"];
-/// What the folder is called in which a harness's own exports of the sessions of a recording lie.
-const EXPORTS: &str = "export";
+/// The name of the folder with the harness's own exports of sessions.
+const EXPORT_FOLDER: &str = "export";
 
 /// The last component of a path.
 fn name_of(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// True for a file that by its place is no session, or that the harness left empty, or that lies in a store.
-pub fn is_no_session(path: &Path) -> bool {
+/// True for an empty file, a file in a store, and a file whose path shows that it is not a session.
+pub fn is_not_a_session(path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
-    NO_SESSIONS.iter().any(|end| spelled.ends_with(end))
+    NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
+        || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path.ancestors().filter(|folder| folder.parent().is_some_and(|parent| name_of(parent) == "session")).any(is_store_root)
 }
 
-/// True for a folder that is opened into sessions as a whole.
+/// True for a file that SQLite keeps beside a database. It is part of the database.
+fn is_beside_database(name: &str) -> bool {
+    let database = SQLITE_SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
+    database.is_some_and(|database| DATABASES.iter().any(|end| database.ends_with(end)))
+}
+
+/// True for a folder that is a store.
 fn is_store_root(folder: &Path) -> bool {
     OPENERS.iter().any(|opener| (opener.is_root)(folder))
 }
 
-/// True for a file that is opened into sessions.
+/// True for a file that is a store.
 fn is_store(path: &Path) -> bool {
-    [".db", ".vscdb", ".txt"].iter().any(|end| name_of(path).ends_with(end))
+    DATABASES.iter().chain(&[".txt"]).any(|end| name_of(path).ends_with(end))
 }
 
-/// True for a file of a harness's recording, named from its folder, that the harness printed and that is a session too.
+/// True for a file that is a session because the harness prints sessions. `file` is relative to the recording's folder.
 pub fn is_printed(harness: &str, file: &str) -> bool {
     PRINTING.contains(&harness) && file.starts_with("stdout/")
 }
 
-/// Every session of a recording with the adapter that recognises it, and what is wrong with the other files.
+/// Every session of a recording with the adapter that detects it, and the errors for the other files.
 pub fn sessions(harness: &str, recording: &Path) -> (Vec<(Session, &'static Entry)>, Vec<String>) {
     let folder = recording.join("session");
     let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&folder).into_iter().partition(|path| is_store(path));
     paths.extend(files(&recording.join("stdout")).into_iter().filter(|_| is_printed(harness, "stdout/")));
-    paths.retain(|path| !is_no_session(path));
-    let mut roots: Vec<PathBuf> = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
-    roots.retain(|path| path.is_dir() && is_store_root(path));
-    roots.sort();
-    let stores = stores.into_iter().filter(|store| !roots.iter().any(|root| store.starts_with(root)));
+    paths.retain(|path| !is_not_a_session(path));
+    let mut call_chain: Vec<PathBuf> =
+        std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    call_chain.retain(|path| path.is_dir() && is_store_root(path));
+    call_chain.sort();
+    let stores = stores.into_iter().filter(|store| !call_chain.iter().any(|root| store.starts_with(root)));
     let shared = shared_folder(&paths).unwrap_or(folder);
-    let (mut found, mut wrong) = (Vec::new(), Vec::new());
-    for path in roots.iter().cloned().chain(stores) {
-        match stored(&path) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for path in call_chain.iter().cloned().chain(stores) {
+        match read_store(&path) {
             Ok(sessions) => found.extend(sessions),
-            Err(error) => wrong.push(format!("{}: {error}", path.display())),
+            Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
     }
     for path in paths {
-        match file(recording, &shared, &path) {
+        match read_file(recording, &shared, &path) {
             Ok(session) => found.push(session),
-            Err(error) => wrong.push(format!("{}: {error}", path.display())),
+            Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
     }
-    (found, wrong)
+    (found, errors)
 }
 
+/// The deepest folder that contains all paths.
 fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
     let mut shared = paths.first()?.parent()?.to_owned();
     for path in paths {
@@ -84,9 +96,9 @@ fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
     Some(shared)
 }
 
-/// The session that a file is.
-fn file(recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &'static Entry), String> {
-    let bytes = text_of(path).map_err(|error| error.to_string())?;
+/// Reads a file as one session.
+fn read_file(recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &'static Entry), String> {
+    let bytes = read_decompressed(path).map_err(|error| error.to_string())?;
     let mut input = Input::new(bytes.as_slice(), Limits::default());
     let head = input.head().map_err(|error| error.to_string())?;
     let (entry, _) = detect(&head).map_err(|error| error.to_string())?;
@@ -94,17 +106,17 @@ fn file(recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &'stat
     let name = path.strip_prefix(shared).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let place = path.strip_prefix(recording).unwrap_or(path);
     let form = if place.starts_with("stdout") {
-        Form::Printed
-    } else if place.parent().is_some_and(|folder| name_of(folder) == EXPORTS) {
+        Form::Streamed
+    } else if place.parent().is_some_and(|folder| name_of(folder) == EXPORT_FOLDER) {
         Form::Exported
     } else {
-        Form::Kept
+        Form::Stored
     };
     Ok((Session { name, path: path.to_owned(), bytes, context, form }, entry))
 }
 
-/// The sessions of a store, each in the form that its adapter converts. A file that no opener knows holds none.
-fn stored(path: &Path) -> Result<Vec<(Session, &'static Entry)>, engram_core::error::AdapterError> {
+/// Exports the sessions of a store. A file that no opener knows has none.
+fn read_store(path: &Path) -> Result<Vec<(Session, &'static Entry)>, engram_core::error::AdapterError> {
     let Some((opener, store)) = open(path, Limits::default())? else { return Ok(Vec::new()) };
     let entry = by_id(opener.adapter_id)?;
     let mut found = Vec::new();
@@ -112,25 +124,40 @@ fn stored(path: &Path) -> Result<Vec<(Session, &'static Entry)>, engram_core::er
         let export = store.export(session)?;
         let name = format!("{}/{}", name_of(path), session.id);
         let (path, bytes, context) = (path.to_owned(), export.text.into_bytes(), export.context);
-        found.push((Session { name, path, bytes, context, form: Form::Kept }, entry));
+        found.push((Session { name, path, bytes, context, form: Form::Stored }, entry));
     }
     Ok(found)
 }
 
-/// Opens the sessions of recordings as the registry recognises them, which has to be as those of one adapter.
-pub struct Registered(pub &'static Entry);
+/// Opens the sessions of recordings with the registry, which must detect all of them as sessions of one adapter.
+pub struct RegisteredSessions(pub &'static Entry);
 
-impl Open for Registered {
+impl Open for RegisteredSessions {
     fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String> {
         let descriptor = self.0.adapter.describe();
-        let (found, wrong) = sessions(descriptor.harness_family, recording);
-        if let Some(wrong) = wrong.into_iter().next() {
-            return Err(wrong);
+        let (found, errors) = sessions(descriptor.harness_family, recording);
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error);
         }
         let foreign = found.iter().find(|(_, entry)| entry.adapter.describe().adapter_id != descriptor.adapter_id);
         match foreign {
-            Some((session, entry)) => Err(format!("{} is recognised by {}", session.name, entry.adapter.describe().adapter_id)),
+            Some((session, entry)) => Err(format!("{} is detected by {}", session.name, entry.adapter.describe().adapter_id)),
             None => Ok(found.into_iter().map(|(session, _)| session).collect()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::is_not_a_session;
+
+    #[test]
+    fn files_that_sqlite_keeps_beside_a_database_are_not_sessions() {
+        for name in ["store.db-wal", "store.db-shm", "state.vscdb-journal"] {
+            assert!(is_not_a_session(Path::new(name)), "{name}");
+        }
+        assert!(!is_not_a_session(Path::new("notes-wal")) && !is_not_a_session(Path::new("a.jsonl")));
     }
 }

@@ -1,17 +1,17 @@
-//! An adapter that is right but for one thing: a registered one, with what goes in or comes out changed.
+//! Builds adapters with one defect: a registered adapter with changed input or output.
 
 use engram_adapters::{Entry, by_id};
-use engram_conformance::{Offered, Options, Recordings, Report, registry};
+use engram_conformance::{Capabilities, Options, Recordings, Report, registry};
 use engram_core::adapter::{AdapterId, HarnessAdapter, convert_str};
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::error::AdapterError;
 use engram_core::pipeline;
 use engram_core::policy::Policy;
 
-/// What an adapter makes of a session: its text, and the tape or the error that the real adapter gives.
+/// How a changed adapter converts a session's text; it may use the real adapter.
 pub type Convert = dyn Fn(&Real, &str) -> Result<String, AdapterError> + Send + Sync;
 
-/// A registered adapter under one policy, by the three methods of the contract.
+/// A registered adapter under one policy.
 pub struct Real {
     pub entry: &'static Entry,
     pub policy: Policy,
@@ -29,7 +29,7 @@ impl Real {
     }
 }
 
-/// A real adapter with one thing changed.
+/// A real adapter with one change.
 pub struct Changed {
     pub real: Real,
     pub convert: Box<Convert>,
@@ -37,8 +37,8 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// An adapter in which nothing is changed.
-    pub fn nothing(adapter: &str, policy: Policy) -> Changed {
+    /// A real adapter without a change.
+    pub fn unchanged(adapter: &str, policy: Policy) -> Changed {
         let entry = by_id(adapter).expect("it is registered");
         Changed { real: Real { entry, policy }, convert: Box::new(Real::convert), descriptor: |descriptor| descriptor }
     }
@@ -62,7 +62,7 @@ impl HarnessAdapter for Changed {
     }
 }
 
-/// The fixtures of these names, as a tree that declares nothing.
+/// The fixtures with these names, as a tree that declares no scenarios.
 pub fn fixtures(names: &[&str]) -> Recordings {
     let mut recordings = all_fixtures();
     recordings.all.retain(|recording| names.contains(&recording.name().as_str()));
@@ -71,17 +71,17 @@ pub fn fixtures(names: &[&str]) -> Recordings {
     recordings
 }
 
-/// Every fixture, with what it declares.
+/// Every fixture, with its declared scenarios.
 pub fn all_fixtures() -> Recordings {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     Recordings::load(&root).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs the kit on an adapter by its three methods alone; where asked, with the streaming form of the real one beside it.
+/// Runs the kit on an adapter without its streaming form, or with the streaming form of the real adapter.
 pub fn certify(changed: &Changed, recordings: &Recordings, with_stream: bool, without: Option<&str>) -> Report {
-    registry::offered(changed.real.entry, |offered| {
-        let stream = offered.stream.filter(|_| with_stream);
-        let options = Options { without, offered: Offered { stream, ..offered }, ..Options::default() };
+    registry::with_capabilities(changed.real.entry, |capabilities| {
+        let stream = capabilities.stream.filter(|_| with_stream);
+        let options = Options { without, capabilities: Capabilities { stream, ..capabilities }, ..Options::default() };
         engram_conformance::run(changed, recordings, &options)
     })
 }

@@ -1,4 +1,4 @@
-//! The broken adapters, by name: what each breaks, and the check that has to find it.
+//! The catalogue of broken adapters: what each does wrong, and the check that must find it.
 
 use std::collections::HashMap;
 
@@ -19,13 +19,13 @@ pub struct Break {
     pub name: &'static str,
     /// The check that exists for it.
     pub check: &'static str,
-    /// The adapter that it is made of.
+    /// The registered adapter that it changes.
     pub adapter: &'static str,
-    /// The policy that it keeps.
+    /// Its policy.
     pub policy: Policy,
-    /// The fixtures that it is tried on; all of them, with what they declare, where none are named.
+    /// The fixtures for the test; if empty, all fixtures with their declared scenarios.
     pub fixtures: &'static [&'static str],
-    /// Offer the real streaming form beside it.
+    /// Also provide the streaming form of the real adapter.
     pub with_stream: bool,
     /// What it changes.
     pub change: Change,
@@ -34,20 +34,20 @@ pub struct Break {
 /// What a broken adapter changes.
 #[derive(Clone, Copy)]
 pub enum Change {
-    /// Events of the tape, which are then numbered, linked and counted anew.
+    /// Events of the tape. Numbers, parents and counts are corrected afterwards.
     Events(fn(&mut Tape)),
     /// Bytes of the tape.
     Bytes(fn(&mut Tape)),
     /// How a session is converted.
     Convert(fn(&Real, &str) -> Result<String, AdapterError>),
-    /// What the adapter says about itself, and so does each tape.
+    /// The descriptor, and the claims of each tape.
     Descriptor(fn(AdapterDescriptor) -> AdapterDescriptor),
 }
 
 impl Break {
     /// The adapter.
     pub fn adapter(&self) -> Changed {
-        let mut changed = Changed::nothing(self.adapter, self.policy);
+        let mut changed = Changed::unchanged(self.adapter, self.policy);
         match self.change {
             Change::Events(change) => changed.convert = Box::new(move |real, input| edited(real, input, change, Tape::sealed)),
             Change::Bytes(change) => changed.convert = Box::new(move |real, input| edited(real, input, change, Tape::text)),
@@ -55,7 +55,7 @@ impl Break {
             Change::Descriptor(descriptor) => {
                 changed.descriptor = descriptor;
                 let claims = changed.descriptor();
-                changed.convert = Box::new(move |real, input| real.convert(input).map(|tape| claims::told(&tape, &claims)));
+                changed.convert = Box::new(move |real, input| real.convert(input).map(|tape| claims::with_claims_of(&tape, &claims)));
             }
         }
         changed
@@ -68,7 +68,7 @@ fn edited(real: &Real, input: &str, change: fn(&mut Tape), text: fn(&Tape) -> St
     Ok(text(&tape))
 }
 
-/// The fixture that most broken adapters are tried on.
+/// The fixture for most broken adapters.
 pub const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
 const CONTEXT: &[&str] = &["claude-code/2.1.329/a_qa"];
 const FORK: &[&str] = &["claude-code/1.0.0/f_fatal"];
@@ -95,7 +95,7 @@ const fn converts(name: &'static str, check: &'static str, convert: fn(&Real, &s
     Break { change: Change::Convert(convert), ..events(name, check, |_| {}) }
 }
 
-const fn says(name: &'static str, check: &'static str, descriptor: fn(AdapterDescriptor) -> AdapterDescriptor) -> Break {
+const fn describes(name: &'static str, check: &'static str, descriptor: fn(AdapterDescriptor) -> AdapterDescriptor) -> Break {
     Break { change: Change::Descriptor(descriptor), ..events(name, check, |_| {}) }
 }
 
@@ -111,21 +111,21 @@ const fn of_codex(broken: Break) -> Break {
     Break { adapter: "codex", fixtures: PATCHES, ..broken }
 }
 
-/// On all fixtures of the smallest harness, since claims are proven by a whole tree.
+/// Uses all fixtures of the smallest harness, because only a complete tree proves claims.
 const fn on_all(broken: Break) -> Break {
     Break { adapter: "gemini", fixtures: &[], with_stream: true, ..broken }
 }
 
-/// Changes the first event that holds all of these pieces.
-fn change(tape: &mut Tape, holds: &[&str], from: &str, to: &str) {
-    if let Some(at) = tape.find(holds) {
+/// Replaces a text in the first event that contains all of these texts.
+fn change(tape: &mut Tape, texts: &[&str], from: &str, to: &str) {
+    if let Some(at) = tape.find(texts) {
         tape.replace(at, from, to);
     }
 }
 
-/// The first event that holds all of these pieces, with another value of a field that holds a hash or the like.
-fn set(tape: &mut Tape, holds: &[&str], key: &str, value: &str) {
-    if let Some(at) = tape.find(holds)
+/// Sets a field of the first event that contains all of these texts.
+fn set(tape: &mut Tape, texts: &[&str], key: &str, value: &str) {
+    if let Some(at) = tape.find(texts)
         && let Some(old) = tape.field(at, key).map(str::to_owned)
     {
         tape.replace(at, &format!("\"{key}\":{old}"), &format!("\"{key}\":{value}"));
@@ -142,7 +142,7 @@ pub const BREAKS: &[Break] = &[
             tape.remove(at);
         }
     }),
-    converts("writes events in the order of a HashMap", "bytes.twice", in_hash_order),
+    converts("emits events in the order of a HashMap", "bytes.twice", in_hash_order),
     bytes("names neither version nor schema", "version.identified", |tape| {
         let harness = tape
             .line(0)
@@ -155,24 +155,24 @@ pub const BREAKS: &[Break] = &[
         Err(error) if error.code == ErrorCode::UnknownHarnessVersion => real.under(Policy::Permissive, input),
         made => made,
     })),
-    converts("does not say that it is degraded", "version.permissive", |real, input| {
+    converts("does not mark a degraded tape", "version.permissive", |real, input| {
         Ok(real.convert(input)?.replacen("\"degraded\":[\"unknown_harness_version\"]", "\"degraded\":[]", 1))
     }),
-    strict(converts("does not say on which line it failed", "error.located", |real, input| {
+    strict(converts("reports errors without a line", "error.located", |real, input| {
         real.convert(input).map_err(|error| AdapterError { line: None, ..error })
     })),
-    converts("panics on a cut line", "error.cut", |real, input| {
-        assert!(input.ends_with('\n') || input.is_empty(), "a line that is cut");
+    converts("panics on a truncated line", "error.cut", |real, input| {
+        assert!(input.ends_with('\n') || input.is_empty(), "a truncated line");
         real.convert(input)
     }),
-    events("tells a prompt twice", "prompt.all", |tape| {
+    events("emits a prompt twice", "prompt.all", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"msg.in\"", "LAB please do many edits"]) {
             tape.insert(at + 1, tape.line(at).to_owned());
         }
     }),
     over(
         &["claude-code/2.1.329/a_qa"],
-        events("takes answers for system notices", "answer.present", |tape| {
+        events("emits answers as system notices", "answer.present", |tape| {
             for at in tape.all(&["\"k\":\"msg.out\"", "\"text\":"]) {
                 let text = tape.field(at, "text").unwrap_or_default().to_owned();
                 let line = tape.line(at);
@@ -186,29 +186,29 @@ pub const BREAKS: &[Break] = &[
             }
         }),
     ),
-    bytes("writes a blank into the JSON", "tape.canonical", |tape| tape.replace(2, "{\"seq\":2,", "{\"seq\":2, ")),
-    bytes("makes up a key", "tape.envelope", |tape| change(tape, &["\"k\":\"msg.in\""], "\"role\":", "\"mood\":\"fine\",\"role\":")),
-    bytes("makes up a ninth kind", "tape.kinds", |tape| tape.insert(2, tape.line(2).replacen("msg.in", "note", 1))),
-    bytes("leaves out a number", "tape.seq", |tape| {
+    bytes("writes a space into the JSON", "tape.canonical", |tape| tape.replace(2, "{\"seq\":2,", "{\"seq\":2, ")),
+    bytes("invents a key", "tape.envelope", |tape| change(tape, &["\"k\":\"msg.in\""], "\"role\":", "\"mood\":\"fine\",\"role\":")),
+    bytes("invents a ninth kind", "tape.kinds", |tape| tape.insert(2, tape.line(2).replacen("msg.in", "note", 1))),
+    bytes("skips a number", "tape.seq", |tape| {
         let last = tape.all(&["{\"seq\":"]).len() - 1;
         tape.replace(last, &format!("{{\"seq\":{last},"), &format!("{{\"seq\":{},", last + 1));
     }),
-    bytes("labels an event with another harness", "tape.source", |tape| {
+    bytes("names another harness in an event", "tape.source", |tape| {
         tape.replace(2, "\"harness\":\"claude-code\"", "\"harness\":\"other\"")
     }),
     bytes("counts its events wrongly", "tape.bracket", |tape| {
         let count = tape.find(&["tape.stop"]).and_then(|at| tape.field(at, "span.link").map(str::to_owned)).unwrap_or_default();
         change(tape, &["tape.stop"], &format!("\"span.link\":{count}"), "\"span.link\":7");
     }),
-    events("forgets a parent", "tape.parent", |tape| {
+    events("omits a parent", "tape.parent", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.result\""]) {
             let parent = tape.field(at, "parent").unwrap_or_default().to_owned();
             tape.replace(at, &format!(",\"parent\":{parent}"), "");
         }
     }),
-    bytes("adds up the ledger wrongly", "tape.ledger", |tape| set(tape, &["tape.stop"], "mapped", "1")),
-    bytes("writes a time in a form of its own", "tape.time", |tape| set(tape, &["tape.start"], "t", "\"yesterday\"")),
-    strict(bytes("calls a whole session incomplete", "tape.policy", |tape| {
+    bytes("adds the ledger up wrongly", "tape.ledger", |tape| set(tape, &["tape.stop"], "mapped", "1")),
+    bytes("writes a time in another format", "tape.time", |tape| set(tape, &["tape.start"], "t", "\"yesterday\"")),
+    strict(bytes("marks a complete session as incomplete", "tape.policy", |tape| {
         change(tape, &["tape.stop"], "\"complete\":true", "\"complete\":false")
     })),
     events("invents a time", "time.recorded", |tape| set(tape, &["\"k\":\"msg.in\"", "LAB please"], "t", "\"2026-11-21T03:04:05Z\"")),
@@ -216,8 +216,8 @@ pub const BREAKS: &[Break] = &[
         const ORDER: [&str; 7] = ["meta", "msg.in", "msg.out", "tool.call", "tool.result", "code.read", "code.edit"];
         tape.sort_by_key(|line| ORDER.iter().position(|kind| line.contains(&format!("\"k\":\"{kind}\""))).unwrap_or(ORDER.len()));
     }),
-    events("does not know a record", "record.known", |tape| {
-        let notice = unlabelled(tape, 2, "meta", "\"label\":\"unrecognized\",\"name\":\"odd\",\"raw\":{}");
+    events("does not recognize a record", "record.known", |tape| {
+        let notice = without_record(tape, 2, "meta", "\"label\":\"unrecognized\",\"name\":\"odd\",\"raw\":{}");
         tape.insert(3, notice);
     }),
     events("loses a call", "call.all", |tape| {
@@ -225,14 +225,14 @@ pub const BREAKS: &[Break] = &[
             tape.remove(at);
         }
     }),
-    events("makes up a call", "call.once", |tape| {
-        let call = unlabelled(tape, 2, "tool.call", "\"tool\":\"Read\",\"kind\":\"read\",\"call_id\":\"toolu_none\",\"args\":{}");
+    events("invents a call", "call.once", |tape| {
+        let call = without_record(tape, 2, "tool.call", "\"tool\":\"Read\",\"kind\":\"read\",\"call_id\":\"toolu_none\",\"args\":{}");
         tape.insert(3, call);
     }),
     events("changes the arguments of a call", "call.facts", |tape| {
         change(tape, &["\"tool\":\"Grep\"", "\"pattern\":\"NEW\""], "NEW", "OLD")
     }),
-    events("mistakes the kind of a tool", "call.kind", |tape| {
+    events("emits the wrong kind of a tool", "call.kind", |tape| {
         change(tape, &["\"tool\":\"Grep\"", "\"kind\":\"search\""], "\"kind\":\"search\"", "\"kind\":\"list\"")
     }),
     events("duplicates a result", "result.once", |tape| {
@@ -240,38 +240,38 @@ pub const BREAKS: &[Break] = &[
             tape.insert(at + 1, tape.line(at).to_owned());
         }
     }),
-    events("calls a failed command a success", "result.facts", |tape| {
+    events("emits a failed command as successful", "result.facts", |tape| {
         change(tape, &["\"k\":\"tool.result\"", "\"tool\":\"Bash\"", "\"status\":\"error\""], "\"status\":\"error\"", "\"status\":\"ok\"");
     }),
     Break {
         with_stream: true,
-        ..events("gives another tape in its string form", "form.same", |tape| change(tape, &["LAB single edit now."], "single", "double"))
+        ..events("has another tape in its string form", "form.same", |tape| change(tape, &["LAB single edit now."], "single", "double"))
     },
-    says("claims too little", "claim.none", |descriptor| claims::with_reads(descriptor, Grade::None)),
-    says("claims too much", "claim.open", |descriptor| claims::with_reads(descriptor, Grade::Full)),
-    says("describes a gap that no claim names", "claim.whole", |descriptor| {
+    describes("claims too little", "claim.none", |descriptor| claims::with_reads(descriptor, Grade::None)),
+    describes("claims too much", "claim.open", |descriptor| claims::with_reads(descriptor, Grade::Full)),
+    describes("describes a gap that no claim names", "claim.whole", |descriptor| {
         claims::with_gap(descriptor, Gap { code: "edit.magic", reason: "for the test", fixture: "2.0.10/b_edit" })
     }),
-    on_all(says("calls a version tested that is not", "claim.shown", |descriptor| {
+    on_all(describes("names a version as tested that has no recording", "claim.shown", |descriptor| {
         claims::with_revision(descriptor, |revision| Revision { tested: &["9.9.9"], ..revision })
     })),
-    on_all(says("names a fixture that does not show the gap", "claim.gaps", claims::with_wrong_fixtures)),
-    on_all(says("has a rule that nothing needs", "rule.needed", claims::with_idle_rule)),
-    events("reads other lines than there were", "read.range", |tape| set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "range", "[4")),
-    events("hashes other lines than were read", "read.hash", |tape| {
+    on_all(describes("names a fixture that does not exhibit the gap", "claim.gaps", claims::with_wrong_fixtures)),
+    on_all(describes("has an unused rule", "rule.needed", claims::with_unused_rule)),
+    events("reads the wrong lines", "read.range", |tape| set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "range", "[4")),
+    events("hashes the wrong lines of a read", "read.hash", |tape| {
         set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "hash", WRONG_HASH)
     }),
     Break {
         adapter: "opencode",
         fixtures: &["opencode/1.18.34/main"],
-        ..events("hashes lines that a file never had, where truth has no results", "read.hash", |tape| {
+        ..events("hashes lines that the file never had, without a real result", "read.hash", |tape| {
             set(tape, &["\"k\":\"code.read\"", "\"range\":[5,14]"], "hash", WRONG_HASH);
         })
     },
     events("emits a read for a failed call", "read.applied", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Read\"", "\"status\":\"error\""]) {
             let (id, parent) = (tape.field(at, "call_id").unwrap_or_default(), tape.field(at, "parent").unwrap_or_default());
-            let read = unlabelled(tape, at, "code.read", &format!("\"call_id\":{id},\"file\":\"missing.txt\",\"parent\":{parent}"));
+            let read = without_record(tape, at, "code.read", &format!("\"call_id\":{id},\"file\":\"missing.txt\",\"parent\":{parent}"));
             tape.insert(at + 1, read);
         }
     }),
@@ -279,7 +279,7 @@ pub const BREAKS: &[Break] = &[
         if let Some(at) = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Edit\"", "\"status\":\"error\""]) {
             let (id, parent) = (tape.field(at, "call_id").unwrap_or_default(), tape.field(at, "parent").unwrap_or_default());
             let fields = format!("\"call_id\":{id},\"op\":\"update\",\"file\":\"/home/dev/proj/src/a.py\",\"parent\":{parent}");
-            let edit = unlabelled(tape, at, "code.edit", &fields);
+            let edit = without_record(tape, at, "code.edit", &fields);
             tape.insert(at + 1, edit);
         }
     }),
@@ -291,7 +291,7 @@ pub const BREAKS: &[Break] = &[
     events("emits an edit of a file that did not change", "edit.real", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"code.edit\"", "uni.txt"]) {
             let fields = "\"op\":\"update\",\"file\":\"/home/dev/proj/untouched.txt\"";
-            let edit = unlabelled(tape, at, "code.edit", fields);
+            let edit = without_record(tape, at, "code.edit", fields);
             tape.insert(at + 1, edit);
         }
     }),
@@ -299,13 +299,13 @@ pub const BREAKS: &[Break] = &[
     events("has one wrong hash of a file", "edit.file", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "uni.txt"], "file_after_hash", WRONG_HASH)
     }),
-    events("starts an edit from another state than the last one left", "edit.chain", |tape| {
+    events("starts an edit from the wrong state", "edit.chain", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "src/a.py", "\"before_range\":[10,10]"], "file_before_hash", WRONG_HASH);
     }),
-    of_codex(events("hashes a text that nobody gave", "edit.snippet", |tape| {
+    of_codex(events("hashes a text that is not in the call", "edit.snippet", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_hash", WRONG_HASH);
     })),
-    of_codex(events("does not say which move a link is of", "move.linked", |tape| {
+    of_codex(events("does not name the move of a link", "move.linked", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"span.link\""]) {
             let parent = tape.field(at, "parent").unwrap_or_default().to_owned();
             tape.replace(at, &format!(",\"parent\":{parent}"), "");
@@ -313,7 +313,7 @@ pub const BREAKS: &[Break] = &[
     })),
     over(
         AGENTS,
-        events("takes a sub-agent's work for the user's", "agent.attributed", |tape| {
+        events("attributes a sub-agent's work to the main session", "agent.attributed", |tape| {
             for key in ["agent_id", "parent_session_id"] {
                 for at in tape.all(&[&format!("\"{key}\":")]) {
                     let said = tape.field(at, key).unwrap_or_default().to_owned();
@@ -322,9 +322,9 @@ pub const BREAKS: &[Break] = &[
             }
         }),
     ),
-    events("lets tools run after an interrupt", "interrupt.final", |tape| {
+    events("runs tools after an interrupt", "interrupt.final", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.call\"", "\"tool\":\"Grep\""]) {
-            let interrupt = unlabelled(tape, at, "meta", "\"label\":\"interrupt\"");
+            let interrupt = without_record(tape, at, "meta", "\"label\":\"interrupt\"");
             tape.insert(at, interrupt);
         }
     }),
@@ -354,8 +354,8 @@ pub const BREAKS: &[Break] = &[
     ),
 ];
 
-/// An event with the envelope of the one at a place, from no record.
-fn unlabelled(tape: &Tape, at: usize, kind: &str, fields: &str) -> String {
+/// An event with the envelope of the one at an index, but without a record.
+fn without_record(tape: &Tape, at: usize, kind: &str, fields: &str) -> String {
     let (head, rest) = tape.line(at).split_once("\"k\":").unwrap_or_default();
     let source = rest.split_once("\"source\":").and_then(|(_, rest)| rest.split_once('}')).unwrap_or_default().0;
     format!(
@@ -364,7 +364,7 @@ fn unlabelled(tape: &Tape, at: usize, kind: &str, fields: &str) -> String {
     )
 }
 
-/// The usage events of a tape, in whatever order a hash table has them.
+/// The tape with its usage events in the order of a hash table.
 fn in_hash_order(real: &Real, input: &str) -> Result<String, AdapterError> {
     let mut tape = Tape::of(&real.convert(input)?);
     let places = tape.all(&["\"label\":\"usage\""]);
@@ -376,7 +376,7 @@ fn in_hash_order(real: &Real, input: &str) -> Result<String, AdapterError> {
     Ok(tape.sealed())
 }
 
-/// A matrix with one revision changed.
+/// The descriptor's matrix with other revisions.
 pub fn matrix(descriptor: &AdapterDescriptor, revisions: Vec<Revision>) -> VersionMatrix {
     VersionMatrix { revisions: Box::leak(revisions.into_boxed_slice()), ..descriptor.matrix }
 }

@@ -1,8 +1,8 @@
-//! Every broken adapter is found by exactly the check that exists for it, and without that check it passes.
+//! Exactly one check finds each broken adapter; without this check the adapter passes.
 
 use std::io::Write;
 
-use engram_conformance::{CHECKS, Offered, Options, registry, run};
+use engram_conformance::{CHECKS, Capabilities, Options, registry, run};
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
@@ -13,8 +13,8 @@ use crate::adapter::{Changed, Real, all_fixtures, certify, fixtures};
 use crate::breaks::{BREAKS, Break, EDIT};
 use crate::tape::Tape;
 
-/// Checks that no broken adapter fails alone: what they find, other checks find too. Each has a test below.
-const NEVER_ALONE: &[&str] = &["session.detected", "scenario.declared", "call.parallel", "result.all"];
+/// Checks whose defects other checks also find. Each has a test of its own below.
+const OVERLAPPING: &[&str] = &["session.detected", "scenario.declared", "call.parallel", "result.all"];
 
 fn failing(broken: &Break, changed: &Changed, without: Option<&str>) -> Vec<&'static str> {
     let recordings = if broken.fixtures.is_empty() { all_fixtures() } else { fixtures(broken.fixtures) };
@@ -22,33 +22,33 @@ fn failing(broken: &Break, changed: &Changed, without: Option<&str>) -> Vec<&'st
     report.failing().into_iter().map(|(_, check)| check).collect()
 }
 
-/// What is wrong with how the kit meets a broken adapter.
-fn wrong(broken: &Break) -> Option<String> {
+/// What is wrong with the kit's verdict on a broken adapter.
+fn problem(broken: &Break) -> Option<String> {
     let found = failing(broken, &broken.adapter(), None);
     if found != [broken.check] {
-        return Some(format!("{}: found by {found:?}, not by {} alone", broken.name, broken.check));
+        return Some(format!("{}: found by {found:?}, not by {} only", broken.name, broken.check));
     }
-    let let_through = failing(broken, &broken.adapter(), Some(broken.check));
-    (!let_through.is_empty()).then(|| format!("{}: without {} found by {let_through:?}", broken.name, broken.check))
+    let others = failing(broken, &broken.adapter(), Some(broken.check));
+    (!others.is_empty()).then(|| format!("{}: without {} found by {others:?}", broken.name, broken.check))
 }
 
 #[test]
-fn each_is_found_by_the_check_that_exists_for_it() {
-    // Past the test runner's capture: a kit that passes says what it was tried on.
+fn exactly_one_check_finds_each_broken_adapter() {
+    // Bypasses the test runner's capture, so that the log of a passing run lists the broken adapters.
     let names: String = BREAKS.iter().map(|broken| format!("{:20} {}\n", broken.check, broken.name)).collect();
     let _ = std::io::stderr().write_all(names.as_bytes());
-    let wrong: Vec<String> = BREAKS.par_iter().filter_map(wrong).collect();
-    assert!(wrong.is_empty(), "{} of {} broken adapters:\n{}", wrong.len(), BREAKS.len(), wrong.join("\n"));
+    let problems: Vec<String> = BREAKS.par_iter().filter_map(problem).collect();
+    assert!(problems.is_empty(), "{} of {} broken adapters:\n{}", problems.len(), BREAKS.len(), problems.join("\n"));
     assert!(BREAKS.len() >= 20);
 }
 
 #[test]
-fn what_is_not_broken_passes() {
+fn unchanged_adapters_pass() {
     let wrong: Vec<String> = BREAKS
         .par_iter()
         .filter(|broken| !broken.fixtures.is_empty())
         .filter_map(|broken| {
-            let found = failing(broken, &Changed::nothing(broken.adapter, broken.policy), None);
+            let found = failing(broken, &Changed::unchanged(broken.adapter, broken.policy), None);
             (!found.is_empty()).then(|| format!("{}: {found:?}", broken.name))
         })
         .collect();
@@ -56,21 +56,21 @@ fn what_is_not_broken_passes() {
 }
 
 #[test]
-fn every_check_has_an_adapter_that_it_finds() {
+fn every_check_finds_a_broken_adapter() {
     let without: Vec<&str> = CHECKS.iter().map(|check| check.id).filter(|id| !BREAKS.iter().any(|broken| broken.check == *id)).collect();
-    assert_eq!(without, NEVER_ALONE);
+    assert_eq!(without, OVERLAPPING);
 }
 
-/// The checks among these that fail for a changed adapter.
-fn found_by(changed: &Changed, id: &str) -> bool {
-    registry::offered(changed.real.entry, |offered| {
-        let options = Options { check: Some(id), offered: Offered { stream: None, ..offered }, ..Options::default() };
-        !run(changed, &fixtures(EDIT), &options).holds()
+/// True if a check fails for a changed adapter.
+fn is_found_by(changed: &Changed, id: &str) -> bool {
+    registry::with_capabilities(changed.real.entry, |capabilities| {
+        let options = Options { check: Some(id), capabilities: Capabilities { stream: None, ..capabilities }, ..Options::default() };
+        !run(changed, &fixtures(EDIT), &options).passes()
     })
 }
 
 fn with_events(change: fn(&mut Tape)) -> Changed {
-    let mut changed = Changed::nothing("claude-code", Policy::Permissive);
+    let mut changed = Changed::unchanged("claude-code", Policy::Permissive);
     changed.convert = Box::new(move |real: &Real, input| {
         let mut tape = Tape::of(&real.convert(input)?);
         change(&mut tape);
@@ -80,36 +80,36 @@ fn with_events(change: fn(&mut Tape)) -> Changed {
 }
 
 #[test]
-fn a_lost_result_and_a_result_of_no_call_are_found() {
+fn missing_result_and_result_without_a_call_are_found() {
     let lost = with_events(|tape| {
         let at = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""]).unwrap_or_default();
         tape.remove(at);
     });
-    assert!(found_by(&lost, "result.all"));
+    assert!(is_found_by(&lost, "result.all"));
     let of_none = with_events(|tape| {
         for at in tape.all(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""]) {
             let id = tape.field(at, "call_id").unwrap_or_default().to_owned();
             tape.replace(at, &format!("\"call_id\":{id}"), "\"call_id\":\"toolu_none\"");
         }
     });
-    assert!(found_by(&of_none, "call.parallel"));
+    assert!(is_found_by(&of_none, "call.parallel"));
 }
 
 #[test]
-fn a_scenario_that_is_declared_and_not_shown_is_found_and_the_other_way_round() {
-    let real = Changed::nothing("claude-code", Policy::Permissive);
+fn declared_scenarios_must_equal_the_shown_ones() {
+    let real = Changed::unchanged("claude-code", Policy::Permissive);
     for declared in [&["text_response", "mcp_tool"][..], &["text_response"]] {
         let mut recordings = fixtures(EDIT);
         recordings.is_declared = true;
         recordings.all[0].declared = Some(declared.iter().copied().collect());
-        registry::offered(real.real.entry, |offered| {
-            let report = run(&real, &recordings, &Options { check: Some("scenario.declared"), offered, ..Options::default() });
-            assert!(!report.holds(), "{report}");
+        registry::with_capabilities(real.real.entry, |capabilities| {
+            let report = run(&real, &recordings, &Options { check: Some("scenario.declared"), capabilities, ..Options::default() });
+            assert!(!report.passes(), "{report}");
         });
     }
 }
 
-/// An adapter that recognises nothing.
+/// An adapter that detects nothing.
 struct Blind(&'static dyn StreamAdapter);
 
 impl StreamAdapter for Blind {
@@ -131,12 +131,12 @@ impl StreamAdapter for Blind {
 }
 
 #[test]
-fn an_adapter_that_does_not_recognise_its_sessions_is_found() {
-    let real = Changed::nothing("claude-code", Policy::Permissive);
+fn adapter_that_detects_no_session_is_found() {
+    let real = Changed::unchanged("claude-code", Policy::Permissive);
     let blind = Blind(real.real.entry.adapter);
-    registry::offered(real.real.entry, |offered| {
-        let offered = Offered { stream: Some(&blind), ..offered };
-        let report = run(&blind, &fixtures(EDIT), &Options { check: Some("session.detected"), offered, ..Options::default() });
+    registry::with_capabilities(real.real.entry, |capabilities| {
+        let capabilities = Capabilities { stream: Some(&blind), ..capabilities };
+        let report = run(&blind, &fixtures(EDIT), &Options { check: Some("session.detected"), capabilities, ..Options::default() });
         assert_eq!(report.failing(), [("claude-code", "session.detected")]);
     });
 }

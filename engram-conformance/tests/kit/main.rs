@@ -1,4 +1,4 @@
-//! The kit itself under test: adapters that break one thing each, and recordings that are not whole.
+//! Tests of the kit itself: adapters with one defect each.
 
 mod adapter;
 mod breaks;

@@ -1,4 +1,4 @@
-//! Changing a tape by hand, so that nothing breaks but what is meant to: events are numbered, linked and counted anew.
+//! Edits the text of a tape. `sealed` then corrects numbers, parents and counts, so that the tape has no other defect.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ impl Tape {
         Tape(text.lines().map(str::to_owned).collect())
     }
 
-    /// The text of the lines as they are now.
+    /// The text of the lines, unchanged.
     pub fn text(&self) -> String {
         self.0.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// The text with `seq`, `parent` and the counts made to fit.
+    /// The text with correct `seq`, `parent` and counts.
     pub fn sealed(&self) -> String {
         let seqs: BTreeMap<u64, usize> =
             self.0.iter().enumerate().filter_map(|(at, line)| Some((number(line, "{\"seq\":")?, at))).rev().collect();
@@ -29,44 +29,44 @@ impl Tape {
         Tape(lines).text()
     }
 
-    /// The place of the first line that holds all of these.
-    pub fn find(&self, holds: &[&str]) -> Option<usize> {
-        self.0.iter().position(|line| holds.iter().all(|piece| line.contains(piece)))
+    /// The index of the first line that contains all of these texts.
+    pub fn find(&self, texts: &[&str]) -> Option<usize> {
+        self.0.iter().position(|line| texts.iter().all(|piece| line.contains(piece)))
     }
 
-    /// The places of all lines that hold all of these.
-    pub fn all(&self, holds: &[&str]) -> Vec<usize> {
-        (0..self.0.len()).filter(|at| holds.iter().all(|piece| self.0[*at].contains(piece))).collect()
+    /// The indexes of all lines that contain all of these texts.
+    pub fn all(&self, texts: &[&str]) -> Vec<usize> {
+        (0..self.0.len()).filter(|at| texts.iter().all(|piece| self.0[*at].contains(piece))).collect()
     }
 
-    /// The line at a place.
+    /// The line at an index.
     pub fn line(&self, at: usize) -> &str {
         &self.0[at]
     }
 
-    /// A field of the line at a place, as it stands there.
+    /// The JSON value of a field in the line at an index.
     pub fn field(&self, at: usize, key: &str) -> Option<&str> {
         let from = self.0[at].split_once(&format!("\"{key}\":"))?.1;
         let end = if let Some(text) = from.strip_prefix('"') { text.find('"')? + 2 } else { from.find([',', '}'])? };
         Some(&from[..end])
     }
 
-    /// Replaces a piece of the line at a place.
+    /// Replaces the first occurrence of a text in the line at an index.
     pub fn replace(&mut self, at: usize, from: &str, to: &str) {
         self.0[at] = self.0[at].replacen(from, to, 1);
     }
 
-    /// Puts a line before a place.
+    /// Inserts a line before an index.
     pub fn insert(&mut self, at: usize, line: String) {
         self.0.insert(at, line);
     }
 
-    /// Takes a line out.
+    /// Removes a line.
     pub fn remove(&mut self, at: usize) -> String {
         self.0.remove(at)
     }
 
-    /// Brings all lines but the first and the last into another order.
+    /// Sorts all lines except the first and the last.
     pub fn sort_by_key(&mut self, key: impl Fn(&str) -> usize) {
         let end = self.0.len() - 1;
         self.0[1..end].sort_by_key(|line| key(line));
@@ -96,7 +96,7 @@ fn recounted(stop: &str, lines: &[String]) -> String {
 }
 
 #[test]
-fn a_tape_that_is_sealed_unchanged_is_the_same() {
+fn sealing_corrects_parents_and_counts_and_nothing_else() {
     let text = "{\"seq\":0,\"k\":\"meta\"}\n{\"seq\":1,\"k\":\"tool.call\"}\n{\"seq\":2,\"k\":\"tool.result\",\"parent\":1}\n{\"seq\":3,\"k\":\"meta\",\"counts\":{\"meta\":2,\"tool.call\":1,\"tool.result\":1}}\n";
     let mut tape = Tape::of(text);
     assert_eq!(tape.sealed(), text);

@@ -1,16 +1,17 @@
-//! Line spans of real files: what a range and a hash say, and whether the file agrees.
+//! Compares line ranges, hashes and fingerprints with the text of real files.
 
 use engram_core::anchor::anchors;
+use engram_core::error::excerpt;
 use engram_core::hash::{Hash, is_pinned};
 use serde_json::Value;
 
 use crate::tape::Event;
 
-/// A text as lines, line ends normalised.
+/// A text as lines, with normalised line ends.
 pub struct Lines(Vec<String>);
 
 impl Lines {
-    /// The lines of a text. A final line end ends the last line and begins none.
+    /// Splits a text into lines. A final line end does not begin another line.
     pub fn new(text: &str) -> Lines {
         let text = text.replace("\r\n", "\n");
         let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
@@ -25,33 +26,33 @@ impl Lines {
         self.0.len() as u64
     }
 
-    /// The lines of a 1-based inclusive range, or none where the text does not have them.
+    /// The text of a range (from 1, inclusive); `None` if the text has no such lines.
     fn span(&self, (first, last): (usize, usize)) -> Option<String> {
         Some(self.0.get(first.checked_sub(1)?..last)?.join("\n"))
     }
 }
 
-/// Why the real text refutes one side of an edit (`before`, `after`), or a read (no side), if it does.
-pub fn refuted(event: &Event, side: &str, text: Option<&Lines>) -> Option<String> {
-    let field = |name: &str| if side.is_empty() { name.to_owned() } else { format!("{side}_{name}") };
+/// Why the real text refutes one part of an edit (`before` or `after`) or a read (empty `part`), if it does.
+pub fn refuted(event: &Event, part: &str, text: Option<&Lines>) -> Option<String> {
+    let field = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}_{name}") };
     let range = event.range(&field("range"))?;
     let Some(text) = text else {
-        return Some(format!("{side}_range {range:?} of a file that was not there or not UTF-8"))
+        return Some(format!("{part}_range {range:?} of a file that did not exist or was not UTF-8"))
             .filter(|_| range != (1, 0) && range != (0, 0));
     };
     let Some(span) = text.span(range) else {
-        return Some(format!("{side}_range {range:?} of a file of {} lines", text.0.len()));
+        return Some(format!("{part}_range {range:?} of a file of {} lines", text.0.len()));
     };
-    let said = event.text(&field("hash"));
-    if said.is_some_and(|said| !is_pinned(&span) || said != Hash::of_text(&span).to_string()) {
-        return Some(format!("{side}_hash is not that of lines {range:?}, `{}`", crate::scene::short(&span)));
+    let actual = event.text(&field("hash"));
+    if actual.is_some_and(|actual| !is_pinned(&span) || actual != Hash::of_text(&span).to_string()) {
+        return Some(format!("{part}_hash is not that of lines {range:?}, `{}`", excerpt(&span)));
     }
     let found = event.0.get(field("anchor_hashes")).and_then(Value::as_array)?;
     let real: Vec<Value> = anchors(&span).iter().map(|anchor| Value::from(format!("{anchor:016x}"))).collect();
-    (*found != real).then(|| format!("{side}_anchor_hashes are not those of lines {range:?}"))
+    (*found != real).then(|| format!("{part}_anchor_hashes are not those of lines {range:?}"))
 }
 
-/// True when what lies outside the spans is the same before and after; none where a span has no range.
+/// True if the lines outside the spans are equal before and after; `None` if a span has no range.
 pub fn explain(events: &[&Event], before: &Lines, after: &Lines) -> Option<bool> {
     let rest = |key: &str, lines: &Lines| -> Option<Vec<Option<String>>> {
         let mut kept: Vec<Option<String>> = lines.0.iter().cloned().map(Some).collect();
@@ -60,7 +61,7 @@ pub fn explain(events: &[&Event], before: &Lines, after: &Lines) -> Option<bool>
             if first == 0 || last > kept.len() || last + 1 < first {
                 return Some(Vec::new());
             }
-            // Each span leaves a mark, so that spans on the two sides answer each other in order.
+            // Each span leaves a marker, so that the spans of both texts are compared in order.
             kept.splice(first - 1..last, [None]);
         }
         Some(kept)
@@ -69,7 +70,7 @@ pub fn explain(events: &[&Event], before: &Lines, after: &Lines) -> Option<bool>
     Some(!before.is_empty() && before == after)
 }
 
-/// The strings in a JSON value, at any depth.
+/// All strings in a JSON value, at any depth.
 pub fn strings(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -79,7 +80,7 @@ pub fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// True when a run of whole lines of the text, with its last line end or without, has the hash.
+/// True if some complete lines of the text, with or without the last line end, have the hash.
 pub fn in_text(text: &str, hash: &str) -> bool {
     let text = text.replace("\r\n", "\n");
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
@@ -91,7 +92,7 @@ pub fn in_text(text: &str, hash: &str) -> bool {
     })
 }
 
-/// True when a run of whole lines of a patch hunk in the arguments, as they were or as they become, has the hash.
+/// True if some complete lines of a patch hunk in the arguments, before or after the patch, have the hash.
 pub fn in_patch(args: &Value, hash: &str) -> bool {
     let patches = strings(args).into_iter().filter(|text| text.contains("*** Begin Patch"));
     patches.flat_map(hunks).any(|hunk| {

@@ -1,0 +1,45 @@
+//! Opens a recording into cases: converts its sessions, and finds out which gaps and scenarios they show.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::case::Case;
+use crate::converted_session::ConvertedSession;
+use crate::recording::Recording;
+use crate::session::{Form, Session};
+use crate::subject::Subject;
+use crate::{gaps, scenario};
+
+/// Converts the sessions of a recording. One case for each form in which it contains its sessions; at least one case.
+pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>> {
+    let mut forms: BTreeMap<Form, Vec<Session>> = BTreeMap::new();
+    let open_error = match subject.capabilities.open.sessions(&recording.folder) {
+        Ok(sessions) => {
+            sessions.into_iter().for_each(|session| forms.entry(session.form).or_default().push(session));
+            None
+        }
+        Err(error) => Some(error),
+    };
+    if forms.is_empty() {
+        forms.insert(Form::Stored, Vec::new());
+    }
+    let mut cases: Vec<Case<'_>> = forms.into_values().map(|sessions| convert(subject, recording, sessions)).collect();
+    cases[0].open_error = open_error;
+    // A recording shows a scenario if one of its forms does.
+    let scenarios: BTreeSet<&'static str> = cases.iter().flat_map(|case| case.scenarios.iter().copied()).collect();
+    cases.iter_mut().for_each(|case| case.scenarios.clone_from(&scenarios));
+    cases
+}
+
+fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Session>) -> Case<'a> {
+    let (mut converted, mut failures) = (Vec::new(), Vec::new());
+    for session in sessions {
+        match subject.tape(&session) {
+            Ok(tape) => converted.push(ConvertedSession::new(session, tape)),
+            Err(error) => failures.push((session, error)),
+        }
+    }
+    let mut case = Case::new(recording, converted, failures);
+    case.gaps = gaps::exhibited_by(&case, subject.capabilities.gaps);
+    case.scenarios = scenario::shown_by(&case);
+    case
+}

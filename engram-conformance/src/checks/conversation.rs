@@ -1,0 +1,358 @@
+//! Compares prompts, calls and results with the ground truth: each logged one is on the tape, once and unchanged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engram_core::error::excerpt;
+use engram_core::event::Kind;
+use serde_json::Value;
+
+use crate::case::Case;
+use crate::converted_session::{ConvertedSession, escaped};
+use crate::ground_truth::{Call, RealResult};
+use crate::outcome::Findings;
+use crate::subject::Subject;
+use crate::tape::Event;
+
+/// Every logged prompt is a `msg.in`, no more often than the user sent it.
+pub fn prompts(case: &Case<'_>, findings: &mut Findings) {
+    let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
+    for prompt in &case.truth.prompts {
+        *sent.entry(prompt).or_default() += 1;
+    }
+    for (prompt, times) in sent {
+        if !case.is_logged(prompt.trim()) {
+            findings.note("prompts that are not logged");
+            continue;
+        }
+        findings.count_many("prompts", times as u64);
+        let mut actual: BTreeMap<&str, usize> = BTreeMap::new();
+        for (session, event) in case.own_events(Kind::MsgIn).filter(|(_, event)| !is_sub_agents(event)) {
+            if event.text("text").is_some_and(|text| is_prompt(text, prompt)) {
+                *actual.entry(session.name()).or_default() += 1;
+            }
+        }
+        if actual.is_empty() {
+            findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
+        }
+        for (name, count) in actual.into_iter().filter(|(_, count)| *count > times) {
+            let place = format!("{}/{name}", case.recording.name());
+            findings.fail(place, format!("{count} msg.in of the prompt `{}`, which the user sent {times} times", excerpt(prompt)));
+        }
+    }
+}
+
+fn is_sub_agents(event: &Event) -> bool {
+    event.0.pointer("/source/agent_id").is_some()
+}
+
+/// True if a `msg.in` is this prompt. Harnesses log slash commands as XML, append the content of files that a prompt names, and put
+/// the words of a command line in quotes.
+fn is_prompt(text: &str, prompt: &str) -> bool {
+    let prompt = prompt.trim();
+    let (command, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
+    let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
+    let is_expanded =
+        text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
+    let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
+    text.trim() == prompt || is_quoted || is_expanded || (is_command && text.contains(args))
+}
+
+/// Every logged call is a `tool.call`.
+pub fn calls(case: &Case<'_>, findings: &mut Findings) {
+    let actual = case.by_call(Kind::ToolCall);
+    for call in case.truth.calls.iter().filter(|call| call.has_id()) {
+        if !case.logs_call(&call.id) {
+            findings.note("calls that are not logged");
+        } else if actual.contains_key(call.id.as_str()) {
+            findings.count("calls");
+        } else {
+            findings.fail(case.recording.name(), format!("no tool.call {} ({})", call.id, call.tool));
+        }
+    }
+    for missing in &case.missing_calls {
+        findings.fail(case.recording.name(), missing);
+    }
+    for call in case.truth.calls.iter().filter(|call| !call.has_id()) {
+        // In a log without call ids, every tape of a session has each call once.
+        let says =
+            |session: &ConvertedSession| session.events.iter().filter(|event| event.is(Kind::ToolCall) && is_of(call, event)).count();
+        match case.sessions.iter().map(says).max() {
+            Some(1) => findings.count("calls without ids"),
+            times => {
+                findings.fail(case.recording.name(), format!("{} tool.call of {} without an id", times.unwrap_or_default(), call.tool))
+            }
+        }
+    }
+}
+
+/// True if an event may belong to a call without an id.
+fn is_of(call: &Call, event: &Event) -> bool {
+    let args = call.args.is_null() || same_args(&call.args, event.0.get("args").unwrap_or(&Value::Null));
+    args && event.text("tool") == Some(call.tool.as_str())
+}
+
+/// No `tool.call` is repeated, and none is invented. A call that a script makes is not the model's, but its parent is.
+pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    for (session, event) in case.own_events(Kind::ToolCall) {
+        let Some(id) = event.text("call_id") else {
+            match case.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
+                true => findings.count("calls without ids"),
+                false => findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made"),
+            }
+            continue;
+        };
+        let is_known = |id: &str| case.call(id).is_some();
+        if is_known(id) {
+            findings.count("calls");
+        } else if session.call_chain(event).into_iter().any(is_known) {
+            findings.count("nested calls");
+        } else if has_foreign_prefix(case, id) {
+            match subject.declares("call.nested_parent") {
+                true => findings.count("calls of a script that is not logged"),
+                false => findings.count("commands that the user typed"),
+            }
+        } else {
+            findings.fail(case.place_of(session, event), format!("tool.call `{id}`: the model never made this call"));
+        }
+    }
+    for (id, tapes) in case.by_call(Kind::ToolCall).into_iter().filter(|(id, _)| !id.is_empty()) {
+        for (name, events) in tapes.into_iter().filter(|(_, events)| events.len() > 1) {
+            let place = format!("{}/{name}", case.recording.name());
+            findings.fail(place, format!("{} tool.call {id}", events.len()));
+        }
+    }
+}
+
+/// True if the id has another prefix than the ids of the model: a script or the user made the call.
+fn has_foreign_prefix(case: &Case<'_>, id: &str) -> bool {
+    let prefix = id.split(['-', '_']).next().unwrap_or_default();
+    !case.truth.calls.iter().any(|call| call.id.starts_with(prefix))
+}
+
+/// A `tool.call` has the tool and the arguments that the model sent.
+pub fn call_facts(case: &Case<'_>, findings: &mut Findings) {
+    for (session, event) in case.own_events(Kind::ToolCall) {
+        let Some(call) = event.text("call_id").and_then(|id| case.call(id)) else { continue };
+        findings.count("calls");
+        if is_invalid(event, call) {
+            continue;
+        }
+        let tool = event.text("tool").unwrap_or_default();
+        if !is_tool(tool, &call.tool) {
+            findings.fail(case.place_of(session, event), format!("tool.call {} has tool `{tool}`, not `{}`", call.id, call.tool));
+        }
+        let args = event.0.get("args").unwrap_or(&Value::Null);
+        if has_placeholder_args(session, event, call, args) {
+            findings.note("calls with arguments that the harness could not parse");
+        } else if !same_args(&call.args, args) {
+            let (actual, real) = (excerpt(&args.to_string()), excerpt(&call.args.to_string()));
+            findings.fail(case.place_of(session, event), format!("tool.call {} has args {actual}, not {real}", call.id));
+        }
+    }
+}
+
+/// True for a call that the harness logs as a call of another tool: the tool does not exist, or the arguments are invalid.
+fn is_invalid(event: &Event, call: &Call) -> bool {
+    event.text("tool") != Some(call.tool.as_str()) && event.0.pointer("/args/tool").and_then(Value::as_str) == Some(&call.tool)
+}
+
+/// True for placeholder arguments: an empty object for a tool that does not exist, one text for invalid JSON.
+fn has_placeholder_args(session: &ConvertedSession, event: &Event, call: &Call, args: &Value) -> bool {
+    let is_broken = call.args.is_string() && args.get("value") == Some(&call.args);
+    is_broken || (session.has_failed(event) && *args == Value::Object(serde_json::Map::new()))
+}
+
+/// A harness may log a tool with a namespace before its name.
+fn is_tool(actual: &str, real: &str) -> bool {
+    actual == real || actual.ends_with(&format!("__{real}")) || actual.ends_with(&format!(".{real}"))
+}
+
+/// Compares arguments as JSON, or as JSON text, and ignores differences that harnesses make when they normalise arguments.
+fn same_args(real: &Value, actual: &Value) -> bool {
+    match (real, actual) {
+        (Value::Object(real), Value::Object(actual)) => {
+            let kept = real.iter().all(|(key, value)| actual.get(key).is_some_and(|actual| same_args(value, actual)));
+            let added = actual.iter().filter(|(key, _)| !real.contains_key(*key));
+            kept && added.into_iter().all(|(_, value)| is_default(value))
+        }
+        (Value::Array(real), Value::Array(actual)) => {
+            real.len() == actual.len() && real.iter().zip(actual).all(|(real, actual)| same_args(real, actual))
+        }
+        (Value::String(real), Value::String(actual)) => {
+            real == actual
+                || without_trailing_blanks(real) == without_trailing_blanks(actual)
+                || real.replace("\\u2028", "\u{2028}") == *actual
+        }
+        (Value::String(real), actual) => serde_json::from_str::<Value>(real).is_ok_and(|real| same_args(&real, actual)),
+        _ => real == actual,
+    }
+}
+
+fn is_default(value: &Value) -> bool {
+    matches!(value, Value::Bool(false) | Value::Null)
+}
+
+fn without_trailing_blanks(text: &str) -> Vec<&str> {
+    text.split('\n').map(|line| line.trim_end_matches([' ', '\t'])).collect()
+}
+
+/// Every logged result is a `tool.result`.
+pub fn results(case: &Case<'_>, findings: &mut Findings) {
+    let actual = case.by_call(Kind::ToolResult);
+    for returned in &case.truth.results {
+        if !is_result_logged(case, &returned.id, &returned.text) {
+            findings.note("results that are not logged");
+        } else if actual.contains_key(returned.id.as_str()) {
+            findings.count("results");
+        } else {
+            findings.fail(case.recording.name(), format!("no tool.result {}: `{}`", returned.id, excerpt(&returned.text)));
+        }
+    }
+    for call in case.truth.calls.iter().filter(|call| call.has_id() && case.truth.results.is_empty()) {
+        let has_result = case.logs_call(&call.id) && has_returned(case, call);
+        if actual.contains_key(call.id.as_str()) {
+            findings.count("results");
+        } else if has_result {
+            findings.fail(case.recording.name(), format!("no tool.result {} ({})", call.id, call.tool));
+        } else {
+            findings.note("results that are not logged");
+        }
+    }
+}
+
+/// If the ground truth has no results: true if the call's record says that it ended, or if its id occurs in a second record.
+fn has_returned(case: &Case<'_>, call: &Call) -> bool {
+    const ENDED: [&str; 3] = ["\"state\":{\"status\":\"completed\"", "\"state\":{\"status\":\"error\"", "\"state\":\"result\""];
+    let holds = |record: &[u8], words: &str| memchr::memmem::find(record, words.as_bytes()).is_some();
+    let id = escaped(&call.id);
+    let records: Vec<&[u8]> = case.sessions.iter().flat_map(|session| session.records_with(&id)).collect();
+    match records.iter().any(|record| holds(record, "\"state\":")) {
+        true => records.iter().any(|record| ENDED.iter().any(|words| holds(record, words))),
+        false => records.len() > 1,
+    }
+}
+
+/// A call has one result per tape. A background command may have a second one when it ends.
+pub fn results_once(case: &Case<'_>, findings: &mut Findings) {
+    for (id, tapes) in case.by_call(Kind::ToolResult).into_iter().filter(|(id, _)| !id.is_empty()) {
+        for (name, events) in tapes {
+            match events.as_slice() {
+                [_] => findings.count("results"),
+                [running, ended] if running.has("stdout") && !running.has("status") && ended.has("status") => {
+                    findings.count("late results of background commands");
+                }
+                several => {
+                    let line = several.get(1).and_then(|event| event.line()).map(|line| format!(":{line}")).unwrap_or_default();
+                    findings.fail(format!("{}/{name}{line}", case.recording.name()), format!("{} tool.result {id}", several.len()));
+                }
+            }
+        }
+    }
+}
+
+/// A `tool.result` has the text, the status and the exit code that the harness returned.
+pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
+    for (session, event) in case.own_events(Kind::ToolResult) {
+        let id = event.text("call_id").unwrap_or_default();
+        let Some(returned) = case.truth.results.iter().find(|returned| returned.id == id) else { continue };
+        if !is_result_logged(case, &returned.id, &returned.text) {
+            continue;
+        }
+        findings.count("results");
+        if let Some(missing) = missing_line(case, returned, event) {
+            findings.fail(case.place_of(session, event), format!("tool.result {id} lacks `{}`", excerpt(missing)));
+        }
+        let status = event.text("status").unwrap_or_default();
+        if status.is_empty() && session.claim(Kind::ToolResult) != Some("full") {
+            findings.note("results without a logged status");
+        } else if (returned.is_error == Some(true)) == (status == "ok") {
+            findings.fail(
+                case.place_of(session, event),
+                format!("tool.result {id} has status `{status}`, is_error was {:?}", returned.is_error),
+            );
+        }
+        let stated = returned.text.lines().next().and_then(exit_code);
+        let actual = event.0.get("exit").and_then(Value::as_i64);
+        if stated.is_some() && actual != stated {
+            findings.fail(case.place_of(session, event), format!("tool.result {id} has exit {actual:?}, the harness returned {stated:?}"));
+        }
+    }
+}
+
+/// True if the log contains the result's id and the first line of its text that has more than three characters.
+fn is_result_logged(case: &Case<'_>, id: &str, text: &str) -> bool {
+    let mark = text.lines().map(str::trim).find(|line| line.len() > 3).unwrap_or_default();
+    case.is_logged(id) && case.is_logged(mark)
+}
+
+/// A line that the model saw and the record contains, but the event does not.
+fn missing_line<'t>(case: &Case<'_>, returned: &'t RealResult, event: &Event) -> Option<&'t str> {
+    let text = returned.text.as_str();
+    let actual = format!("{}\n{}", event.text("stdout").unwrap_or_default(), event.text("stderr").unwrap_or_default());
+    let actual = actual.replace("\r\n", "\n");
+    if event.has("attachments") || event.has("artifact") || actual.contains(text.trim()) {
+        return None;
+    }
+    let bare = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty() && exit_code(line).is_none());
+    // A harness may add reminders when it sends a result; not all of them are in the log.
+    lines.filter(|line| !actual.contains(line)).find(|line| case.sessions.iter().any(|session| session.record_contains(&returned.id, line)))
+}
+
+/// The number in a line `Exit code N`.
+fn exit_code(line: &str) -> Option<i64> {
+    line.strip_prefix("Exit code ")?.trim().parse().ok()
+}
+
+/// If several sessions have the same call or result, all but one are copies and marked as replay, if the source shows it.
+pub fn replays(case: &Case<'_>, findings: &mut Findings) {
+    for (_, event) in [Kind::ToolCall, Kind::ToolResult].into_iter().flat_map(|kind| case.events(kind)) {
+        if event.is_replay() {
+            findings.count("events marked as replay");
+        }
+    }
+    for kind in [Kind::ToolCall, Kind::ToolResult] {
+        let mut at: BTreeMap<&str, Vec<(&ConvertedSession, &Event)>> = BTreeMap::new();
+        for (session, event) in case.own_events(kind) {
+            at.entry(event.text("call_id").unwrap_or_default()).or_default().push((session, event));
+        }
+        for (id, copies) in at.into_iter().filter(|(id, _)| !id.is_empty()) {
+            let names: BTreeSet<&str> = copies.iter().map(|(session, _)| session.name()).collect();
+            if names.len() < 2 {
+                continue;
+            }
+            let records: BTreeSet<String> = copies.iter().map(|(session, event)| record_of(session, event)).collect();
+            let sessions: BTreeSet<&str> = copies.iter().filter_map(|(_, event)| event.0.pointer("/source/session_id")?.as_str()).collect();
+            match copies.last() {
+                _ if sessions.len() == 1 && !is_lines(&copies) => findings.note("copies in two exports of one session"),
+                // Only the ids differ, so the source does not show which one is the copy.
+                _ if records.len() == 1 => findings.note("copies that the source does not show as such"),
+                Some((session, event)) => {
+                    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+                    findings.fail(
+                        case.place_of(session, event),
+                        format!("{} {id} is on several tapes and not marked as replay: {names}", kind.as_str()),
+                    );
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+/// True if the sessions of all copies are files of lines.
+fn is_lines(copies: &[(&ConvertedSession, &Event)]) -> bool {
+    copies.iter().all(|(_, event)| event.line().is_some())
+}
+
+/// The record of an event without the ids of session and record, which differ in every copy.
+fn record_of(session: &ConvertedSession, event: &Event) -> String {
+    let line = event.line().and_then(|line| usize::try_from(line).ok()).and_then(|line| line.checked_sub(1));
+    let text = line.and_then(|line| session.source().split(|byte| *byte == b'\n').nth(line)).unwrap_or_default();
+    let mut value: Value = serde_json::from_slice(text).unwrap_or_default();
+    if let Some(members) = value.as_object_mut() {
+        let own = [event.0.pointer("/source/session_id"), event.0.pointer("/origin/id")];
+        members.retain(|_, value| !own.contains(&Some(&*value)));
+    }
+    value.to_string()
+}

@@ -1,0 +1,318 @@
+//! Compares edits with the real files: none is missing, none is invented, and every hash and range is right.
+
+use std::collections::BTreeMap;
+
+use engram_core::event::Kind;
+use engram_core::hash::{Hash, is_pinned};
+use serde_json::Value;
+
+use super::spans::{self, Lines};
+use crate::case::Case;
+use crate::converted_session::ConvertedSession;
+use crate::ground_truth::{Call, FileState, RealEdit, in_project};
+use crate::outcome::Findings;
+use crate::subject::Subject;
+use crate::tape::Event;
+
+/// The `code.edit` events of one call on one file.
+struct CallEdits<'a> {
+    session: &'a ConvertedSession,
+    call_chain: Vec<&'a str>,
+    file: &'a str,
+    events: Vec<&'a Event>,
+}
+
+impl CallEdits<'_> {
+    /// True if the log has only the request, not its result: then the edit states nothing about the file.
+    fn is_request(&self) -> bool {
+        self.events.iter().all(|event| event.0.get("confirmed") == Some(&Value::Bool(false)))
+    }
+}
+
+/// The edits of all tapes, grouped by call and file, in tape order.
+fn call_edits<'a>(case: &'a Case<'_>) -> Vec<CallEdits<'a>> {
+    let mut groups: Vec<CallEdits<'a>> = Vec::new();
+    let mut at: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    for (session, event) in case.own_events(Kind::CodeEdit) {
+        let (id, file) = (event.text("call_id").unwrap_or_default(), in_project(event.text("file").unwrap_or_default()));
+        let group = *at.entry((session.name(), id, file)).or_insert(groups.len());
+        if group == groups.len() {
+            groups.push(CallEdits { session, call_chain: session.call_chain(event), file, events: Vec::new() });
+        }
+        groups[group].events.push(event);
+    }
+    groups
+}
+
+/// The edits of the tapes that belong to a real edit.
+fn matching<'m, 'a>(edits: &'m [CallEdits<'a>], real: &RealEdit) -> Vec<&'m CallEdits<'a>> {
+    edits.iter().filter(|edits| is_of(real, edits)).collect()
+}
+
+fn is_of(real: &RealEdit, edits: &CallEdits<'_>) -> bool {
+    let by_call = real.call_ids.is_empty() || edits.call_chain.iter().any(|root| real.call_ids.iter().any(|id| id == root));
+    by_call && (real.file == edits.file || moved_to(edits).any(|to| to == real.file))
+}
+
+/// The new names of a moved file.
+fn moved_to<'a>(edits: &CallEdits<'a>) -> impl Iterator<Item = &'a str> {
+    let links = edits.session.events.iter().filter(|event| event.is(Kind::SpanLink));
+    let (file, call) = (edits.file, edits.events.first().and_then(|event| event.text("call_id")));
+    links
+        .filter(move |link| link.text("call_id") == call || link.text("call_id").is_none())
+        .filter(move |link| link.text("from_file").map(in_project) == Some(file))
+        .filter_map(|link| link.text("to_file").map(in_project))
+}
+
+/// The file of every `code.edit` really changed, unless the call failed or the edit itself states that nothing changed.
+pub fn real(case: &Case<'_>, findings: &mut Findings) {
+    for edits in call_edits(case) {
+        let Some(first) = edits.events.first() else { continue };
+        if case.truth.edits.iter().any(|real| is_of(real, &edits)) {
+            findings.count_many("edit spans", edits.events.len() as u64);
+            continue;
+        }
+        let is_no_change = edits.events.iter().all(|event| {
+            let same = |before, after| event.text(before).is_some() && event.text(before) == event.text(after);
+            same("file_before_hash", "file_after_hash") || same("before_hash", "after_hash")
+        });
+        if edits.is_request() {
+            findings.count("edits marked as requests only");
+        } else if is_no_change {
+            findings.count("edits with equal hashes before and after");
+        } else if !edits.session.has_failed(first) {
+            let calls = edits.call_chain.join(" < ");
+            findings.fail(
+                case.place_of(edits.session, first),
+                format!("code.edit of {calls} on {}: nothing changed in the real file", edits.file),
+            );
+        }
+    }
+}
+
+/// Compares the first file hash before and the last file hash after with the real files of the turn.
+pub fn whole_files(case: &Case<'_>, findings: &mut Findings) {
+    let edits = call_edits(case);
+    for real in case.truth.edits.iter().filter(|real| !real.is_revert()) {
+        let events: Vec<(&ConvertedSession, &Event)> = matching(&edits, real)
+            .into_iter()
+            .filter(|edits| edits.file == real.file)
+            .flat_map(|edits| edits.events.iter().map(|event| (edits.session, *event)))
+            .collect();
+        let (Some(first), Some(last)) = (events.first(), events.last()) else { continue };
+        let is_move = first.1.text("op") == Some("move");
+        let others = real.call_ids.len() > 1 && events.len() < real.call_ids.len();
+        compare_hash(case, findings, *first, "file_before_hash", real.state_before(), others);
+        if !is_move {
+            compare_hash(case, findings, *last, "file_after_hash", real.state_after(), others);
+        }
+    }
+}
+
+fn compare_hash(
+    case: &Case<'_>,
+    findings: &mut Findings,
+    (session, event): (&ConvertedSession, &Event),
+    key: &'static str,
+    text: FileState<'_>,
+    others: bool,
+) {
+    let Some(actual) = event.text(key) else { return };
+    let id = event.text("call_id").unwrap_or_default();
+    let expected = text.text().filter(|text| is_pinned(text)).map(|text| Hash::of_text(text).to_string());
+    let why = match text {
+        FileState::Text(_) if expected.as_deref() == Some(actual) => return findings.count("file hashes"),
+        _ if others => return findings.note("file hashes between the calls of one turn"),
+        // A harness logs a file that is not UTF-8 with U+FFFD.
+        FileState::Unknown if !case.sessions.iter().any(|session| session.record_contains(id, "\u{fffd}")) => {
+            return findings.note("file hashes of files without a recorded text");
+        }
+        FileState::Unknown => "the file was not UTF-8",
+        FileState::Absent => "there was no file",
+        FileState::Text(text) if !is_pinned(text) => "its text contains U+FFFD",
+        FileState::Text(_) => "the file has another hash",
+    };
+    findings.fail(case.place_of(session, event), format!("{key} is wrong: {why}"));
+}
+
+/// True if no other call of the turn can have changed the file.
+fn is_alone(case: &Case<'_>, real: &RealEdit, edits: &CallEdits<'_>) -> bool {
+    edits.file == real.file
+        && real
+            .call_ids
+            .iter()
+            .all(|id| edits.call_chain.contains(&id.as_str()) || case.call(id).is_some_and(|call| !touches(call, &real.file)))
+}
+
+/// True if a call may change a file: its arguments name the file.
+fn touches(call: &Call, file: &str) -> bool {
+    call.args.to_string().contains(file)
+}
+
+/// Compares spans and op with the real file, for every call that changed a file alone.
+pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    let edits = call_edits(case);
+    for real in case.truth.edits.iter().filter(|real| !real.is_revert()) {
+        if let [only] = matching(&edits, real).as_slice()
+            && is_alone(case, real, only)
+            && !only.is_request()
+        {
+            ops(subject, case, findings, real, only);
+            ranges(case, findings, real, only);
+        }
+    }
+}
+
+/// The op says whether the file existed before and after.
+fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
+    let (before, after) = (real.state_before(), real.state_after());
+    for event in &edits.events {
+        let op = event.text("op").unwrap_or_default();
+        let (fits, was) = match (before, after) {
+            (FileState::Absent, _) => (op == "create", "did not exist before"),
+            (_, FileState::Absent) => (matches!(op, "delete" | "move"), "did not exist after"),
+            _ => (matches!(op, "update" | "overwrite"), "existed before and after"),
+        };
+        // A patch may add a file over an existing one. Then the edit must state nothing about the old file.
+        let has_no_before = ["before_range", "before_hash", "file_before_hash"].iter().all(|key| !event.has(key));
+        if fits {
+            findings.count("ops");
+        } else if op == "create" && has_no_before && subject.declares("edit.add_over_file") {
+            findings.gap("edit.add_over_file");
+        } else {
+            findings.fail(case.place_of(edits.session, event), format!("op `{op}` on {}, but the file {was}", edits.file));
+        }
+    }
+}
+
+/// Every span is right, and together the spans explain the whole change.
+fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
+    let (before, after) = (real.state_before(), real.state_after());
+    let is_unknown = [("before", before == FileState::Unknown), ("after", after == FileState::Unknown)];
+    let (before, after) = (before.text().map(Lines::new), after.text().map(Lines::new));
+    for ((part, is_unknown), text) in is_unknown.into_iter().zip([&before, &after]) {
+        for event in &edits.events {
+            if is_unknown || (event.text("op") == Some("move") && part == "after") {
+                continue;
+            }
+            match spans::refuted(event, part, text.as_ref()) {
+                Some(why) => findings.fail(case.place_of(edits.session, event), format!("{}: {why}", edits.file)),
+                None if event.range(&format!("{part}_range")).is_some() => findings.count("ranges"),
+                None => {}
+            }
+        }
+    }
+    let (Some(before), Some(after), Some(first)) = (&before, &after, edits.events.first()) else { return };
+    match spans::explain(&edits.events, before, after) {
+        Some(true) => findings.count("edits that explain the whole change"),
+        Some(false) => findings.fail(case.place_of(edits.session, first), format!("{} also changed outside of the spans", edits.file)),
+        None => findings.note("edits with missing ranges"),
+    }
+}
+
+/// A snippet hashes a text from its call, or whole lines of the file.
+pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
+    for edits in call_edits(case) {
+        let Some(real) = case.truth.edits.iter().find(|real| is_of(real, &edits)) else { continue };
+        let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|root| case.call(root)).collect();
+        let known: Vec<String> =
+            calls.iter().flat_map(|call| spans::strings(&call.args)).map(|text| Hash::of_text(text).to_string()).collect();
+        for event in edits.events.iter().filter(|event| event.text("basis") == Some("snippet")) {
+            for (key, text) in [("before_hash", real.before.as_deref()), ("after_hash", real.after.as_deref())] {
+                let Some(actual) = event.text(key) else { continue };
+                let in_call = known.iter().any(|hash| hash == actual) || calls.iter().any(|call| spans::in_patch(&call.args, actual));
+                if in_call || text.is_some_and(|text| spans::in_text(text, actual)) {
+                    findings.count("snippets");
+                } else {
+                    findings.fail(
+                        case.place_of(edits.session, event),
+                        format!("{key} matches no text of the call and no lines of {}", edits.file),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Every logged edit by an edit tool is on the tape, with everything that the log allows.
+pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+    let edits = call_edits(case);
+    for real in &case.truth.edits {
+        let of_real = matching(&edits, real);
+        let calls: Vec<&Call> =
+            real.call_ids.iter().filter_map(|id| case.call(id)).filter(|call| is_edit_of(case, call, &real.file)).collect();
+        for call in &calls {
+            if !case.logs_call(&call.id) {
+                findings.note("edits that are not logged");
+                continue;
+            }
+            if subject.declares("edit.after_error") && has_failed(case, call) {
+                findings.gap("edit.after_error");
+                continue;
+            }
+            let of_call: Vec<(&ConvertedSession, &Event)> = of_real
+                .iter()
+                .filter(|edits| edits.call_chain.contains(&call.id.as_str()))
+                .flat_map(|edits| edits.events.iter().map(|event| (edits.session, *event)))
+                .collect();
+            if of_call.is_empty() {
+                findings.fail(case.recording.name(), format!("no code.edit of {} ({}) on {}", call.id, call.tool, real.file));
+                continue;
+            }
+            findings.count("edits");
+            let is_only = real.call_ids.len() == 1 && calls.len() == 1;
+            is_complete((subject, case), findings, (real, call), &of_call, is_only);
+        }
+    }
+}
+
+/// True if the log says that the call failed. It may still have written the file.
+fn has_failed(case: &Case<'_>, call: &Call) -> bool {
+    let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error");
+    case.events(Kind::ToolResult).any(|(_, result)| is_of(result))
+}
+
+/// An edit has its lines, and the hash of the file if the call's record contains the whole file.
+fn is_complete(
+    (subject, case): (&Subject<'_>, &Case<'_>),
+    findings: &mut Findings,
+    (real, call): (&RealEdit, &Call),
+    events: &[(&ConvertedSession, &Event)],
+    is_only: bool,
+) {
+    for (session, event) in events.iter().filter(|(_, event)| event.text("basis") == Some("snippet")) {
+        match subject.missing_lines_gap(session, event) {
+            Some(code) => findings.gap(code),
+            None => findings.fail(case.place_of(session, event), format!("{} has no lines, and no declared gap explains this", real.file)),
+        }
+    }
+    let has_no_result = events.iter().any(|(_, event)| event.text("basis") == Some("snippet") || event.has("confirmed"));
+    if has_no_result || !is_only || !call.is_main() || events.iter().any(|(_, event)| event.text("op") == Some("move")) {
+        return;
+    }
+    for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
+        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_pinned(text)) else { continue };
+        let whole = text.replace("\r\n", "\n");
+        let Some((session, event)) = events.iter().find(|(_, event)| !event.has(key)) else { continue };
+        if !case.sessions.iter().any(|session| session.record_contains(&call.id, &whole)) {
+            continue;
+        }
+        if let Some(code) = subject.missing_hash_gap(session, event) {
+            findings.gap(code);
+        } else {
+            findings
+                .fail(case.place_of(session, event), format!("no {key} of {}, but the call's record contains the whole file", real.file));
+        }
+    }
+}
+
+/// True if the call is one of an edit tool on this file.
+fn is_edit_of(case: &Case<'_>, call: &Call, file: &str) -> bool {
+    let args = call.args.to_string();
+    let kind = case.tool_call(&call.id).and_then(|event| event.text("kind"));
+    if args.contains("*** Begin Patch") {
+        let named = |directive: &str| args.contains(&format!("{directive}{file}"));
+        return ["Update File: ", "Add File: ", "Delete File: ", "Move to: "].into_iter().any(named);
+    }
+    matches!(kind, Some("edit" | "write" | "delete")) && args.contains(file)
+}

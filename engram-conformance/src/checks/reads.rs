@@ -1,0 +1,134 @@
+//! Compares reads with the ground truth: a `code.read` names the lines that the model saw, and hashes their text.
+
+use engram_core::anchor::anchors;
+use engram_core::event::Kind;
+use engram_core::hash::{Hash, is_pinned};
+use serde_json::Value;
+
+use super::spans::{self, Lines};
+use crate::case::Case;
+use crate::converted_session::ConvertedSession;
+use crate::ground_truth::in_project;
+use crate::outcome::Findings;
+use crate::tape::Event;
+
+/// A read whose result has line numbers.
+struct Read<'s> {
+    session: &'s ConvertedSession,
+    event: &'s Event,
+    range: (usize, usize),
+    shown: Vec<(usize, &'s str)>,
+}
+
+impl Read<'_> {
+    /// True if the range is that of the lines in the result. A harness may number the empty line after the last one.
+    fn is_right(&self) -> bool {
+        let (first, last) = self.range;
+        let shown_last = self.shown.last().map_or(0, |(number, _)| *number);
+        let dropped = self.shown.last().is_some_and(|(_, line)| line.is_empty());
+        self.shown.first().is_some_and(|(number, _)| *number == first) && (last == shown_last || (dropped && last + 1 == shown_last))
+    }
+
+    /// The text of the lines; `None` if it contains U+FFFD, so that it may differ from the file.
+    fn text(&self) -> Option<String> {
+        let (first, last) = self.range;
+        let lines = self.shown.iter().filter(|(number, _)| (first..=last).contains(number)).map(|(_, line)| *line);
+        Some(lines.collect::<Vec<_>>().join("\n")).filter(|text| is_pinned(text))
+    }
+}
+
+/// Every read with the numbered lines of its result. Notes the reads that cannot be compared.
+fn reads<'s>(case: &'s Case<'_>, findings: &mut Findings) -> Vec<Read<'s>> {
+    let mut reads = Vec::new();
+    for (session, event) in case.events(Kind::CodeRead) {
+        let id = event.text("call_id").unwrap_or_default();
+        let Some(returned) = case.truth.results.iter().find(|returned| returned.id == id) else {
+            continue;
+        };
+        match (event.range("range"), numbered(&returned.text)) {
+            (Some(range), Some(shown)) if returned.is_error != Some(true) => reads.push(Read { session, event, range, shown }),
+            _ => findings.note("reads without numbered lines"),
+        }
+    }
+    reads
+}
+
+/// Every `code.read` has the range of the lines in its result.
+pub fn ranges(case: &Case<'_>, findings: &mut Findings) {
+    for read in reads(case, findings) {
+        if read.is_right() {
+            findings.count("reads");
+        } else {
+            let ((first, last), shown) = (read.range, read.shown.last().map_or(0, |(number, _)| *number));
+            findings.fail(case.place_of(read.session, read.event), format!("range [{first},{last}], the model saw up to line {shown}"));
+        }
+    }
+}
+
+/// Compares reads without a real result with every text that the file is known to have had.
+fn of_known_files(case: &Case<'_>, findings: &mut Findings) {
+    for (session, event) in case.events(Kind::CodeRead) {
+        let id = event.text("call_id").unwrap_or_default();
+        if case.truth.results.iter().any(|returned| returned.id == id) {
+            continue;
+        }
+        let file = in_project(event.text("file").unwrap_or_default());
+        let of_file = case.truth.edits.iter().filter(|real| real.file == file);
+        let texts: Vec<Lines> = of_file.flat_map(|real| [&real.before, &real.after]).flatten().map(|text| Lines::new(text)).collect();
+        if texts.is_empty() || event.range("range").is_none() {
+            findings.note("reads of files without a known text");
+            continue;
+        }
+        let total = event.number("total_lines");
+        let is_of = |text: &Lines| total.is_none_or(|total| total == text.count()) && spans::refuted(event, "", Some(text)).is_none();
+        if texts.iter().any(is_of) {
+            findings.count("reads of known files");
+        } else {
+            findings.fail(case.place_of(session, event), format!("range, total_lines, hash or fingerprints match no text that {file} had"));
+        }
+    }
+}
+
+/// Every `code.read` has the hash and the fingerprints of those lines, or none if the lines contain U+FFFD.
+pub fn hashes(case: &Case<'_>, findings: &mut Findings) {
+    of_known_files(case, findings);
+    for read in reads(case, findings).into_iter().filter(Read::is_right) {
+        findings.count("reads");
+        let text = read.text();
+        let expected = text.as_deref().map(|text| Hash::of_text(text).to_string());
+        if read.event.text("hash") != expected.as_deref() {
+            let actual = read.event.text("hash").unwrap_or("none");
+            findings.fail(
+                case.place_of(read.session, read.event),
+                format!("hash {actual}, the lines hash to {}", expected.as_deref().unwrap_or("none")),
+            );
+        }
+        let actual: Vec<&str> =
+            read.event.0.get("anchor_hashes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let real: Vec<String> = text.iter().flat_map(|text| anchors(text)).map(|anchor| format!("{anchor:016x}")).collect();
+        if actual != real {
+            findings.fail(case.place_of(read.session, read.event), format!("{} fingerprints, the lines have {}", actual.len(), real.len()));
+        }
+    }
+}
+
+/// A failed call has no `code.read`.
+pub fn of_failed(case: &Case<'_>, findings: &mut Findings) {
+    for (session, event) in case.events(Kind::CodeRead) {
+        findings.count("reads");
+        if session.has_failed(event) {
+            findings.fail(case.place_of(session, event), "a code.read of a failed call");
+        }
+    }
+}
+
+/// The numbered lines of a result, up to the first line without a number.
+fn numbered(text: &str) -> Option<Vec<(usize, &str)>> {
+    let lines: Vec<(usize, &str)> = text.split('\n').map_while(numbered_line).collect();
+    (!lines.is_empty()).then_some(lines)
+}
+
+fn numbered_line(line: &str) -> Option<(usize, &str)> {
+    let (number, rest) = line.split_once(['\t', '→'])?;
+    Some((number.trim_start().parse().ok()?, rest.strip_suffix('\r').unwrap_or(rest)))
+}

@@ -1,0 +1,132 @@
+//! What really happened in a recording, known independently of the log: the content of `truth.json`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+pub mod match_without_ids;
+pub mod records;
+
+/// The project folder of every recording.
+const PROJECT: &str = "/home/dev/proj/";
+
+/// A file's path relative to the project's root, as the ground truth names it.
+pub fn in_project(file: &str) -> &str {
+    file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./")
+}
+
+/// What really happened in one recording.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Truth {
+    /// The user's prompts.
+    pub prompts: Vec<String>,
+    /// The calls that the model made.
+    pub calls: Vec<Call>,
+    /// The results that the harness returned to the model.
+    pub results: Vec<RealResult>,
+    /// The files that changed.
+    pub edits: Vec<RealEdit>,
+}
+
+/// A tool call as the model server sent it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Call {
+    /// Its id; empty if the log gives the call no id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments.
+    pub args: Value,
+    /// The agent that made it; `main` or `None` for the main session.
+    #[serde(default)]
+    pub thread: Option<String>,
+}
+
+impl Call {
+    /// True if the log gives the call an id.
+    pub fn has_id(&self) -> bool {
+        !self.id.is_empty()
+    }
+
+    /// True for a call of the main session, false for a sub-agent's.
+    pub fn is_main(&self) -> bool {
+        self.thread.as_deref().is_none_or(|thread| thread == "main")
+    }
+}
+
+/// A tool result as the harness returned it to the model server.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RealResult {
+    /// The call's id.
+    pub id: String,
+    /// The text that the model saw.
+    pub text: String,
+    /// The error flag that the harness set, if it set one.
+    pub is_error: Option<bool>,
+}
+
+/// A file before and after the calls of one model turn.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RealEdit {
+    /// The calls of the turn.
+    pub call_ids: Vec<String>,
+    /// The tools that were called.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The file, relative to the project's root.
+    pub file: String,
+    /// Its text before; `None` if there was no file, or it was too big or not UTF-8.
+    pub before: Option<String>,
+    /// Its text after; `None` as above.
+    pub after: Option<String>,
+    /// The hash of its bytes before; `None` if there was no file.
+    pub before_sha256: Option<String>,
+    /// The hash of its bytes after; `None` if there was no file.
+    pub after_sha256: Option<String>,
+}
+
+impl RealEdit {
+    /// True for a change that no call made: the user reverted what calls had done.
+    pub fn is_revert(&self) -> bool {
+        self.call_ids.is_empty() && self.tools.is_empty()
+    }
+
+    /// The file before.
+    pub fn state_before(&self) -> FileState<'_> {
+        FileState::of(&self.before, &self.before_sha256)
+    }
+
+    /// The file after.
+    pub fn state_after(&self) -> FileState<'_> {
+        FileState::of(&self.after, &self.after_sha256)
+    }
+}
+
+/// What the ground truth knows of a file before or after an edit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FileState<'t> {
+    /// There was no file.
+    Absent,
+    /// Its text.
+    Text(&'t str),
+    /// There was a file, but its text is not recorded: it was too big or not UTF-8.
+    Unknown,
+}
+
+impl<'t> FileState<'t> {
+    fn of(text: &'t Option<String>, sha256: &Option<String>) -> FileState<'t> {
+        match (text, sha256) {
+            (Some(text), _) => FileState::Text(text),
+            (None, Some(_)) => FileState::Unknown,
+            (None, None) => FileState::Absent,
+        }
+    }
+
+    /// The text, if it is known.
+    pub fn text(self) -> Option<&'t str> {
+        match self {
+            FileState::Text(text) => Some(text),
+            FileState::Absent | FileState::Unknown => None,
+        }
+    }
+}

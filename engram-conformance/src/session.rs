@@ -1,0 +1,80 @@
+//! Input sessions of a recording, and how they are opened.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use engram_core::adapter::SideInfo;
+
+/// The form in which the harness wrote a session. A recording may contain the same sessions in several forms; each form is
+/// checked separately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// The harness's own storage: files or a database.
+    Stored,
+    /// An export that the harness made.
+    Exported,
+    /// The stream that the harness prints while it runs.
+    Streamed,
+}
+
+/// One session of a recording, before conversion.
+pub struct Session {
+    /// Its name, unique in the recording.
+    pub name: String,
+    /// The file that it was read from.
+    pub path: PathBuf,
+    /// The bytes that the adapter converts.
+    pub bytes: Vec<u8>,
+    /// Information from files beside it.
+    pub context: SideInfo,
+    /// Its form.
+    pub form: Form,
+}
+
+/// Opens the sessions of a recording.
+pub trait Open: Sync {
+    /// Every session of the recording in this folder. Its subfolder `session/` has the files as the harness wrote them.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String>;
+}
+
+/// Treats every non-empty file below `session/` as one session. Decompresses `.zst`.
+#[derive(Debug, Clone, Copy)]
+pub struct Files;
+
+impl Open for Files {
+    fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String> {
+        let (folder, mut sessions) = (recording.join("session"), Vec::new());
+        for path in files(&folder) {
+            let bytes = read_decompressed(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            if !bytes.is_empty() {
+                let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                sessions.push(Session { name, path, bytes, context: SideInfo::default(), form: Form::Stored });
+            }
+        }
+        Ok(sessions)
+    }
+}
+
+/// The content of a file; `.zst` is decompressed.
+///
+/// # Errors
+/// Those of the file system and of the decompressor.
+pub fn read_decompressed(path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = fs::read(path)?;
+    if path.extension().is_some_and(|extension| extension == "zst") { zstd::decode_all(bytes.as_slice()) } else { Ok(bytes) }
+}
+
+/// Every file below a folder, hidden files too, sorted by path. Empty if the folder cannot be read.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,87 @@
+//! The adapter under test, with everything that it provides.
+
+use engram_core::adapter::{HarnessAdapter, SideInfo};
+use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
+use engram_core::event::Kind;
+use engram_core::policy::Policy;
+
+use crate::convert::{ConversionError, default_policy, stream_form, string_form};
+use crate::converted_session::ConvertedSession;
+use crate::gaps::{self, GapRow};
+use crate::options::Capabilities;
+use crate::session::Session;
+use crate::tape::Event;
+
+/// An adapter under test.
+pub struct Subject<'s> {
+    /// The adapter.
+    pub adapter: &'s dyn HarnessAdapter,
+    /// Its descriptor.
+    pub descriptor: AdapterDescriptor,
+    /// What it provides beyond the contract.
+    pub capabilities: Capabilities<'s>,
+}
+
+impl<'s> Subject<'s> {
+    /// The adapter with its capabilities.
+    pub fn new(adapter: &'s dyn HarnessAdapter, capabilities: Capabilities<'s>) -> Self {
+        Subject { adapter, descriptor: adapter.descriptor(), capabilities }
+    }
+
+    /// The tape of a session as a user gets it. With a streaming adapter: under strict policy if the session is identified, and
+    /// with the information from files beside it. Otherwise: the tape of the string form.
+    pub fn tape(&self, session: &Session) -> Result<String, ConversionError> {
+        match self.capabilities.stream {
+            Some(stream) => stream_form(stream, session.bytes.as_slice(), default_policy(stream, &session.bytes), session.context.clone()),
+            None => self.string_form(&session.bytes),
+        }
+    }
+
+    /// The tape that the string form of the contract returns.
+    pub fn string_form(&self, bytes: &[u8]) -> Result<String, ConversionError> {
+        string_form(self.adapter, bytes)
+    }
+
+    /// The tape under a policy; `None` if the adapter does not support this policy.
+    pub fn under(&self, policy: Policy, bytes: &[u8]) -> Option<Result<String, ConversionError>> {
+        match self.capabilities.stream {
+            Some(stream) => Some(stream_form(stream, bytes, policy, SideInfo::default())),
+            None => (self.own_policy() == policy).then(|| self.string_form(bytes)),
+        }
+    }
+
+    /// The policy of the string form.
+    pub fn own_policy(&self) -> Policy {
+        match self.descriptor.unknown_version_policy {
+            UnknownVersionPolicy::StrictFail => Policy::Strict,
+            UnknownVersionPolicy::PermissiveDegrade => Policy::Permissive,
+        }
+    }
+
+    /// True if the descriptor declares the gap.
+    pub fn declares(&self, code: &str) -> bool {
+        self.descriptor.gaps.iter().any(|gap| gap.code == code)
+    }
+
+    /// What it means that a recording exhibits this gap.
+    pub(crate) fn gap_row(&self, code: &str) -> Option<&GapRow> {
+        gaps::find(code, self.capabilities.gaps)
+    }
+
+    /// The declared gap that explains why an edit has no line range, if there is one.
+    pub(crate) fn missing_lines_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
+        self.edit_gap(session, |row| row.explains_missing_lines(edit))
+    }
+
+    /// The declared gap that explains why an edit does not hash its file before or after, if there is one.
+    pub(crate) fn missing_hash_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
+        self.edit_gap(session, |row| row.explains_missing_hash(edit))
+    }
+
+    /// The first gap of edits that the tape's revision claims and that is an explanation.
+    fn edit_gap(&self, session: &ConvertedSession, explains: impl Fn(&GapRow) -> bool) -> Option<&'static str> {
+        let revision = session.schema().and_then(|schema| self.descriptor.matrix.schema(schema));
+        let coverage = revision.map_or(self.descriptor.coverage, |revision| revision.coverage);
+        coverage.grade(Kind::CodeEdit).gaps().iter().copied().find(|code| self.gap_row(code).is_some_and(&explains))
+    }
+}
