@@ -35,7 +35,7 @@ checks! {
         needs STREAM, from "adapters: detect harness family/version", by Conversion(viable::detected);
     "scenario.declared" asserts "a recording shows exactly the scenarios that it declares",
         needs FIXTURES, from "ack: Prompt determinism", by Case(viable::scenarios);
-    "text.all" asserts "every content string of the source is in the tape or omitted by a named rule",
+    "text.all" asserts "every content string of the source is on the tape or omitted by a named rule",
         needs Nothing, from "adapters: Emit parseable text content", by Conversion(viable::text);
     "bytes.twice" asserts "converting the same bytes twice gives the same tape",
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(stability::twice);
