@@ -10,6 +10,7 @@ mod excerpt;
 mod forms;
 mod golden;
 mod hostile;
+mod imports;
 mod mutation;
 mod report;
 mod schema;
