@@ -358,3 +358,15 @@ fn replay_without_thread_time_ends_at_a_pause() {
     let replayed: Vec<bool> = of_kind(&events, "msg.out").iter().map(|answer| answer["replay"] == true).collect();
     assert_eq!(replayed, [true, true, false, false]);
 }
+
+#[test]
+fn exit_code_of_the_end_event_outranks_that_of_the_output() {
+    let end = json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": "no", "exit_code": 3,
+        "duration": {"secs": 1, "nanos": 0}});
+    let text = "Chunk ID: a\nWall time: 2.0 seconds\nProcess exited with code 7\nOutput:\nno";
+    let events = events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), event(end), output("c1", text)]);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!((results.len(), &results[0]["exit"], &results[0]["duration_ms"]), (1, &json!(3), &json!(1000)));
+    let alone = self::events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), output("c1", text)]);
+    assert_eq!(of_kind(&alone, "tool.result")[0]["exit"], 7);
+}

@@ -1,6 +1,7 @@
 //! The contract, tested from outside.
 
 mod audit;
+mod calls;
 mod check;
 mod chunks;
 mod docs;

@@ -1,0 +1,36 @@
+//! To which call the emitter links a result.
+
+use engram_core::pipeline::Options;
+use engram_core::tape::events;
+
+use crate::chunks::tape;
+use crate::toy::HEADER;
+
+/// The call that a result belongs to if several calls have its id: the index among those calls.
+const CALL_OF_REPEATED_ID: usize = 0;
+
+/// The numbers of the calls on a tape, and the parents of its results.
+fn links(records: &[&str]) -> (Vec<u64>, Vec<Option<u64>>) {
+    let log = format!("{HEADER}\n{}\n", records.join("\n"));
+    let tape = tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap();
+    let events: Vec<_> = events(&tape).map(Result::unwrap).collect();
+    let of_kind = |kind: &'static str| events.iter().filter(move |event| event.kind.as_str() == kind);
+    (of_kind("tool.call").map(|event| event.seq).collect(), of_kind("tool.result").map(|event| event.parent).collect())
+}
+
+const CALL: &str = r#"{"type":"call","id":"c-1","args":{}}"#;
+const OTHER_CALL: &str = r#"{"type":"call","id":"c-2","args":{}}"#;
+const RESULT: &str = r#"{"type":"result","id":"c-1","text":"done"}"#;
+
+#[test]
+fn result_belongs_to_the_call_with_its_id() {
+    let (calls, parents) = links(&[OTHER_CALL, CALL, RESULT]);
+    assert_eq!(parents, [Some(calls[1])]);
+    assert_eq!(links(&[OTHER_CALL, RESULT]).1, [None]);
+}
+
+#[test]
+fn results_of_a_repeated_call_id_belong_to_one_of_the_calls() {
+    let (calls, parents) = links(&[CALL, CALL, RESULT]);
+    assert_eq!(parents, [Some(calls[CALL_OF_REPEATED_ID])]);
+}
