@@ -74,9 +74,9 @@ pub fn calls(case: &Case<'_>, findings: &mut Findings) {
     }
     for call in case.truth.calls.iter().filter(|call| !call.has_id()) {
         // In a log without call ids, every tape of a session has each call once.
-        let says =
+        let count =
             |session: &ConvertedSession| session.events.iter().filter(|event| event.is(Kind::ToolCall) && is_of(call, event)).count();
-        match case.sessions.iter().map(says).max() {
+        match case.sessions.iter().map(count).max() {
             Some(1) => findings.count("calls without ids"),
             times => {
                 findings.fail(case.recording.name(), format!("{} tool.call of {} without an id", times.unwrap_or_default(), call.tool))
@@ -223,11 +223,11 @@ pub fn results(case: &Case<'_>, findings: &mut Findings) {
 /// If the ground truth has no results: true if the call's record says that it ended, or if its id occurs in a second record.
 fn has_returned(case: &Case<'_>, call: &Call) -> bool {
     const ENDED: [&str; 3] = ["\"state\":{\"status\":\"completed\"", "\"state\":{\"status\":\"error\"", "\"state\":\"result\""];
-    let holds = |record: &[u8], words: &str| memchr::memmem::find(record, words.as_bytes()).is_some();
+    let contains = |record: &[u8], words: &str| memchr::memmem::find(record, words.as_bytes()).is_some();
     let id = escaped(&call.id);
     let records: Vec<&[u8]> = case.sessions.iter().flat_map(|session| session.records_with(&id)).collect();
-    match records.iter().any(|record| holds(record, "\"state\":")) {
-        true => records.iter().any(|record| ENDED.iter().any(|words| holds(record, words))),
+    match records.iter().any(|record| contains(record, "\"state\":")) {
+        true => records.iter().any(|record| ENDED.iter().any(|words| contains(record, words))),
         false => records.len() > 1,
     }
 }

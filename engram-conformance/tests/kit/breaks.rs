@@ -217,7 +217,7 @@ pub const BREAKS: &[Break] = &[
         tape.sort_by_key(|line| ORDER.iter().position(|kind| line.contains(&format!("\"k\":\"{kind}\""))).unwrap_or(ORDER.len()));
     }),
     events("does not recognize a record", "record.known", |tape| {
-        let notice = without_record(tape, 2, "meta", "\"label\":\"unrecognized\",\"name\":\"odd\",\"raw\":{}");
+        let notice = without_record(tape, 2, "meta", "\"label\":\"unrecognized\",\"name\":\"mystery\",\"raw\":{}");
         tape.insert(3, notice);
     }),
     events("loses a call", "call.all", |tape| {
@@ -316,8 +316,8 @@ pub const BREAKS: &[Break] = &[
         events("attributes a sub-agent's work to the main session", "agent.attributed", |tape| {
             for key in ["agent_id", "parent_session_id"] {
                 for at in tape.all(&[&format!("\"{key}\":")]) {
-                    let said = tape.field(at, key).unwrap_or_default().to_owned();
-                    tape.replace(at, &format!(",\"{key}\":{said}"), "");
+                    let value = tape.field(at, key).unwrap_or_default().to_owned();
+                    tape.replace(at, &format!(",\"{key}\":{value}"), "");
                 }
             }
         }),
