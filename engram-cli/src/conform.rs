@@ -41,7 +41,7 @@ fn certify(args: &Conform) -> Result<Report, AdapterError> {
     // What looked at nothing has certified nothing.
     if certified.is_empty() {
         let asked = args.adapter.as_deref().unwrap_or("any adapter");
-        return Err(bad(&format!("{} holds no recordings for {asked}", args.recordings.display())));
+        return Err(bad(&format!("{} has no recordings for {asked}", args.recordings.display())));
     }
     Ok(certified)
 }

@@ -66,18 +66,17 @@ impl Sources {
     /// Resolves a path as written in a file, below inline modules; `None` if it leads to another crate.
     fn resolve(&self, from: &Module, path: &[String], inline: &Module, seen: &mut BTreeSet<(Module, String)>) -> Option<Target> {
         let first = path.first()?;
-        let below = |module: &Module, rest: &[String], seen: &mut _| self.find(module, rest, seen);
         match first.as_str() {
-            "crate" => below(&Vec::new(), &path[1..], seen),
-            "self" => below(from, &path[1..], seen),
+            "crate" => self.find(&Vec::new(), &path[1..], seen),
+            "self" => self.find(from, &path[1..], seen),
             "super" => {
                 let ups = path.iter().take_while(|part| *part == "super").count();
                 // The first `super`s may only lead out of the inline modules.
                 let outside = ups.saturating_sub(inline.len());
-                below(&from[..from.len().checked_sub(outside)?].to_vec(), &path[ups..], seen)
+                self.find(&from[..from.len().checked_sub(outside)?].to_vec(), &path[ups..], seen)
             }
             _ if self.is_file(from, first) || self.0.get(from)?.imports.iter().any(|import| import.name == *first) => {
-                below(from, path, seen)
+                self.find(from, path, seen)
             }
             _ => None,
         }
@@ -91,7 +90,7 @@ impl Sources {
     fn find(&self, module: &Module, path: &[String], seen: &mut BTreeSet<(Module, String)>) -> Option<Target> {
         let Some((name, rest)) = path.split_first() else { return Some(Target::Module(module.clone())) };
         if self.is_file(module, name) {
-            return self.find(&[module.as_slice(), &[name.clone()]].concat(), rest, seen);
+            return self.find(&[module.as_slice(), std::slice::from_ref(name)].concat(), rest, seen);
         }
         let source = self.0.get(module)?;
         if source.defined.contains(name) || !seen.insert((module.clone(), name.clone())) {
@@ -273,8 +272,7 @@ fn is_name(token: &str) -> bool {
 /// The imports of a `use` tree, each with its path and the name that it gets.
 fn leaves_of(tree: &[&str], before: &[String], leaves: &mut Vec<(Vec<String>, String)>) {
     let mut path = before.to_vec();
-    let mut tokens = tree.iter().enumerate();
-    while let Some((at, token)) = tokens.next() {
+    for (at, token) in tree.iter().enumerate() {
         match *token {
             "{" => return split(&tree[at + 1..tree.len() - 1]).into_iter().for_each(|branch| leaves_of(branch, &path, leaves)),
             "*" => return leaves.push((path, "*".to_owned())),

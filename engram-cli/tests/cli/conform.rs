@@ -78,7 +78,7 @@ fn recordings_that_are_not_whole_are_refused_and_named() {
     let stray = small_tree(|_, content| Some(content));
     fs::write(stray.path().join("scenarios.tsv"), "claude-code/9.9.9/a_qa\ttext_response\n").unwrap();
     let cases = [
-        (&empty, "holds no recordings"),
+        (&empty, "has no recordings"),
         (&no_truth, "a_qa has a session, but no truth.json"),
         (&no_session, "a_qa has a truth.json, but no file below session/"),
         (&broken, "truth.json: EOF"),
