@@ -1,5 +1,6 @@
 //! To which call the emitter links a result.
 
+use engram_core::event::{Kind, Seq};
 use engram_core::pipeline::Options;
 use engram_core::tape::events;
 
@@ -10,12 +11,12 @@ use crate::toy::HEADER;
 const CALL_OF_REPEATED_ID: usize = 0;
 
 /// The numbers of the calls on a tape, and the parents of its results.
-fn links(records: &[&str]) -> (Vec<u64>, Vec<Option<u64>>) {
+fn links(records: &[&str]) -> (Vec<Seq>, Vec<Option<Seq>>) {
     let log = format!("{HEADER}\n{}\n", records.join("\n"));
     let tape = tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap();
     let events: Vec<_> = events(&tape).map(Result::unwrap).collect();
-    let of_kind = |kind: &'static str| events.iter().filter(move |event| event.kind.as_str() == kind);
-    (of_kind("tool.call").map(|event| event.seq).collect(), of_kind("tool.result").map(|event| event.parent).collect())
+    let of_kind = |kind: Kind| events.iter().filter(move |event| event.event.kind() == kind);
+    (of_kind(Kind::ToolCall).map(|event| event.seq).collect(), of_kind(Kind::ToolResult).map(|event| event.parent).collect())
 }
 
 const CALL: &str = r#"{"type":"call","id":"c-1","args":{}}"#;
