@@ -153,7 +153,7 @@ fn convert(state: &mut SessionState, record: &mut Record<'_>, out: &mut Emitter<
     Ok(if facts_changed { Outcome::Mapped } else { outcome })
 }
 
-/// The row for a nested type, `<outer>/<inner>`. A row that ends with `*` is for all types that begin so.
+/// The row for a nested type, `<outer>/<inner>`. A row that ends with `*` is for all types with that beginning.
 fn nested<H: Copy>(table: &[Route<H>], outer: &str, inner: &str) -> Result<Route<H>, Fault> {
     let covers = |pattern: &str| pattern.strip_suffix('*').map_or(pattern == inner, |beginning| inner.starts_with(beginning));
     let is_row = |row: &&Route<H>| row.record.get(outer.len() + 1..).is_some_and(covers);

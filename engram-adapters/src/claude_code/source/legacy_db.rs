@@ -66,8 +66,8 @@ fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     let (has_summaries, has_migrations) = (database.has("conversation_summaries"), database.has("__drizzle_migrations"));
     let DatabaseFile { path, limits, store, .. } = database;
     if let Err(error) = store.connection().prepare(MESSAGES) {
-        let refusal = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the columns of 0.2.96").found(&error.to_string());
-        return Err(refusal.path(path.to_string_lossy()));
+        let error = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the columns of 0.2.96").found(&error.to_string());
+        return Err(error.path(path.to_string_lossy()));
     }
     let at = |id: String| StoredSession { id, path: path.to_owned() };
     let sessions = strings(&store, "SELECT DISTINCT session_id FROM base_messages WHERE session_id IS NOT NULL ORDER BY session_id")?;

@@ -21,7 +21,7 @@ use crate::shared::value::StructuralIndex;
 pub struct SessionState {
     /// The dialect of the version that wrote the current line.
     pub dialect: Dialect,
-    /// What the files around the transcript say.
+    /// What the files beside the transcript add.
     pub side_info: SideInfo,
     pub last_stated: LastStated,
     pub calls: OpenCalls,

@@ -26,8 +26,8 @@ fn rare_attachments_are_emitted_as_context() {
         ),
         attached(6, json!({"type": "task_status", "taskId": "t", "description": "Run the tests", "status": "running"})),
     ];
-    let said = events(&lines, "meta");
-    let context: Vec<&Value> = said.iter().filter(|event| event["label"] == "context").collect();
+    let metas = events(&lines, "meta");
+    let context: Vec<&Value> = metas.iter().filter(|event| event["label"] == "context").collect();
     let names: Vec<&str> = context.iter().map(|event| event["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["date_change", "command_permissions", "mcp_instructions_delta", "invoked_skills", "nested_memory", "task_status"]);
     assert_eq!((&context[4]["file"], &context[4]["text"]), (&json!("/p/a dir/CLAUDE.md"), &json!("Be brief.")));
@@ -47,8 +47,8 @@ fn plans_and_selections_are_emitted_as_text_and_names_are_omitted() {
     let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v".repeat(40)}});
     let queued = json!({"type": "queued_command", "prompt": [image]});
     let lines = [attached(1, plan), attached(2, chosen), attached(3, tools), attached(4, server), attached(5, queued)];
-    let said = events(&lines, "meta");
-    let context: Vec<_> = said.iter().filter(|event| event["label"] == "context").map(|event| (&event["file"], &event["text"])).collect();
+    let metas = events(&lines, "meta");
+    let context: Vec<_> = metas.iter().filter(|event| event["label"] == "context").map(|event| (&event["file"], &event["text"])).collect();
     assert_eq!(context[0], (&json!("/p/a plan.md"), &json!("Fold it, then cut it.")));
     assert_eq!(context[1], (&json!("/p/a file"), &json!("two lines\nof it")));
     assert_eq!(events(&lines, "msg.in")[0]["attachments"][0]["bytes"], 120);
@@ -72,12 +72,12 @@ fn hook_output_is_emitted_once() {
         "content": "all well", "stdout": "all well", "stderr": "", "exitCode": 0});
     let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
     let lines = [attached(1, hook), attached(2, blocked), attached(3, json!({"type": "hook_cancelled", "hookName": "Stop"}))];
-    let said = events(&lines, "meta");
-    let said: Vec<_> = said.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
+    let metas = events(&lines, "meta");
+    let notices: Vec<_> = metas.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
     let bash = json!("PreToolUse:Bash");
     let (stop, none) = (json!("Stop"), Value::Null);
     let expected = [(&bash, &json!("check it")), (&bash, &json!("all well")), (&stop, &json!("not done yet")), (&stop, &none)];
-    assert_eq!(said, expected);
+    assert_eq!(notices, expected);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
 
@@ -85,7 +85,7 @@ fn hook_output_is_emitted_once() {
 fn attached_document_is_hashed() {
     let file = json!({"type": "file", "filename": "/p/a.pdf", "content": {"type": "pdf", "file": {"base64": "Zm9v".repeat(40)}}});
     let lines = [attached(1, file)];
-    let said = events(&lines, "meta");
-    assert_eq!(said.iter().find(|event| event["name"] == "file").unwrap()["bytes"], 120);
+    let metas = events(&lines, "meta");
+    assert_eq!(metas.iter().find(|event| event["name"] == "file").unwrap()["bytes"], 120);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }

@@ -14,7 +14,7 @@ use crate::claude_code::source::legacy_db::MIGRATIONS;
 use crate::open::openers;
 use crate::open::store::Store;
 
-/// A database as 0.2.96 makes it, with the rows that the statements add.
+/// A database of 0.2.96 with the rows that these statements insert.
 fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("__store.db");

@@ -62,6 +62,14 @@ fn malformed_field_is_named_by_its_pointer() {
 }
 
 #[test]
+fn pointer_of_a_malformed_block_has_the_block_s_index() {
+    let good = json!({"type": "text", "text": "so far"});
+    let lines = [assistant_line("2.1.329", 1, "m1", json!([good, {"type": "text"}]))];
+    let error = tape(&lines, Policy::Strict).unwrap_err();
+    assert_eq!(error.pointer.as_deref(), Some("/message/content/1/text"));
+}
+
+#[test]
 fn unknown_type_is_unrecognized() {
     let cases = [
         (line("2.1.329", 1, "hologram", json!({})), "hologram"),
@@ -122,8 +130,8 @@ fn error_details_and_scheduled_tasks_are_emitted() {
         ),
         line("2.1.221", 2, "system", json!({"subtype": "scheduled_task_fire", "content": "The loop goes on."})),
     ];
-    let said = events(&lines, "meta");
-    let system: Vec<_> = said.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
+    let metas = events(&lines, "meta");
+    let system: Vec<_> = metas.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
     assert_eq!(system, [(&json!("error_details"), &json!(details)), (&json!("scheduled_task_fire"), &json!("The loop goes on."))]);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
@@ -131,7 +139,7 @@ fn error_details_and_scheduled_tasks_are_emitted() {
 #[test]
 fn raw_stream_in_place_of_a_message_is_malformed() {
     let mut message: serde_json::Map<String, Value> =
-        "data: so".chars().enumerate().map(|(at, said)| (at.to_string(), json!(said.to_string()))).collect();
+        "data: so".chars().enumerate().map(|(at, character)| (at.to_string(), json!(character.to_string()))).collect();
     message.insert("content".to_owned(), json!([]));
     let lines = [line("2.1.81", 1, "assistant", json!({"message": message}))];
     let error = tape(&lines, Policy::Strict).unwrap_err();
@@ -152,6 +160,6 @@ fn harness_text_in_the_user_s_place_is_synthetic() {
     ];
     let blocks: Vec<Value> = texts.iter().map(|(text, _)| json!({"type": "text", "text": text})).collect();
     let lines = [line("2.1.92", 1, "user", json!({"message": {"role": "user", "content": blocks}}))];
-    let said: Vec<bool> = events(&lines, "msg.in").iter().map(|said| said["synthetic"] == true).collect();
-    assert_eq!(said, texts.map(|(_, synthetic)| synthetic));
+    let synthetic: Vec<bool> = events(&lines, "msg.in").iter().map(|event| event["synthetic"] == true).collect();
+    assert_eq!(synthetic, texts.map(|(_, synthetic)| synthetic));
 }

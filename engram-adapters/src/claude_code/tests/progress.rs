@@ -33,7 +33,7 @@ fn session() -> Vec<Value> {
         "message": {"role": "assistant", "id": "a2", "model": "m", "content": [{"type": "text", "text": "I begin here."}]}});
     let found = json!({"type": "user", "uuid": "w4", "toolUseResult": {"mode": "content", "content": "a: b c"},
         "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "a: b c\n\n[more]"}]}});
-    let under_way = json!({"type": "progress", "uuid": "n2", "data": {"type": "bash_progress", "fullOutput": "not all of it"}});
+    let running = json!({"type": "progress", "uuid": "n2", "data": {"type": "bash_progress", "fullOutput": "not all of it"}});
     vec![
         assistant_line("2.1.36", 1, "m1", call),
         wrapped(2, "user", json!([{"type": "text", "text": "look around"}]), &[]),
@@ -44,7 +44,7 @@ fn session() -> Vec<Value> {
             std::slice::from_ref(&thought),
         ),
         wrapped(4, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "a: b c\n\n[more]"}]), &[thought, found.clone()]),
-        wrapped(5, "assistant", json!([{"type": "text", "text": "I have it."}]), &[found, under_way]),
+        wrapped(5, "assistant", json!([{"type": "text", "text": "I have it."}]), &[found, running]),
         result_line("2.1.36", 6, "t1", "seen all", None),
     ]
 }
@@ -64,9 +64,20 @@ fn sub_agent_without_its_own_file_is_converted_with_its_session() {
 }
 
 #[test]
+fn pointer_of_a_malformed_wrapped_line_begins_at_the_record() {
+    let good = json!({"type": "user", "uuid": "w0", "message": {"role": "user", "content": "look around"}});
+    let bad = wrapped(2, "assistant", json!([{"type": "text"}]), std::slice::from_ref(&good));
+    let error = tape(&[bad], Policy::Strict).unwrap_err();
+    assert_eq!(error.pointer.as_deref(), Some("/data/normalizedMessages/1/message/content/0/text"));
+    let not_a_line = wrapped(2, "user", json!("look around"), &[json!("text")]);
+    let error = tape(&[not_a_line], Policy::Strict).unwrap_err();
+    assert_eq!(error.pointer.as_deref(), Some("/data/normalizedMessages/0"));
+}
+
+#[test]
 fn sub_agent_with_its_own_file_is_a_duplicate() {
-    struct Own;
-    impl SideFiles for Own {
+    struct AgentFiles;
+    impl SideFiles for AgentFiles {
         fn hash(&self, _: &str) -> Option<(Hash, u64)> {
             None
         }
@@ -75,7 +86,7 @@ fn sub_agent_with_its_own_file_is_a_duplicate() {
         }
     }
     let log: String = session().iter().map(|line| format!("{line}\n")).collect();
-    let context = SideInfo { side_files: Some(Arc::new(Own)), ..SideInfo::default() };
+    let context = SideInfo { side_files: Some(Arc::new(AgentFiles)), ..SideInfo::default() };
     let tape = convert_str(&ClaudeCode, &log, &Options { context, ..Options::default() }).unwrap();
     assert!(!tape.contains("\"agent_id\""));
     let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();
@@ -110,8 +121,8 @@ fn deferred_output_is_attributed_to_its_own_agent() {
     let mut written = progress(2, json!({"type": "bash_progress", "fullOutput": "one two", "elapsedTimeSeconds": 2}));
     written["agentId"] = json!("a5");
     let after = assistant_line("2.1.36", 3, "m2", json!([{"type": "text", "text": "Done."}]));
-    let said: Vec<Value> = events(&[written, after], "meta").into_iter().filter(|event| event["name"] == "tool_output").collect();
-    assert_eq!((&said[0]["source"]["agent_id"], &said[0]["origin"]["line"]), (&json!("a5"), &json!(1)));
+    let outputs: Vec<Value> = events(&[written, after], "meta").into_iter().filter(|event| event["name"] == "tool_output").collect();
+    assert_eq!((&outputs[0]["source"]["agent_id"], &outputs[0]["origin"]["line"]), (&json!("a5"), &json!(1)));
 }
 
 #[test]
@@ -119,7 +130,7 @@ fn progress_of_a_running_call_is_bookkeeping() {
     let lines: Vec<Value> = ["mcp_progress", "query_update", "search_results_received", "waiting_for_task"]
         .iter()
         .zip(1..)
-        .map(|(kind, number)| progress(number, json!({"type": kind, "query": "what is asked"})))
+        .map(|(kind, number)| progress(number, json!({"type": kind, "query": "a query"})))
         .collect();
     let stop = tape(&lines, Policy::Strict).unwrap().pop().unwrap();
     assert_eq!(stop["ledger"]["bookkeeping"], 4);

@@ -21,7 +21,7 @@ fn structured_form_of_an_emitted_result_adds_only_its_edit() {
     assert_eq!(edits[0]["before_range"], json!([1, 1]));
 }
 
-/// An edit of 2.1.329, as its result shows it.
+/// The edits of a result of 2.1.329.
 fn edit(old: &str, new: &str, before: &str, extra: Value) -> Vec<Value> {
     let mut result = json!({"filePath": "/p/a", "oldString": old, "newString": new, "originalFile": before, "replaceAll": false});
     result.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -67,7 +67,7 @@ fn interrupted_command_keeps_its_output() {
     assert_eq!((&results[0]["status"], &results[0]["stdout"]), (&json!("cancelled"), &json!("half")));
 }
 
-/// A search whose result was cut for the model, as of 2.0.76: 20,000 characters and a word about the rest.
+/// A search with a result that was shortened for the model, as in 2.0.76: 20,000 characters and a note about the rest.
 #[test]
 fn shortened_result_has_its_full_output_as_stdout() {
     let call = json!([{"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x y"}}]);
@@ -83,7 +83,7 @@ fn shortened_result_has_its_full_output_as_stdout() {
     assert_eq!(events(&lines, "tool.result")[0]["stdout"], "a: x y\nb: x y\n\n[more]");
 }
 
-/// Fields of results that real logs of 2.0.64 to 2.1.42 have, and recordings lack.
+/// Fields of results that real logs of 2.0.64 to 2.1.42 have, but no recording.
 #[test]
 fn every_text_of_a_structured_result_is_accounted_for() {
     let call = |name: &str| assistant_line("2.1.37", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": name, "input": {}}]));
@@ -119,8 +119,8 @@ fn answer_of_a_sub_agent_in_a_file_is_emitted_in_full() {
 
 #[test]
 fn written_text_that_differs_from_the_argument_is_emitted() {
-    let write = |asked: &str, written: &str| {
-        let input = json!({"file_path": "/p/m.md", "content": asked});
+    let write = |argument: &str, written: &str| {
+        let input = json!({"file_path": "/p/m.md", "content": argument});
         let result = json!({"type": "create", "filePath": "/p/m.md", "content": written, "structuredPatch": []});
         let call = assistant_line("2.1.97", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": input}]));
         [call, result_line("2.1.97", 2, "t1", "File created successfully at: /p/m.md", Some(result))]
@@ -152,7 +152,7 @@ fn echoed_arguments_are_emitted_if_the_call_is_missing() {
     let pointers = ["/toolUseResult/oldString", "/toolUseResult/newString", "/toolUseResult/newTodos"];
     assert_eq!(beside(&lines[1..]), pointers);
     assert_eq!(unaccounted_bytes(&lines[1..]), 0);
-    // More than may wait for calls.
+    // More than fits the buffer.
     let large = |n: u32| {
         let written =
             json!({"type": "create", "filePath": "/p/b", "content": format!("{n} {}", "x".repeat(1 << 20)), "structuredPatch": []});
@@ -165,8 +165,8 @@ fn echoed_arguments_are_emitted_if_the_call_is_missing() {
 
 #[test]
 fn replaced_text_that_differs_from_the_argument_is_emitted() {
-    let edit = |asked: &str, replaced: &str| {
-        let input = json!({"file_path": "/p/a", "old_string": asked, "new_string": "say \"no\" now"});
+    let edit = |argument: &str, replaced: &str| {
+        let input = json!({"file_path": "/p/a", "old_string": argument, "new_string": "say \"no\" now"});
         let call = assistant_line("2.0.76", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": input}]));
         let result = json!({"filePath": "/p/a", "oldString": replaced, "newString": "say \"no\" now", "originalFile": format!("{replaced}\n"),
             "structuredPatch": [], "userModified": false, "replaceAll": false});

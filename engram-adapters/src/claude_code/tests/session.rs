@@ -21,9 +21,9 @@ fn names_and_directories_are_session_facts() {
         json!({"type": "relocated", "relocatedCwd": "/p/trees/c", "sessionId": "s"}),
         json!({"type": "bridge-session", "bridgeSessionId": "b", "sessionId": "s"}),
     ];
-    let said = events(&lines, "meta");
+    let metas = events(&lines, "meta");
     let facts = |name: &str| -> Vec<Value> {
-        said.iter().filter(|event| event["label"] == "session" && !event[name].is_null()).map(|event| event[name].clone()).collect()
+        metas.iter().filter(|event| event["label"] == "session" && !event[name].is_null()).map(|event| event[name].clone()).collect()
     };
     assert_eq!((facts("title"), facts("agent")), (vec![json!("fold it")], vec![json!("fold it")]));
     assert_eq!(facts("cwd")[1..], ["/p/trees/a", "/p/trees/c"]);
@@ -44,10 +44,10 @@ fn refusal_is_an_error_with_its_reason() {
             json!({"subtype": "bridge_status", "content": "It is shown elsewhere.", "upgradeNudge": "Upgrade it now."}),
         ),
     ];
-    let said = events(&lines, "meta");
-    let error = said.iter().find(|event| event["label"] == "error").unwrap();
+    let metas = events(&lines, "meta");
+    let error = metas.iter().find(|event| event["label"] == "error").unwrap();
     assert_eq!((&error["code"], &error["text"]), (&json!("policy"), &json!("It is not allowed.")));
-    let notices: Vec<&str> = said.iter().filter(|event| event["label"] == "system").filter_map(|event| event["text"].as_str()).collect();
+    let notices: Vec<&str> = metas.iter().filter(|event| event["label"] == "system").filter_map(|event| event["text"].as_str()).collect();
     assert_eq!(notices, ["A hook has blocked it.", "Another model goes on.", "It is shown elsewhere."]);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
