@@ -50,10 +50,5 @@ pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
 #[cold]
 pub(super) fn fault_at(place: Pointer<'_>, fault: Fault) -> Fault {
     let Fault::Malformed { pointer, expected, found } = fault else { return fault };
-    let pointer = match place {
-        Pointer::At(path) => format!("{path}{pointer}"),
-        Pointer::Item(path, index) => format!("{path}/{index}{pointer}"),
-        Pointer::Root | Pointer::Field(..) | Pointer::Member(..) => pointer,
-    };
-    Fault::Malformed { pointer, expected, found }
+    Fault::Malformed { pointer: format!("{place}{pointer}"), expected, found }
 }
