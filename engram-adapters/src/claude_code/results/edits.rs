@@ -27,7 +27,7 @@ fn text_before<'a>(result: &Structured<'a>) -> Option<Text<'a>> {
 }
 
 /// Edit, MultiEdit and Write.
-pub(super) fn file_edit(
+pub(super) fn emit_file_edit(
     edit: &EditTarget<'_>,
     result: &Structured<'_>,
     last: &mut LastEdit,
@@ -35,8 +35,8 @@ pub(super) fn file_edit(
     out: &mut Emitter,
 ) -> Result<bool, Fault> {
     match (raw_str(result.kind()), result.old_string(), result.edits()) {
-        ("create" | "update", _, _) => written(edit, result, last, buffer, out),
-        (_, Some(_), _) | (_, _, Some(_)) => replaced(edit, result, last, buffer, out),
+        ("create" | "update", _, _) => emit_write(edit, result, last, buffer, out),
+        (_, Some(_), _) | (_, _, Some(_)) => emit_replacements(edit, result, last, buffer, out),
         _ => Ok(false),
     }
 }
@@ -58,7 +58,7 @@ fn with_unix_line_ends(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Write. A `create` has no text before; up to 2.0.45 the log has none for an `update` either.
 #[inline(never)]
-fn written(
+fn emit_write(
     edit: &EditTarget<'_>,
     result: &Structured<'_>,
     last: &mut LastEdit,
@@ -98,7 +98,7 @@ pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
-fn replaced(
+fn emit_replacements(
     edit: &EditTarget<'_>,
     result: &Structured<'_>,
     last: &mut LastEdit,
@@ -171,7 +171,7 @@ fn replace_all(rewrite: &mut Rewrite<'_>, replacements: &[Replacement<'_>], with
 
 /// NotebookEdit (2.1.0 and later): the whole file before and after.
 #[inline(never)]
-pub(super) fn notebook(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn emit_notebook_edit(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut event = edit.event(EditOp::Update);
     let (before, after) = (decoded(text(result.notebook_before())), decoded(text(result.notebook_after())));
     if let (Some(before), Some(after)) = (&before, &after) {

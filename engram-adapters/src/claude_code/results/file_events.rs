@@ -52,15 +52,20 @@ fn is_unnamed_notebook_edit(result: &Structured<'_>) -> bool {
 
 /// Emits what a successful call read or changed. Returns whether there was anything.
 #[inline(never)]
-pub(super) fn file_events(state: &mut SessionState, result: &ResultContext<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn emit_file_events(
+    state: &mut SessionState,
+    result: &ResultContext<'_>,
+    index: usize,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let structured = result.structured;
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
-        Shape::Read(file) => reads::structured_read(result, file, buffer, out),
-        Shape::ShellDiff(diff) => patches::shell_diff(result, diff, out),
-        Shape::Notebook(file) => edits::notebook(&result.edit_of(file), structured, out),
-        Shape::File(file) => edits::file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out),
-        Shape::OnlyArguments => text_only_results::events_from_arguments(result, index, &mut state.scratch, &mut state.last_cell, out),
+        Shape::Read(file) => reads::emit_read(result, file, buffer, out),
+        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, out),
+        Shape::Notebook(file) => edits::emit_notebook_edit(&result.edit_of(file), structured, out),
+        Shape::File(file) => edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out),
+        Shape::OnlyArguments => text_only_results::emit_from_arguments(result, index, &mut state.scratch, &mut state.last_cell, out),
         Shape::Other => Ok(false),
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn emit_ranges(edit: &EditTarget<'_>, patch: Field<'_>, out: &mut Emi
 
 /// The changes that the harness found after a shell command.
 #[inline(never)]
-pub(super) fn shell_diff(result: &ResultContext<'_>, diff: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let mut any = false;
     for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::lenient) {
         let Some(path) = text(file.path()) else { continue };

@@ -16,12 +16,7 @@ const MAX_SHOWN_LINE: usize = 2000;
 
 /// A read whose structured result has what was read.
 #[inline(never)]
-pub(super) fn structured_read(
-    result: &ResultContext<'_>,
-    file: Value<'_>,
-    buffer: &mut DecodeBuffer,
-    out: &mut Emitter,
-) -> Result<bool, Fault> {
+pub(super) fn emit_read(result: &ResultContext<'_>, file: Value<'_>, buffer: &mut DecodeBuffer, out: &mut Emitter) -> Result<bool, Fault> {
     let file = FileRead::lenient(file);
     let argument = match result.call.as_ref().map(|call| &call.arguments) {
         Some(KeptArguments::ReadFile(path)) => Some(Text::Token(path)),
@@ -44,7 +39,7 @@ pub(super) fn structured_read(
 }
 
 /// A read of which the log has only the text for the model, each line with its number.
-pub(super) fn shown_read(
+pub(super) fn emit_shown_read(
     result: &ResultContext<'_>,
     path: Text<'_>,
     pointer: Pointer<'_>,

@@ -22,7 +22,7 @@ use crate::shared::value::{is_true, parse, raw_str, text};
 
 /// Emits what the call's arguments show. Returns whether there was anything.
 #[inline(never)]
-pub(super) fn events_from_arguments(
+pub(super) fn emit_from_arguments(
     result: &ResultContext<'_>,
     index: usize,
     scratch: &mut Scratch,
@@ -34,7 +34,7 @@ pub(super) fn events_from_arguments(
     let json = match &call.arguments {
         KeptArguments::Nothing | KeptArguments::ReplacedText { .. } | KeptArguments::WrittenText(_) => return Ok(false),
         KeptArguments::ReadFile(path) => {
-            reads::shown_read(result, Text::Token(path), pointer, &mut scratch.text, out)?;
+            reads::emit_shown_read(result, Text::Token(path), pointer, &mut scratch.text, out)?;
             return Ok(true);
         }
         KeptArguments::All(json) => json,
@@ -43,7 +43,7 @@ pub(super) fn events_from_arguments(
     let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
     let edit = EditTarget { call_id: result.call_id, file };
     match call.kind {
-        ToolKind::Write => write(&edit, &arguments, result.content, pointer, &mut scratch.text, out)?,
+        ToolKind::Write => emit_write(&edit, &arguments, result.content, pointer, &mut scratch.text, out)?,
         ToolKind::Edit if arguments.notebook_path().is_some() => {
             let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
             if !last_cell.set(is_replacement.then(|| hash64(json))) {
@@ -51,14 +51,14 @@ pub(super) fn events_from_arguments(
             }
             out.emit(edit.event(EditOp::Update), pointer)?;
         }
-        ToolKind::Edit => replacements(&edit, &arguments, pointer, &mut scratch.text, out)?,
+        ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, &mut scratch.text, out)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
 /// Write: the arguments have the whole file. Only the text of the result shows whether it is new.
-fn write(
+fn emit_write(
     edit: &EditTarget<'_>,
     arguments: &FileArguments<'_>,
     content: Option<Text<'_>>,
@@ -76,7 +76,7 @@ fn write(
 }
 
 /// Edit and MultiEdit: one snippet for each replacement.
-fn replacements(
+fn emit_snippets(
     edit: &EditTarget<'_>,
     arguments: &FileArguments<'_>,
     pointer: Pointer<'_>,

@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{SideFile, Status, ToolResult};
 use engram_core::text::Text;
 
-use super::file_events::file_events;
+use super::file_events::emit_file_events;
 use super::orphan_results::keep_echoed_arguments;
 use super::result_context::{ResultContext, emit_context};
 use super::result_text::{full_output, is_stream, joined_text, repeats};
@@ -41,7 +41,7 @@ pub fn tool_result(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>,
         }
     }
     // A result that was appended again may have the structured form that the first one lacked.
-    let has_file_events = status == Status::Ok && file_events(state, &result, index, out)?;
+    let has_file_events = status == Status::Ok && emit_file_events(state, &result, index, out)?;
     Ok(is_new || has_file_events)
 }
 

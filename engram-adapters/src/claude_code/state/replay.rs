@@ -14,7 +14,7 @@ use crate::shared::value::{find_line, raw_str, text};
 /// The longest time between two records that were copied together, in milliseconds. No model answers that fast.
 const COPY_STEP_MS: i64 = 1;
 
-/// Tells copied records from new ones.
+/// Distinguishes copied records from new ones.
 pub struct ReplayDetector {
     /// While the file begins with records that were copied at one moment.
     restamped: Option<RestampedCopies>,
