@@ -1,46 +1,36 @@
-//! Claude Code: transcripts under `~/.claude/projects`, JSON Lines, 0.2.109 and later; before, 0.2.96, a database.
+//! Claude Code: JSON Lines transcripts under `~/.claude/projects` (0.2.109 and later), and the SQLite database of 0.2.96.
+//!
+//! A line goes from `records` (by its type) to `results` (if it returns from a tool) and to `state` (what later lines need).
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
+use engram_core::emit::{Emitter, Fault};
 use engram_core::head::Head;
+use engram_core::ledger::Outcome;
 
 use crate::Entry;
+use crate::shared::value::{StructuralIndex, parse};
+use state::session_state::SessionState;
 
-mod attachments;
 mod blocks;
-mod calls;
-mod convert;
-mod converter;
+mod context_events;
 mod descriptor;
-mod detect;
-mod edited;
-mod edits;
-mod entry;
-mod history;
-mod messages;
-mod notices;
-mod patches;
-mod progress;
-mod queue;
-mod reads;
+mod omission_rules;
 mod record;
+mod records;
 mod results;
-mod returned;
 mod revisions;
 mod schema;
-mod snippets;
-mod standing;
-pub(crate) mod store;
-mod surroundings;
+mod source;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod unasked;
-mod under_way;
-mod usage;
+
+pub(crate) use source::legacy_db::OPENER;
 
 /// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &ClaudeCode, tools: &tools::TOOLS, surroundings: surroundings::surroundings };
+pub(crate) const ENTRY: Entry = Entry { adapter: &ClaudeCode, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
 
 struct ClaudeCode;
 
@@ -50,18 +40,36 @@ impl StreamAdapter for ClaudeCode {
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        detect::probe(head)
+        source::detect::probe(head)
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        detect::marks()
+        source::detect::marks()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {
-        detect::identify(head)
+        source::detect::identify(head)
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(convert::Transcript::open(init))
+        Box::new(Transcript { state: SessionState::new(init), index: StructuralIndex::default() })
+    }
+}
+
+/// The conversion of one transcript.
+struct Transcript {
+    state: SessionState,
+    /// The structure of the current line. Reused from line to line.
+    index: StructuralIndex,
+}
+
+impl Session for Transcript {
+    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let value = parse(source, &mut self.index)?;
+        records::dispatch::line(&mut self.state, value, out)
+    }
+
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.state.finish(out)
     }
 }

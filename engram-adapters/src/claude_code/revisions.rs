@@ -3,15 +3,15 @@
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
-/// What differs between revisions, named after behaviour.
+/// The behaviour that differs between revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// A resumed or forked session begins with copies of its history that carry the time of the copy.
+    /// A resumed or forked session begins with copies of its history, and the copies have the time of copying.
     pub copies_are_restamped: bool,
-    /// Sub-agents write into the main file.
+    /// Sub-agents write into the file of their session.
     pub agents_share_the_file: bool,
-    /// A message may be appended again after a failed stream, with new ids of its lines.
-    pub messages_return: bool,
+    /// A message may be appended again after a failed stream, in lines with new ids.
+    pub messages_are_repeated: bool,
 }
 
 /// Schema names, oldest first.
@@ -22,18 +22,20 @@ const AGENT_FILES: &str = "agent-files";
 const BARE_AGENT_RESULTS: &str = "bare-agent-results";
 const SHELL_DIFFS: &str = "shell-diffs";
 
-/// The dialect of a revision; that of the newest where the revision is not known.
+/// The dialect of a revision. An unknown revision has the dialect of the newest one.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
-        // Rows of a database have times of whole seconds and are never copied.
-        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_return: true },
-        Some(MESSAGE_LINES | BLOCK_LINES) => Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_return: true },
-        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: true },
-        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_return: false },
+        // Database rows are never copied, and their times are whole seconds.
+        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_are_repeated: true },
+        Some(MESSAGE_LINES | BLOCK_LINES) => {
+            Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_are_repeated: true }
+        }
+        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: true },
+        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: false },
     }
 }
 
-/// What holds of every revision, but for reads and edits.
+/// The claim of every revision; only reads and edits differ.
 const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     Coverage {
         meta: Grade::Full,
@@ -49,7 +51,7 @@ const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
 
 const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
 
-/// The claim that holds for every revision: every gap of any of them.
+/// The claim that holds for all revisions together: the gaps of all of them.
 pub(super) const WEAKEST: Coverage = coverage(
     READS,
     Grade::Partial(&[
@@ -64,7 +66,7 @@ pub(super) const WEAKEST: Coverage = coverage(
     ]),
 );
 
-/// The matrix. Both ends of every range, and every version that is called tested, have fixtures.
+/// The matrix. There are fixtures of the first and last version of every range, and of every tested version.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision {

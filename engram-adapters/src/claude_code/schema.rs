@@ -1,11 +1,11 @@
-//! The shapes of the log's lines: which fields the tape needs, under the names that the harness gives them.
+//! The fields that the adapter reads of each kind of line, block and tool result, and their JSON names.
 
 use crate::shared::field_hash::number_of;
 use crate::shared::value::{Field, Value, is_true};
 use crate::shared::view::view;
 
 view! {
-    /// One line of a transcript. Which fields it has follows from its `type`.
+    /// One line of a transcript. Its `type` decides which fields it has.
     Line {
         kind: "type" String,
         subtype: "subtype" String,
@@ -19,7 +19,7 @@ view! {
         agent_type: "attributionAgent" String,
         /// The call that a `progress` line belongs to.
         parent_call: "parentToolUseID" String,
-        /// On answers that another session asked for (2.1.329).
+        /// The session that requested this answer, if it is another one (2.1.329).
         request_session_id: "requestSessionId" String,
         version: "version" String,
         cwd: "cwd" String,
@@ -50,7 +50,7 @@ view! {
     }
 }
 
-/// What the lines of a session state again and again.
+/// Session facts that many lines repeat.
 #[derive(Clone, Copy)]
 pub(super) enum Fact {
     Session,
@@ -64,14 +64,14 @@ pub(super) enum Fact {
 }
 
 impl Fact {
-    /// So many, the first, are facts of any line.
+    /// The number of facts, from the first, that any line states.
     pub const OF_ANY_LINE: usize = 2;
-    /// So many, the first, are fields of nearly every line.
+    /// The number of facts, from the first, that are fields of nearly every line of the conversation.
     pub const REPEATED: usize = 5;
 }
 
 impl<'a> Line<'a> {
-    /// The repeated facts, in their order.
+    /// The repeated facts, in the order of [`Fact`].
     pub fn facts(&self) -> impl Iterator<Item = Field<'a>> {
         const NUMBERS: [usize; Fact::REPEATED] = [
             number_of("sessionId", Line::NAMES),
@@ -85,7 +85,7 @@ impl<'a> Line<'a> {
 }
 
 view! {
-    /// A message as the model's interface knows it.
+    /// A message in the form of the model's API.
     Message {
         id: "id" String,
         model: "model" String,
@@ -97,7 +97,7 @@ view! {
 }
 
 view! {
-    /// One block of a message's content, or of a tool result's.
+    /// One content block of a message or of a tool result.
     Block {
         kind: "type" String,
         text: "text" String,
@@ -117,15 +117,15 @@ view! {
     /// `data` of a `progress` line.
     Progress {
         kind: "type" String,
-        /// What hooks are run for, and the command.
+        /// Of a hook: the event that it runs for, and its command.
         hook_name: "hookName" String,
         command: "command" String,
-        /// The sub-agent, and the line of its file.
+        /// Of a sub-agent: its id and its last line.
         agent_id: "agentId" String,
         message: "message" Object,
-        /// All its lines so far, text and calls apart (2.1.12 to 2.1.15).
+        /// All its lines so far, with text and calls in separate lines (2.1.12 to 2.1.15).
         normalized: "normalizedMessages" Array,
-        /// What a command has written so far.
+        /// Of a command: its output so far.
         full_output: "fullOutput" String,
     }
 }
@@ -149,7 +149,7 @@ view! {
 }
 
 view! {
-    /// `attachment` of an `attachment` line (2.1.100 and later): what the harness put beside the conversation.
+    /// `attachment` of an `attachment` line (2.1.100 and later). Types that need other fields read them by name.
     Attachment {
         kind: "type" String,
         content: "content" Any,
@@ -170,7 +170,7 @@ view! {
 }
 
 view! {
-    /// `toolUseResult` where it is an object. Tools share field names, and are told apart by which they have.
+    /// `toolUseResult` if it is an object. It does not name its tool; the fields that it has show its shape.
     Structured {
         kind: "type" String,
         /// Read.
@@ -182,13 +182,13 @@ view! {
         replace_all: "replaceAll" Bool,
         user_modified: "userModified" Bool,
         original_file: "originalFile" String,
-        /// MultiEdit's name of `originalFile`.
+        /// MultiEdit's name for `originalFile`.
         original_file_contents: "originalFileContents" String,
         edits: "edits" Any,
         structured_patch: "structuredPatch" Array,
-        /// Write: the whole file. Other tools use the name for their output.
+        /// Write: the whole file. Other tools: their output.
         content: "content" Any,
-        /// NotebookEdit spells its fields with underscores.
+        /// NotebookEdit writes its field names with underscores.
         notebook_path: "notebook_path" String,
         notebook_before: "original_file" String,
         notebook_after: "updated_file" String,
@@ -202,12 +202,12 @@ view! {
         persisted_output_path: "persistedOutputPath" String,
         persisted_output_size: "persistedOutputSize" Number,
         bash_edit_diff: "bashEditDiff" Object,
-        /// What the harness makes of the exit code, `No matches found`.
-        code_words: "returnCodeInterpretation" String,
+        /// The harness's interpretation of the exit code, `No matches found`.
+        return_code_interpretation: "returnCodeInterpretation" String,
         /// Glob.
         truncated: "truncated" Bool,
         duration_ms: "durationMs" Number,
-        /// Task and Agent: where the output of a sub-agent goes that runs on its own.
+        /// Task and Agent: the output file of a sub-agent in the background.
         output_file: "outputFile" String,
         /// TaskOutput: the background task.
         task: "task" Object,
@@ -227,7 +227,7 @@ view! {
 }
 
 view! {
-    /// Arguments of the tools that read and change files, as the call gives them.
+    /// Arguments of the tools that read and change files.
     FileArguments {
         path: "file_path" String,
         notebook_path: "notebook_path" String,
@@ -243,8 +243,8 @@ view! {
 }
 
 view! {
-    /// One replacement of a MultiEdit, as its list has them.
-    Listed {
+    /// One item of the list of replacements of a MultiEdit.
+    ListedReplacement {
         old_string: "old_string" String,
         new_string: "new_string" String,
         replace_all: "replace_all" Bool,
@@ -277,19 +277,19 @@ view! {
 pub(super) struct Replacement<'a> {
     pub old: Field<'a>,
     pub new: Field<'a>,
-    /// Wherever the old text stands.
+    /// Replace every occurrence of the old text.
     pub everywhere: bool,
 }
 
 impl<'a> Replacement<'a> {
-    /// Those of a list; where it has none, the one that stands beside it.
-    pub fn all(list: Field<'a>, alone: Replacement<'a>) -> Vec<Replacement<'a>> {
-        let listed = list.into_iter().flat_map(Value::elements).map(Listed::lenient);
+    /// The replacements of a list; if it has none, the single one given.
+    pub fn list_or(list: Field<'a>, single: Replacement<'a>) -> Vec<Replacement<'a>> {
+        let listed = list.into_iter().flat_map(Value::elements).map(ListedReplacement::lenient);
         let mut all: Vec<_> = listed
             .map(|listed| Replacement { old: listed.old_string(), new: listed.new_string(), everywhere: is_true(listed.replace_all()) })
             .collect();
         if all.is_empty() {
-            all.push(alone);
+            all.push(single);
         }
         all
     }

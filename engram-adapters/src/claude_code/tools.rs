@@ -1,10 +1,10 @@
-//! Tool names of Claude Code, 0.2.109 to 2.1.329, and their kinds.
+//! The names of the built-in tools, 0.2.109 to 2.1.329, and their kinds.
 
 use engram_core::tool_kind::ToolKind;
 
 use crate::shared::tool_table::ToolTable;
 
-/// Every built-in tool that a log of these versions names or offers.
+/// Every built-in tool that a log of these versions calls or offers to the model.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("Read", ToolKind::Read),

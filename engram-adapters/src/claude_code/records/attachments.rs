@@ -1,0 +1,198 @@
+//! `attachment` lines (2.1.100 and later): what the harness gives the model beside the conversation.
+//!
+//! Short notices and what a person wrote are emitted as text, the harness's own lists and prompts as hash and size.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{ImplicitInput, Meta, MsgIn, Role};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::claude_code::blocks::{images, is_harness_text};
+use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
+use crate::claude_code::omission_rules::rule;
+use crate::claude_code::schema::{Attachment, Block, Line};
+use crate::claude_code::state::session_state::SessionState;
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
+
+/// How attachments of one type are converted. Fields are given as pointers into the line.
+#[derive(Clone, Copy)]
+pub(super) enum Conversion {
+    /// A context that has only a name: the type of the attachment.
+    Name,
+    /// A context with the text of this field, or its JSON if it is not a string.
+    Text(&'static str),
+    /// A context with the text of a file, and the file's name.
+    File { name: &'static str, text: &'static str },
+    /// A context with hash and size of this field.
+    Hash(&'static str),
+    /// Converted by this function.
+    Custom(fn(&mut SessionState, &AttachmentLine<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>),
+}
+
+/// An `attachment` line.
+pub(super) struct AttachmentLine<'a> {
+    line: &'a Line<'a>,
+    fields: Attachment<'a>,
+}
+
+impl<'a> AttachmentLine<'a> {
+    /// The line and its attachment.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] if it has no attachment, or a field of it has another type.
+    pub(super) fn new(line: &'a Line<'a>) -> Result<Self, Fault> {
+        let attachment = line.attachment().ok_or_else(|| Fault::malformed("/attachment", "an attachment", "nothing"))?;
+        Ok(AttachmentLine { line, fields: Attachment::strict(attachment, "/attachment")? })
+    }
+
+    /// The attachment's type.
+    pub(super) fn kind(&self) -> &'a str {
+        raw_str(self.fields.kind())
+    }
+
+    fn member(&self, name: &str) -> Field<'a> {
+        self.fields.object().member(name)
+    }
+
+    /// The member of the attachment that this pointer names.
+    fn field(&self, pointer: &str) -> Field<'a> {
+        pointer.strip_prefix("/attachment/").and_then(|name| self.member(name))
+    }
+
+    /// Converts the attachment.
+    pub(super) fn convert(&self, conversion: Conversion, state: &mut SessionState, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        match conversion {
+            Conversion::Name => emit_value(self.kind(), None, "/attachment", out)?,
+            Conversion::Text(field) => emit_value(self.kind(), self.field(field), field, out)?,
+            Conversion::File { name, text: field } => {
+                emit_file_text(self.kind(), text(self.field(name)), text(self.field(field)), Pointer::At(field), out)?;
+            }
+            Conversion::Hash(field) => {
+                emit_hash(self.kind(), self.field(field), Pointer::At(field), &mut state.scratch.text, out)?;
+            }
+            Conversion::Custom(convert) => return convert(state, self, out),
+        }
+        Ok(Outcome::Mapped)
+    }
+}
+
+/// Emits a context with a value as text. A value that is not a string is emitted as its JSON.
+fn emit_value(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let text = value.map(|value| value.text().unwrap_or(Text::Plain(value.raw())));
+    emit_text(name, text, Pointer::At(pointer), out)
+}
+
+/// A prompt that was queued while the agent worked, or a notice that a background task ended.
+pub(super) fn queued_command(state: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const PROMPT: &str = "/attachment/prompt";
+    let prompt = line.fields.prompt().ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
+    let is_meta = is_true(line.line.is_meta());
+    let mut attachments = images(Some(prompt));
+    let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())));
+    let mut is_any = false;
+    for text in texts {
+        state.prompts.remove(text);
+        let synthetic = is_harness_text(text) || is_meta;
+        let attachments = std::mem::take(&mut attachments);
+        out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments }, Pointer::At(PROMPT))?;
+        is_any = true;
+    }
+    if !attachments.is_empty() {
+        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_meta, attachments }, Pointer::At(PROMPT))?;
+        is_any = true;
+    }
+    if is_any { Ok(Outcome::Mapped) } else { Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw())) }
+}
+
+/// Context of the project, one event for each member: the state of the repository, instruction files.
+pub(super) fn session_context(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const CONTEXT: &str = "/attachment/context";
+    let context = line.fields.context();
+    let mut is_any = false;
+    for (name, value) in context.iter().flat_map(|context| context.members()) {
+        emit_value(name, Some(value), CONTEXT, out)?;
+        is_any = true;
+    }
+    if !is_any {
+        emit_value("session_context", context, CONTEXT, out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// The texts with which the harness signs commits and pull requests.
+pub(super) fn remote_session_change(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_value("commit_attribution", line.fields.commit(), "/attachment/commit", out)?;
+    emit_value("pull_request_attribution", line.fields.pr(), "/attachment/pr", out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// A file that the user attached to the prompt, emitted with the hash of its content.
+pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let file = line.fields.content().and_then(|content| content.member("file"));
+    let content = text(file.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
+    let image = file.and_then(|file| file.member("base64"));
+    let (hash, bytes) = match (&content, image) {
+        (Some(content), _) => (Hash::of_pinned_text(content), Some(content.len() as u64)),
+        (None, Some(_)) => {
+            let (hash, bytes) = base64_hash(raw_str(image));
+            (Some(hash), Some(bytes))
+        }
+        (None, None) => (None, None),
+    };
+    let context = ImplicitInput { name: Text::Plain("file"), file: text(line.fields.filename()), hash, bytes, text: None };
+    out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// An instruction file of a folder that the session entered.
+pub(super) fn nested_memory(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let content = line.fields.content().and_then(|content| content.member("content"));
+    emit_file_text("nested_memory", text(line.member("path")), text(content), Pointer::At("/attachment/content"), out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// Instructions for a mode, as the model sees them; of a line that does not have these, the whole attachment.
+pub(super) fn auto_mode(state: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let instructions = line.line.rendered().or(line.line.attachment());
+    emit_hash("auto_mode", instructions, Pointer::At("/rendered"), &mut state.scratch.text, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The system prompt and the tools of the next requests.
+pub(super) fn prompt_snapshot(state: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let buffer = &mut state.scratch.text;
+    emit_hash("system_prompt", line.fields.system_prompt(), Pointer::At("/attachment/systemPrompt"), buffer, out)?;
+    // A snapshot may have only the system prompt.
+    if line.fields.tools().is_some() {
+        emit_hash("tools", line.fields.tools(), Pointer::At("/attachment/tools"), buffer, out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// The structured answer, which is the input of a StructuredOutput call. Without that call the type is not known.
+pub(super) fn structured_output(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const RECORD: &str = "attachment/structured_output";
+    match text(line.member("toolUseID")).and_then(|id| out.seq_of_call(id)) {
+        Some(_) => Ok(Outcome::Duplicate { record: RECORD, rule: rule::STRUCTURED }),
+        None => Err(Fault::unrecognized(RECORD)),
+    }
+}
+
+/// A hook that ran (2.1.111 and later): its command and all that it printed.
+pub(super) fn hook(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let member = |name| line.member(name);
+    let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
+    let blocking = member("blockingError").and_then(|error| error.member("blockingError"));
+    let fields = [member("command"), member("content"), member("stdout"), member("stderr"), blocking];
+    let mut texts: Vec<Text<'_>> =
+        fields.into_iter().flat_map(one_or_many).filter_map(Value::text).filter(|text| !text.is_empty()).collect();
+    texts.dedup_by(|one, other| one.raw() == other.raw());
+    let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
+    for text in texts.iter().copied().map(Some).chain(texts.is_empty().then_some(None)) {
+        out.parent_of_next(parent);
+        out.emit(Meta::System { name, text }, Pointer::At("/attachment"))?;
+    }
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,12 @@
+//! The lines of a transcript: which handler converts each record type (`dispatch`), and the handlers.
+
+mod agent_lines;
+mod assistant;
+mod attachments;
+pub mod dispatch;
+mod progress;
+mod queue;
+mod session_lines;
+mod session_meta;
+mod system;
+mod user;

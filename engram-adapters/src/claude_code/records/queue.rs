@@ -1,0 +1,28 @@
+//! `queue-operation` lines (2.0.30 and later): a prompt enters the queue or leaves it.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::ledger::Outcome;
+
+use crate::claude_code::omission_rules::rule;
+use crate::claude_code::record::Record;
+use crate::claude_code::state::deferred::DeferredText;
+use crate::claude_code::state::session_state::SessionState;
+use crate::shared::value::non_empty_text;
+
+/// `queue-operation/enqueue`: the prompt waits until the conversation has it.
+pub(super) fn enqueue(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const RECORD: &str = "queue-operation/enqueue";
+    let line = &record.line;
+    state.replay.set_queued_at(record.time.as_deref(), record.session_id().as_deref());
+    let (Some(text), Some(prompt)) = (non_empty_text(line.content()), line.content()) else {
+        return Ok(Outcome::Bookkeeping { record: RECORD, rule: rule::QUEUE_STATE });
+    };
+    let deferred = state.prompts.defer(text, DeferredText::new(prompt, line, out.location()), out)?;
+    Ok(if deferred { Outcome::Duplicate { record: RECORD, rule: rule::QUEUED } } else { Outcome::Mapped })
+}
+
+/// `queue-operation/dequeue`: a prompt is sent. Its time separates copied records from new ones.
+pub(super) fn dequeue(state: &mut SessionState, record: &Record<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    state.replay.set_queued_at(record.time.as_deref(), record.session_id().as_deref());
+    Ok(Outcome::Bookkeeping { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE })
+}

@@ -1,0 +1,112 @@
+//! Lines of session state: titles, names, directories, modes, costs, pull requests and the shape of requests.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, SessionFacts, Tokens, Usage};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::claude_code::context_events::emit_hash;
+use crate::claude_code::omission_rules::rule;
+use crate::claude_code::record::Record;
+use crate::claude_code::state::session_state::SessionState;
+use crate::shared::value::{Field, number, text};
+
+/// `summary` (up to 2.0.10): a title. It may belong to the session of another file, so it is emitted even if unchanged.
+pub(super) fn summary(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let title = record.line.summary();
+    state.last_stated.set_title(title);
+    emit_title(title, "/summary", out)
+}
+
+/// `ai-title` (2.1.200 and later): a title that the model made.
+pub(super) fn ai_title(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let title = record.line.ai_title();
+    if title.is_some() && !state.last_stated.set_title(title) {
+        return Ok(Outcome::Duplicate { record: "ai-title", rule: rule::UNCHANGED });
+    }
+    emit_title(title, "/aiTitle", out)
+}
+
+/// `custom-title`: a title that a person gave.
+pub(super) fn custom_title(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let title = record.line.object().member("customTitle");
+    if title.is_some() && !state.last_stated.set_title(title) {
+        return Ok(Outcome::Duplicate { record: "custom-title", rule: rule::SAME_NAME });
+    }
+    emit_title(title, "/customTitle", out)
+}
+
+fn emit_title(title: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    if title.is_none() {
+        return Err(Fault::malformed(pointer, "a title", "nothing"));
+    }
+    out.emit(Meta::Session(SessionFacts { title: text(title), ..SessionFacts::default() }), Pointer::At(pointer))?;
+    Ok(Outcome::Mapped)
+}
+
+/// `agent-name`: the session's name among agents.
+pub(super) fn agent_name(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let name = record.line.object().member("agentName");
+    if !state.last_stated.set_agent_name(name) {
+        return Ok(Outcome::Duplicate { record: "agent-name", rule: rule::SAME_NAME });
+    }
+    out.emit(Meta::Session(SessionFacts { agent: text(name), ..SessionFacts::default() }), Pointer::At("/agentName"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// `worktree-state` and `relocated`: the session moves to another directory.
+pub(super) fn moved(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let line = record.line.object();
+    let worktree = line.member("worktreeSession");
+    let cwd = text(line.member("relocatedCwd").or_else(|| worktree?.member("worktreePath")));
+    let repo_branch = text(worktree.and_then(|worktree| worktree.member("worktreeBranch")));
+    out.emit(Meta::Session(SessionFacts { cwd, repo_branch, ..SessionFacts::default() }), Pointer::Root)?;
+    Ok(Outcome::Mapped)
+}
+
+/// `permission-mode`: emitted when it changes.
+pub(super) fn permission_mode(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let mode = record.line.permission_mode();
+    if !state.last_stated.set_permission_mode(mode) {
+        return Ok(Outcome::Bookkeeping { record: "permission-mode", rule: rule::UNCHANGED });
+    }
+    out.emit(Meta::System { name: Text::Plain("permission-mode"), text: text(mode) }, Pointer::Root)?;
+    Ok(Outcome::Mapped)
+}
+
+/// `mode`: emitted when it changes.
+pub(super) fn mode(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let mode = record.line.mode();
+    if !state.last_stated.set_mode(mode) {
+        return Ok(Outcome::Bookkeeping { record: "mode", rule: rule::UNCHANGED });
+    }
+    out.emit(Meta::System { name: Text::Plain("mode"), text: text(mode) }, Pointer::Root)?;
+    Ok(Outcome::Mapped)
+}
+
+/// `cost-state` (2.1.300 and later): the cost of the session so far, emitted when it changes.
+pub(super) fn cost(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let cost = record.line.total_cost_usd();
+    if !state.last_stated.set_cost(cost) {
+        return Ok(Outcome::Bookkeeping { record: "cost-state", rule: rule::UNCHANGED });
+    }
+    let usage = Usage { model: None, tokens: Tokens::default(), cost_usd: number(cost) };
+    out.emit(Meta::Usage(usage), Pointer::At("/totalCostUSD"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// `pr-link` (2.1.29 and later): the pull request that the session opened.
+pub(super) fn pull_request(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let url = text(record.line.object().member("prUrl")).ok_or_else(|| Fault::malformed("/prUrl", "a URL", "nothing"))?;
+    out.emit(Meta::System { name: Text::Plain("pr-link"), text: Some(url) }, Pointer::At("/prUrl"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// `api-request-shape` (2.1.300 and later): the system prompt and the tools of the next requests.
+pub(super) fn request_shape(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let shape = record.line.shape().ok_or_else(|| Fault::malformed("/shape", "the shape of a request", "nothing"))?;
+    let buffer = &mut state.scratch.text;
+    emit_hash("system_prompt", shape.member("system"), Pointer::At("/shape/system"), buffer, out)?;
+    emit_hash("tools", shape.member("tools"), Pointer::At("/shape/tools"), buffer, out)?;
+    Ok(Outcome::Mapped)
+}

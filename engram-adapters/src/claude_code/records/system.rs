@@ -1,0 +1,71 @@
+//! `system` lines: compaction, output of local commands, hooks, API errors and refusals, notices.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, MsgIn, Role};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use crate::claude_code::blocks::is_harness_text;
+use crate::claude_code::record::Record;
+use crate::claude_code::state::session_state::SessionState;
+use crate::shared::value::{Value, non_empty_text, raw_str, text};
+
+const CONTENT: Pointer<'static> = Pointer::At("/content");
+
+/// A notice, named by its subtype.
+pub(super) fn notice(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let name = Text::Plain(raw_str(record.line.subtype()));
+    out.emit(Meta::System { name, text: text(record.line.content()) }, CONTENT)?;
+    Ok(Outcome::Mapped)
+}
+
+/// `system/compact_boundary`: a compaction, whose summary follows as a `user` line.
+pub(super) fn compact_boundary(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let trigger = record.line.compact_metadata().and_then(|facts| facts.member("trigger"));
+    state.compaction_trigger = text(trigger).and(trigger).map(|trigger| trigger.raw().to_owned());
+    notice(state, record, out)
+}
+
+/// `system/local_command` (1.0.128 and later): a command that the harness runs itself, or its output.
+pub(super) fn local_command(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let command = text(record.line.content()).ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
+    if is_harness_text(command) {
+        return notice(state, record, out);
+    }
+    out.emit(MsgIn { role: Role::User, text: Some(command), synthetic: false, attachments: Vec::new() }, CONTENT)?;
+    Ok(Outcome::Mapped)
+}
+
+/// `system/stop_hook_summary` (2.0.64 to 2.1.42): the hooks that ran when the model stopped, and their errors.
+pub(super) fn stop_hook_summary(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let name = Text::Plain("stop_hook_summary");
+    let line = record.line.object();
+    let items = |name| line.member(name).into_iter().flat_map(Value::elements).enumerate();
+    out.emit(Meta::System { name, text: non_empty_text(line.member("stopReason")) }, Pointer::At("/stopReason"))?;
+    for (index, hook) in items("hookInfos") {
+        out.emit(Meta::System { name, text: text(hook.member("command")) }, Pointer::Field("/hookInfos", index, "/command"))?;
+    }
+    for (index, error) in items("hookErrors") {
+        out.emit(Meta::Error { code: None, text: error.text() }, Pointer::Item("/hookErrors", index))?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// `system/api_refusal` and `system/model_refusal_fallback`: the model refused, and the reason.
+pub(super) fn refusal(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let line = record.line.object();
+    let explanation = non_empty_text(line.member("apiRefusalExplanation"));
+    let reason = explanation.or(text(record.line.content()));
+    out.emit(Meta::Error { code: text(line.member("apiRefusalCategory")), text: reason }, Pointer::Root)?;
+    if explanation.is_some() { notice(state, record, out) } else { Ok(Outcome::Mapped) }
+}
+
+/// `system/api_error` and `system/error` (2.1.300 and later): one failed request, which is retried.
+pub(super) fn api_error(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let error = record.line.error();
+    let member = |name| error.and_then(|error| error.member(name));
+    let code = member("status").map(|status| Text::Plain(status.raw()));
+    let message = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| error.map(Value::raw).map(Text::Plain));
+    out.emit(Meta::Error { code, text: message }, Pointer::At("/error"))?;
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,12 @@
+//! Tool results: their event (`tool_result`), and what the tool read or changed (`file_events`, by the shape of the result).
+
+mod edits;
+mod file_events;
+mod orphan_results;
+mod patches;
+mod reads;
+mod result_context;
+mod result_text;
+mod status;
+mod text_only_results;
+pub mod tool_result;

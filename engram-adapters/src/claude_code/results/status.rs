@@ -1,0 +1,41 @@
+//! How a call ended: its status and exit code.
+
+use engram_core::event::Status;
+use engram_core::text::Text;
+
+use crate::claude_code::schema::{Block, Line, Structured};
+use crate::shared::value::is_true;
+
+/// How the harness reports that a call was denied.
+const DENIED: &[&str] = &[
+    "The user doesn't want to proceed with this tool use.",
+    "The user doesn't want to take this action right now.",
+    "Claude requested permissions to ",
+    "Permission to use ",
+];
+
+/// How the harness reports that a call was cancelled.
+const CANCELLED: &[&str] = &["[Tool call interrupted", "[Request interrupted by user", "Interrupted by user", "<tool_use_error>Cancelled"];
+
+/// How the call ended.
+#[inline(never)]
+pub(super) fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: &Structured<'_>) -> Status {
+    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)));
+    if is_true(structured.interrupted()) || begins(CANCELLED) {
+        Status::Cancelled
+    } else if !is_true(block.is_error()) {
+        Status::Ok
+    } else if line.tool_denial_kind().is_some() || begins(DENIED) {
+        Status::Denied
+    } else {
+        Status::Error
+    }
+}
+
+/// The number of `Exit code N`, with which the results of failed commands begin (2.0.45 and later).
+#[inline(never)]
+pub(super) fn exit_code(content: Text<'_>) -> Option<i64> {
+    let digits = content.token()?.strip_prefix("\"Exit code ")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    digits.get(..end)?.parse().ok()
+}

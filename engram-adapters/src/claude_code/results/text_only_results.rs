@@ -1,0 +1,102 @@
+//! Reads and edits whose result is only text: in sub-agents from 2.1.20 on, and in copied history up to 2.0.10.
+//!
+//! The call succeeded, so its arguments give the file and the text, but not the lines.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{CodeEdit, EditOp};
+use engram_core::hash::Hash;
+use engram_core::text::{DecodeBuffer, Text};
+use engram_core::tool_kind::ToolKind;
+
+use super::edits::set_after_side;
+use super::reads;
+use super::result_context::{EditTarget, ResultContext};
+use crate::claude_code::blocks::CONTENT;
+use crate::claude_code::schema::{FileArguments, Replacement};
+use crate::claude_code::state::last_edit::LastCell;
+use crate::claude_code::state::open_calls::KeptArguments;
+use crate::claude_code::state::session_state::Scratch;
+use crate::shared::correlate::hash64;
+use crate::shared::spans::hash_and_anchors;
+use crate::shared::value::{is_true, parse, raw_str, text};
+
+/// Emits what the call's arguments show. Returns whether there was anything.
+#[inline(never)]
+pub(super) fn emit_from_arguments(
+    result: &ResultContext<'_>,
+    index: usize,
+    scratch: &mut Scratch,
+    last_cell: &mut LastCell,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
+    let Some(call) = &result.call else { return Ok(false) };
+    let pointer = Pointer::Item(CONTENT, index);
+    let json = match &call.arguments {
+        KeptArguments::Nothing | KeptArguments::ReplacedText { .. } | KeptArguments::WrittenText(_) => return Ok(false),
+        KeptArguments::ReadFile(path) => {
+            reads::emit_shown_read(result, Text::Token(path), pointer, &mut scratch.text, out)?;
+            return Ok(true);
+        }
+        KeptArguments::All(json) => json,
+    };
+    let arguments = FileArguments::lenient(parse(json, &mut scratch.arguments)?);
+    let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
+    let edit = EditTarget { call_id: result.call_id, file };
+    match call.kind {
+        ToolKind::Write => emit_write(&edit, &arguments, result.content, pointer, &mut scratch.text, out)?,
+        ToolKind::Edit if arguments.notebook_path().is_some() => {
+            let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
+            if !last_cell.set(is_replacement.then(|| hash64(json))) {
+                return Ok(false);
+            }
+            out.emit(edit.event(EditOp::Update), pointer)?;
+        }
+        ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, &mut scratch.text, out)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Write: the arguments have the whole file. Only the text of the result shows whether it is new.
+fn emit_write(
+    edit: &EditTarget<'_>,
+    arguments: &FileArguments<'_>,
+    content: Option<Text<'_>>,
+    pointer: Pointer<'_>,
+    buffer: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
+    let created = content.is_some_and(|content| content.starts_with("File created successfully"));
+    let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
+    if let Some(after) = text(arguments.content()).and_then(|content| content.decode_into(buffer).ok()) {
+        set_after_side(&mut event, after);
+    }
+    out.emit(event, pointer)?;
+    Ok(())
+}
+
+/// Edit and MultiEdit: one snippet for each replacement.
+fn emit_snippets(
+    edit: &EditTarget<'_>,
+    arguments: &FileArguments<'_>,
+    pointer: Pointer<'_>,
+    buffer: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
+    let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
+    for replacement in Replacement::list_or(arguments.edits(), single) {
+        let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
+        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old), buffer);
+        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new), buffer);
+        if raw_str(replacement.old).is_empty() {
+            event.op = EditOp::Create;
+            (event.before_hash, event.before_anchor_hashes) = (None, Vec::new());
+        }
+        out.emit(event, pointer)?;
+    }
+    Ok(())
+}
+
+fn snippet(text: Option<Text<'_>>, buffer: &mut DecodeBuffer) -> (Option<Hash>, Vec<u64>) {
+    text.and_then(|text| text.decode_into(buffer).ok()).map(hash_and_anchors).unwrap_or_default()
+}

@@ -1,0 +1,99 @@
+//! `tool_result` blocks of `user` lines: the result's event, and then what the tool read or changed.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{SideFile, Status, ToolResult};
+use engram_core::text::Text;
+
+use super::file_events::emit_file_events;
+use super::orphan_results::keep_echoed_arguments;
+use super::result_context::{ResultContext, emit_context};
+use super::result_text::{full_output, is_stream, joined_text, repeats};
+use super::status::{exit_code, status};
+use crate::claude_code::blocks::{CONTENT, images, missing_in_block};
+use crate::claude_code::schema::{Block, Line, Structured};
+use crate::claude_code::state::session_state::SessionState;
+use crate::shared::correlate::hash64;
+use crate::shared::value::{Value, is_true, non_empty_text, text};
+
+/// One `tool_result` block. Returns false if it only repeats an earlier result.
+#[inline(never)]
+pub fn tool_result(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+    let call_id = text(block.tool_use_id());
+    let missing_id = || missing_in_block(index, "tool_use_id", "the id of a call", "nothing");
+    let key = hash64(call_id.ok_or_else(missing_id)?.raw());
+    let mut buffer = String::new();
+    let content = match block.content() {
+        Some(list) if list.is_array() => joined_text(list, &mut buffer),
+        content => text(content),
+    };
+    let structured = &Structured::lenient_opt(line.tool_use_result());
+    let is_new = state.dedup.insert_result(key);
+    state.output.remove(key);
+    if !is_new && !structured.object().is_object() {
+        return Ok(false);
+    }
+    let status = status(line, block, content, structured);
+    let result = ResultContext { call_id, status, content, structured, call: state.calls.close(key) };
+    if is_new {
+        emit_result(state, line, block, index, &result, out)?;
+        if result.call.is_none() && structured.object().is_object() {
+            keep_echoed_arguments(&mut state.orphans, &result, line, out)?;
+        }
+    }
+    // A result that was appended again may have the structured form that the first one lacked.
+    let has_file_events = status == Status::Ok && emit_file_events(state, &result, index, out)?;
+    Ok(is_new || has_file_events)
+}
+
+#[inline(never)]
+fn emit_result(
+    state: &SessionState,
+    line: &Line<'_>,
+    block: &Block<'_>,
+    index: usize,
+    result: &ResultContext<'_>,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
+    let (structured, content) = (result.structured, result.content);
+    let stdout = non_empty_text(structured.stdout()).or_else(|| full_output(structured, content));
+    let stderr = non_empty_text(structured.stderr());
+    let has_streams = stdout.is_some() || stderr.is_some();
+    let failed = is_true(block.is_error());
+    let streams = match (has_streams, failed) {
+        (true, _) => (stdout, stderr),
+        (false, true) => (None, content),
+        (false, false) => (content, None),
+    };
+    let artifact = structured.persisted_output_path().and_then(|path| side_file(state, path, structured));
+    let event = ToolResult {
+        tool: result.tool(),
+        call_id: result.call_id,
+        status: Some(result.status),
+        exit: if failed { content.and_then(exit_code) } else { None },
+        stdout: streams.0,
+        stderr: streams.1,
+        truncated: artifact.is_some() || is_true(structured.truncated()),
+        artifact,
+        attachments: images(block.content()),
+        duration_ms: structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned),
+    };
+    out.emit(event, Pointer::Item(CONTENT, index))?;
+    if has_streams && !is_stream(content, stdout, stderr) {
+        emit_context(content, Pointer::Field(CONTENT, index, "/content"), out)?;
+    }
+    result.emit_extra_fields(out)?;
+    let reason = text(line.tool_use_result()).filter(|reason| !repeats(*reason, content));
+    if reason.is_some() || result.status == Status::Denied {
+        result.emit_denial_reason(reason, out)?;
+    }
+    Ok(())
+}
+
+/// The file with the whole output of a command whose result has only its beginning.
+#[cold]
+fn side_file<'a>(state: &SessionState, path: Value<'a>, structured: &Structured<'a>) -> Option<SideFile<'a>> {
+    let path: Text<'a> = non_empty_text(Some(path))?;
+    let found = state.side_info.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
+    let bytes = structured.persisted_output_size().and_then(Value::unsigned);
+    Some(SideFile { path, hash: found.map(|(hash, _)| hash), bytes: found.map(|(_, bytes)| bytes).or(bytes) })
+}

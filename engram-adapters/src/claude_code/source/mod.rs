@@ -1,0 +1,5 @@
+//! Recognising a transcript, the files around it, and the database of 0.2.96.
+
+pub mod detect;
+pub mod legacy_db;
+pub mod sidecar;

@@ -1,0 +1,71 @@
+//! Which blocks, lines, calls and results have been emitted, to recognise those that the log repeats.
+
+use crate::claude_code::revisions::Dialect;
+use crate::claude_code::schema::Line;
+use crate::shared::correlate::SeenSet;
+use crate::shared::value::{Value, text};
+
+/// What has been emitted. Messages and calls go by hashes.
+pub struct Dedup {
+    messages_are_repeated: bool,
+    /// The message whose blocks are being read.
+    open_message: Option<u64>,
+    /// Messages that another message has followed. Only these can be appended again.
+    finished_messages: SeenSet,
+    blocks: SeenSet,
+    wrapped_lines: SeenSet,
+    calls: SeenSet,
+    results: SeenSet,
+}
+
+impl Dedup {
+    /// Nothing has been emitted.
+    pub fn new(dialect: Dialect) -> Self {
+        Dedup {
+            messages_are_repeated: dialect.messages_are_repeated,
+            open_message: None,
+            finished_messages: SeenSet::default(),
+            blocks: SeenSet::default(),
+            wrapped_lines: SeenSet::default(),
+            calls: SeenSet::default(),
+            results: SeenSet::default(),
+        }
+    }
+
+    /// The blocks that follow belong to this message.
+    pub fn begin_message(&mut self, message: Option<u64>) {
+        if self.messages_are_repeated && self.open_message != message {
+            if let Some(last) = self.open_message {
+                self.finished_messages.first(last);
+            }
+            self.open_message = message;
+        }
+    }
+
+    /// False for a block of a finished message that has been emitted. A message may contain the same block twice while it is open.
+    pub fn insert_block(&mut self, block: Value<'_>) -> bool {
+        let (true, Some(message)) = (self.messages_are_repeated, self.open_message) else { return true };
+        let is_new = self.blocks.first((message, block.raw()));
+        is_new || !self.finished_messages.contains(message)
+    }
+
+    /// False for a wrapped line that has been converted.
+    pub fn insert_wrapped_line(&mut self, line: &Line<'_>) -> bool {
+        text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.first(uuid.decode_lossy()))
+    }
+
+    /// False for a call that has been emitted.
+    pub fn insert_call(&mut self, call: u64) -> bool {
+        self.calls.first(call)
+    }
+
+    /// False for a call with a result that has been emitted.
+    pub fn insert_result(&mut self, call: u64) -> bool {
+        self.results.first(call)
+    }
+
+    /// True for a call with a result that has been emitted.
+    pub fn has_result(&self, call: u64) -> bool {
+        self.results.contains(call)
+    }
+}

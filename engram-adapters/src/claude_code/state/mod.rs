@@ -1,0 +1,14 @@
+//! What the conversion of a line needs to know of earlier lines. Each file keeps one piece of it private.
+
+pub mod dedup;
+pub mod deferred;
+pub mod last_edit;
+pub mod last_stated;
+pub mod open_calls;
+pub mod orphan_arguments;
+pub mod pending_output;
+pub mod pending_prompts;
+pub mod pending_usage;
+pub mod replay;
+pub mod session_state;
+pub mod sidechains;

@@ -1,0 +1,100 @@
+//! Tool calls that have no result yet, and what their results will need of them.
+
+use std::borrow::Cow;
+
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use crate::claude_code::schema::FileArguments;
+use crate::claude_code::tools::TOOLS;
+use crate::shared::correlate::{PendingCalls, hash64};
+use crate::shared::value::{Field, text};
+
+/// Calls that have no result yet, by the hash of the raw call id.
+#[derive(Default)]
+pub struct OpenCalls {
+    calls: PendingCalls<Call>,
+}
+
+impl OpenCalls {
+    /// Adds a call.
+    pub fn open(&mut self, key: u64, call: Call) {
+        self.calls.open(key, call);
+    }
+
+    /// Removes the call, which has a result now.
+    pub fn close(&mut self, key: u64) -> Option<Call> {
+        self.calls.close(key)
+    }
+
+    /// The id of the open call that started a sub-agent with this prompt, if there is exactly one.
+    pub fn id_by_prompt(&self, prompt: Text<'_>) -> Option<&str> {
+        let prompt = hash64(prompt.decode_lossy());
+        let mut spawned = self.calls.iter().filter_map(|call| call.spawned.as_deref()).filter(|spawned| spawned.prompt == prompt);
+        let SpawnedAgent { call_id, .. } = spawned.next()?;
+        spawned.next().is_none().then_some(call_id)
+    }
+}
+
+/// What is kept of a call until its result comes.
+pub struct Call {
+    /// The tool's name.
+    pub tool: Cow<'static, str>,
+    pub kind: ToolKind,
+    pub arguments: KeptArguments,
+    spawned: Option<Box<SpawnedAgent>>,
+}
+
+/// The arguments that a result may need, because it does not always show what was read or changed. Strings are raw JSON.
+pub enum KeptArguments {
+    Nothing,
+    /// The file that was read.
+    ReadFile(String),
+    /// Hash of the text to write.
+    WrittenText(u64),
+    /// Hashes of the text to replace and of its replacement.
+    ReplacedText {
+        old: u64,
+        new: u64,
+    },
+    /// All arguments.
+    All(String),
+}
+
+/// A sub-agent that a call started.
+struct SpawnedAgent {
+    call_id: String,
+    /// Hash of the prompt.
+    prompt: u64,
+}
+
+impl Call {
+    /// A call of `tool`. `keep_all` keeps all arguments of a call that may change a file.
+    #[inline(never)]
+    pub fn new(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_all: bool) -> Self {
+        let (tool, kind) = TOOLS.named(tool);
+        let arguments = FileArguments::lenient_opt(input);
+        let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.decode_lossy()));
+        let spawned = prompt.map(|prompt| Box::new(SpawnedAgent { call_id: call_id.decode_lossy().into_owned(), prompt }));
+        Call { tool, kind, spawned, arguments: KeptArguments::of(kind, &arguments, input, keep_all) }
+    }
+}
+
+impl KeptArguments {
+    fn of(kind: ToolKind, arguments: &FileArguments<'_>, input: Field<'_>, keep_all: bool) -> Self {
+        let Some(file) = arguments.path().or(arguments.notebook_path()) else { return KeptArguments::Nothing };
+        // Results of reads and of notebook edits do not always name the file.
+        match (kind, input) {
+            (ToolKind::Read, _) => KeptArguments::ReadFile(file.raw().to_owned()),
+            (_, Some(input)) if keep_all || arguments.notebook_path().is_some() => KeptArguments::All(input.raw().to_owned()),
+            (ToolKind::Write, _) => {
+                arguments.content().map_or(KeptArguments::Nothing, |text| KeptArguments::WrittenText(hash64(text.raw())))
+            }
+            (ToolKind::Edit, _) => match (arguments.old_string(), arguments.new_string()) {
+                (Some(old), Some(new)) => KeptArguments::ReplacedText { old: hash64(old.raw()), new: hash64(new.raw()) },
+                _ => KeptArguments::Nothing,
+            },
+            _ => KeptArguments::Nothing,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Per-session conversion state: all its pieces.
+
+use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::emit::{Emitter, Fault};
+use engram_core::text::DecodeBuffer;
+
+use super::dedup::Dedup;
+use super::last_edit::{LastCell, LastEdit};
+use super::last_stated::LastStated;
+use super::open_calls::OpenCalls;
+use super::orphan_arguments::OrphanArguments;
+use super::pending_output::PendingOutput;
+use super::pending_prompts::PendingPrompts;
+use super::pending_usage::PendingUsage;
+use super::replay::ReplayDetector;
+use super::sidechains::Sidechains;
+use crate::claude_code::revisions::{Dialect, dialect};
+use crate::shared::value::StructuralIndex;
+
+/// Per-session conversion state.
+pub struct SessionState {
+    /// The dialect of the version that wrote the current line.
+    pub dialect: Dialect,
+    /// What the files beside the transcript add.
+    pub side_info: SideInfo,
+    pub last_stated: LastStated,
+    pub calls: OpenCalls,
+    pub dedup: Dedup,
+    pub replay: ReplayDetector,
+    pub sidechains: Sidechains,
+    pub usage: PendingUsage,
+    pub prompts: PendingPrompts,
+    pub output: PendingOutput,
+    pub orphans: OrphanArguments,
+    pub last_edit: LastEdit,
+    pub last_cell: LastCell,
+    /// The trigger of the last compaction (a JSON string), until the summary comes.
+    pub compaction_trigger: Option<String>,
+    pub scratch: Scratch,
+}
+
+/// Buffers that are reused. Nothing in them outlives a record.
+#[derive(Default)]
+pub struct Scratch {
+    pub text: DecodeBuffer,
+    /// The structure of call arguments.
+    pub arguments: StructuralIndex,
+}
+
+impl SessionState {
+    /// The state before the first line.
+    pub fn new(init: &SessionInit<'_>) -> Self {
+        let dialect = dialect(init.revision);
+        SessionState {
+            dialect,
+            side_info: init.context.clone(),
+            last_stated: LastStated::default(),
+            calls: OpenCalls::default(),
+            dedup: Dedup::new(dialect),
+            replay: ReplayDetector::new(init.head, dialect),
+            sidechains: Sidechains::new(dialect),
+            usage: PendingUsage::default(),
+            prompts: PendingPrompts::default(),
+            output: PendingOutput::default(),
+            orphans: OrphanArguments::default(),
+            last_edit: LastEdit::default(),
+            last_cell: LastCell::default(),
+            compaction_trigger: None,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Emits everything that waited for a later line.
+    pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.usage.finish(out)?;
+        self.output.finish(out)?;
+        self.orphans.finish(out)?;
+        self.prompts.finish(out)
+    }
+}

@@ -1,0 +1,91 @@
+//! Attachments: what is emitted as text, as a hash, or left out.
+
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::{assistant_line, events, line, tape, unaccounted_bytes};
+
+fn attached(number: u32, attachment: Value) -> Value {
+    line("2.1.220", number, "attachment", json!({"attachment": attachment}))
+}
+
+#[test]
+fn rare_attachments_are_emitted_as_context() {
+    let lines = [
+        attached(1, json!({"type": "date_change", "newDate": "2026-01-02"})),
+        attached(2, json!({"type": "command_permissions", "allowedTools": ["Bash(git add:*)"]})),
+        attached(
+            3,
+            json!({"type": "mcp_instructions_delta", "addedNames": ["m"], "addedBlocks": ["How to ask the server."], "removedNames": []}),
+        ),
+        attached(4, json!({"type": "invoked_skills", "skills": [{"name": "fold", "path": "/s/fold", "content": "Fold it once."}]})),
+        attached(
+            5,
+            json!({"type": "nested_memory", "path": "/p/a dir/CLAUDE.md", "displayPath": "a dir/CLAUDE.md",
+                "content": {"path": "/p/a dir/CLAUDE.md", "content": "Be brief.", "rawContent": "<!-- x -->\nBe brief."}}),
+        ),
+        attached(6, json!({"type": "task_status", "taskId": "t", "description": "Run the tests", "status": "running"})),
+    ];
+    let metas = events(&lines, "meta");
+    let context: Vec<&Value> = metas.iter().filter(|event| event["label"] == "context").collect();
+    let names: Vec<&str> = context.iter().map(|event| event["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["date_change", "command_permissions", "mcp_instructions_delta", "invoked_skills", "nested_memory", "task_status"]);
+    assert_eq!((&context[4]["file"], &context[4]["text"]), (&json!("/p/a dir/CLAUDE.md"), &json!("Be brief.")));
+    assert!(context[2]["hash"].is_string() && context[3]["hash"].is_string());
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn plans_and_selections_are_emitted_as_text_and_names_are_omitted() {
+    let plan = json!({"type": "plan_file_reference", "planFilePath": "/p/a plan.md", "planContent": "Fold it, then cut it."});
+    let chosen = json!({"type": "selected_lines_in_ide", "ideName": "An Editor", "lineStart": 2, "lineEnd": 3,
+        "filename": "/p/a file", "content": "two lines\nof it", "displayPath": "a file"});
+    let name = "mcp__a_plugin_with_a_long_name__".repeat(3);
+    let tools = json!({"type": "deferred_tools_delta", "addedNames": [name], "addedLines": [name], "removedNames": [name]});
+    let server =
+        json!({"type": "mcp_instructions_delta", "addedNames": ["A Server"], "addedBlocks": ["Ask it."], "removedNames": ["B Server"]});
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v".repeat(40)}});
+    let queued = json!({"type": "queued_command", "prompt": [image]});
+    let lines = [attached(1, plan), attached(2, chosen), attached(3, tools), attached(4, server), attached(5, queued)];
+    let metas = events(&lines, "meta");
+    let context: Vec<_> = metas.iter().filter(|event| event["label"] == "context").map(|event| (&event["file"], &event["text"])).collect();
+    assert_eq!(context[0], (&json!("/p/a plan.md"), &json!("Fold it, then cut it.")));
+    assert_eq!(context[1], (&json!("/p/a file"), &json!("two lines\nof it")));
+    assert_eq!(events(&lines, "msg.in")[0]["attachments"][0]["bytes"], 120);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn structured_output_of_a_known_call_is_a_duplicate() {
+    let answer = json!({"folds": ["one fold", "another one"]});
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "StructuredOutput", "input": answer}]);
+    let lines =
+        [assistant_line("2.1.220", 1, "m1", call), attached(2, json!({"type": "structured_output", "data": answer, "toolUseID": "t1"}))];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn hook_output_is_emitted_once() {
+    let hook = json!({"type": "hook_success", "hookName": "PreToolUse:Bash", "toolUseID": "t1", "command": "check it",
+        "content": "all well", "stdout": "all well", "stderr": "", "exitCode": 0});
+    let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
+    let lines = [attached(1, hook), attached(2, blocked), attached(3, json!({"type": "hook_cancelled", "hookName": "Stop"}))];
+    let metas = events(&lines, "meta");
+    let notices: Vec<_> = metas.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
+    let bash = json!("PreToolUse:Bash");
+    let (stop, none) = (json!("Stop"), Value::Null);
+    let expected = [(&bash, &json!("check it")), (&bash, &json!("all well")), (&stop, &json!("not done yet")), (&stop, &none)];
+    assert_eq!(notices, expected);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn attached_document_is_hashed() {
+    let file = json!({"type": "file", "filename": "/p/a.pdf", "content": {"type": "pdf", "file": {"base64": "Zm9v".repeat(40)}}});
+    let lines = [attached(1, file)];
+    let metas = events(&lines, "meta");
+    assert_eq!(metas.iter().find(|event| event["name"] == "file").unwrap()["bytes"], 120);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}

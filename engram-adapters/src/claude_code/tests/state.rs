@@ -1,0 +1,78 @@
+//! State across records: truncation marks, late usage, queued prompts, a version change inside one file.
+
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::{assistant_line, events, line, result_line, tape};
+
+#[test]
+fn result_that_the_harness_truncated_is_marked() {
+    let truncated = |result: Value| {
+        let call = assistant_line("2.1.80", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Glob", "input": {"pattern": "*"}}]));
+        events(&[call, result_line("2.1.80", 2, "t1", "a", Some(result))], "tool.result")[0]["truncated"].clone()
+    };
+    assert_eq!(truncated(json!({"filenames": ["a"], "numFiles": 1, "truncated": true})), true);
+    assert_eq!(truncated(json!({"stdout": "a", "persistedOutputPath": "/tmp/all.txt", "persistedOutputSize": 9})), true);
+    assert_eq!(truncated(json!({"filenames": ["a"], "numFiles": 1, "truncated": false})), Value::Null);
+}
+
+#[test]
+fn late_usage_of_one_session_does_not_change_the_session_of_later_events() {
+    let answer = |number: u32, message: &str, session: &str| {
+        let message = json!({"id": message, "role": "assistant", "model": "m", "content": [{"type": "text", "text": session}],
+            "usage": {"output_tokens": number}});
+        line("2.0.0", number, "assistant", json!({"message": message, "sessionId": session}))
+    };
+    let prompt = line("2.0.0", 2, "user", json!({"message": {"role": "user", "content": "s2"}, "sessionId": "s2"}));
+    let lines = [answer(1, "m1", "s1"), prompt, answer(3, "m2", "s2")];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let usages: Vec<&Value> = tape.iter().filter(|event| event["label"] == "usage").map(|event| &event["source"]["session_id"]).collect();
+    assert_eq!(usages, ["s1", "s2"]);
+    let messages: Vec<&Value> = tape.iter().filter(|event| event["k"] == "msg.out" || event["k"] == "msg.in").collect();
+    assert_eq!(messages.len(), 3);
+    assert!(messages.iter().all(|message| message["source"]["session_id"] == message["text"]), "{messages:?}");
+}
+
+/// Each prompt takes more than half of the memory for waiting prompts. So none waits, unless the one before has freed its memory.
+#[test]
+fn queued_prompt_frees_its_memory_when_it_arrives() {
+    let lines: Vec<Value> = (0..3_u32)
+        .flat_map(|number| {
+            let text = format!("{number}{}", "!".repeat(3 << 20));
+            let queued = json!({"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:00.000Z",
+                "sessionId": "s", "content": text});
+            [queued, line("2.1.329", number, "user", json!({"message": {"role": "user", "content": text}}))]
+        })
+        .collect();
+    assert_eq!(events(&lines, "msg.in").len(), 3, "each prompt is emitted once, when it arrives");
+}
+
+/// Synthetic input: the lines of a fixture, of which the second half names a version of the next revision.
+#[test]
+fn version_change_inside_one_file_is_a_revision_event() {
+    let fixture = "../fixtures/claude-code/2.1.10/c_subagent/session/.claude/projects/-home-dev-proj/\
+        838fee26-2737-406c-b2ed-a0e4f1f2a1a0/subagents/agent-a2aae1b.jsonl";
+    let log = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
+    let original: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let middle = original.len() / 2;
+    let mut changed = original.clone();
+    changed[middle..].iter_mut().for_each(|line| line["version"] = json!("2.1.20"));
+
+    let (original, changed) = (tape(&original, Policy::Strict).unwrap(), tape(&changed, Policy::Strict).unwrap());
+    let revisions: Vec<&Value> = changed.iter().filter(|event| event["label"] == "revision").collect();
+    assert_eq!(revisions.len(), 1);
+    let revision = revisions[0];
+    assert_eq!(revision["harness"], json!({"family": "claude-code", "version": "2.1.20", "schema": "bare-agent-results"}));
+    assert_eq!((&revision["support"], &revision["origin"]["line"]), (&json!("tested"), &json!(middle + 1)));
+
+    let facts = |tape: &[Value]| -> Vec<Value> {
+        let events = tape.iter().filter(|event| event["label"] != "revision" && event["label"] != "tape.stop");
+        let without_numbers = |event: &Value| {
+            let mut event = event.clone();
+            event.as_object_mut().unwrap().retain(|key, _| key != "seq" && key != "parent");
+            event
+        };
+        events.map(without_numbers).collect()
+    };
+    assert_eq!(facts(&changed), facts(&original));
+}
