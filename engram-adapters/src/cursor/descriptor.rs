@@ -1,6 +1,8 @@
-//! What the Cursor adapter says about itself: gaps and omission rules.
+//! The self-description of the Cursor adapter: gaps and omission rules.
 
-use engram_core::descriptor::{AdapterDescriptor, Gap, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
+use engram_core::emit::Fault;
+use engram_core::ledger::Outcome;
 
 use super::revisions;
 
@@ -19,6 +21,14 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     gaps: GAPS,
     omission_rules: RULES,
 };
+
+/// The outcome of a record of this type that gives no event, by the rule that omits it.
+///
+/// # Errors
+/// [`Fault::Unrecognized`] if no rule omits it.
+pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
+    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
+}
 
 const GAPS: &[Gap] = &[
     Gap {
@@ -82,107 +92,119 @@ const GAPS: &[Gap] = &[
     },
 ];
 
-const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
-}
-
-const fn bookkeeping(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Bookkeeping, record, pointer: None, reason }
-}
-
-const fn field(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Field, record, pointer: Some(pointer), reason }
-}
-
-const fn opaque(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Opaque, record, pointer: Some(pointer), reason }
-}
-
 const RULES: &[OmissionRule] = &[
-    bookkeeping("turn_end", "turn_ended", "Says that a turn ended well, and nothing else."),
-    bookkeeping("thinking_end", "thinking/completed", "Ends reasoning: its text, where the capture holds it, stands at its first piece."),
-    duplicate("thinking_pieces", "thinking/delta", "A piece of reasoning: all pieces stand joined where the first one stands."),
-    duplicate(
+    OmissionRule::bookkeeping("turn_end", "turn_ended", "Says that a turn ended well, and nothing else."),
+    OmissionRule::bookkeeping(
+        "thinking_end",
+        "thinking/completed",
+        "Ends reasoning: its text, where the capture holds it, stands at its first piece.",
+    ),
+    OmissionRule::duplicate(
+        "thinking_pieces",
+        "thinking/delta",
+        "A piece of reasoning: all pieces stand joined where the first one stands.",
+    ),
+    OmissionRule::duplicate(
         "message_pieces",
         "assistant",
         "A piece of a message that the capture says again as a whole, or that stands joined with the other pieces.",
     ),
-    duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
-    field(
+    OmissionRule::duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
+    OmissionRule::field(
         "result_text_field",
         "result/success",
         "/result",
         "All messages of the run again, joined without a separator; a text that is not becomes a message.",
     ),
-    field(
+    OmissionRule::field(
         "interleaved_output",
         "tool_call/completed",
         "/tool_call/shellToolCall/result/*/interleavedOutput",
         "Output and error output again, in the order of arrival.",
     ),
-    field(
+    OmissionRule::field(
         "edited_file",
         "tool_call/completed",
         "/tool_call/editToolCall/result/success/beforeFullFileContent",
         "The whole file before the edit: its hash and its changed lines are in `code.edit`.",
     ),
-    field(
+    OmissionRule::field(
         "edited_file_after",
         "tool_call/completed",
         "/tool_call/editToolCall/result/success/afterFullFileContent",
         "The whole file after the edit: its hash and its changed lines are in `code.edit`.",
     ),
-    field(
+    OmissionRule::field(
         "edit_diff",
         "tool_call/completed",
         "/tool_call/editToolCall/result/success/diffString",
         "A rendered diff whose spans are `code.edit` events.",
     ),
-    field(
+    OmissionRule::field(
         "deleted_file",
         "tool_call/completed",
         "/tool_call/deleteToolCall/result/success/prevContent",
         "The whole file that was deleted: its hash is in `code.edit`.",
     ),
-    bookkeeping("store_root", "root", "The ids of the messages and turns, which follow."),
-    field("system_prompt", "system/message", "/message/content/**", "The harness's own boilerplate: its hash is in `meta context`."),
-    field(
+    OmissionRule::bookkeeping("store_root", "root", "The ids of the messages and turns, which follow."),
+    OmissionRule::field(
+        "system_prompt",
+        "system/message",
+        "/message/content/**",
+        "The harness's own boilerplate: its hash is in `meta context`.",
+    ),
+    OmissionRule::field(
         "rendered_result",
         "tool/message",
         "/message/content/*/result",
         "What the model was told of an outcome that the turn graph holds; where it holds none, it is the result.",
     ),
-    field("result_parts", "tool/message", "/message/content/*/experimental_content/**", "The result again, as parts."),
-    field(
+    OmissionRule::field("result_parts", "tool/message", "/message/content/*/experimental_content/**", "The result again, as parts."),
+    OmissionRule::field(
         "provider_options",
         "*/message",
         "/message/providerOptions/**",
         "What the harness keeps beside a message: request ids, and results in another form.",
     ),
-    opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image: their hash is in the tape."),
-    opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of a thought."),
-    field(
+    OmissionRule::opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image: their hash is in the tape."),
+    OmissionRule::opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of a thought."),
+    OmissionRule::field(
         "joined_steps",
         "*/message",
         "/steps/**",
         "The steps of the turn graph that say what the message says; what they add is in the tape.",
     ),
-    bookkeeping("empty_bubble", "bubble", "A message without text and call."),
-    field("window_state", "bubble", "/bubble/richText", "The text again, as the window's document."),
-    field("window_state", "bubble", "/bubble/context/**", "What the window had selected or open beside a prompt."),
-    field("selection_rendered", "bubble", "/bubble/selections/*/text", "The selected lines again, in a fence."),
-    field("selection_address", "bubble", "/bubble/*/*/uri/**", "The address of a selected file, whose path is in the tape."),
-    opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of a thought."),
-    field(
+    OmissionRule::bookkeeping("empty_bubble", "bubble", "A message without text and call."),
+    OmissionRule::field("window_state", "bubble", "/bubble/richText", "The text again, as the window's document."),
+    OmissionRule::field("window_state", "bubble", "/bubble/context/**", "What the window had selected or open beside a prompt."),
+    OmissionRule::field("selection_rendered", "bubble", "/bubble/selections/*/text", "The selected lines again, in a fence."),
+    OmissionRule::field("selection_address", "bubble", "/bubble/*/*/uri/**", "The address of a selected file, whose path is in the tape."),
+    OmissionRule::opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of a thought."),
+    OmissionRule::field(
         "rendered_diff",
         "bubble",
         "/bubble/toolFormerData/additionalData/precomputedDiff/lines/*/content",
         "A diff for display; its spans are `code.edit`.",
     ),
-    field("edited_contents", "bubble", "/before", "The whole file before an edit: its hash and its changed lines are in `code.edit`."),
-    field("edited_contents", "bubble", "/after", "The whole file after an edit: its hash and its changed lines are in `code.edit`."),
-    bookkeeping("hook_workspace", "workspaceOpen", "Says that a workspace was opened, and nothing else."),
-    bookkeeping("hook_session", "session*", "Says that a session began or ended well, and nothing else that is new."),
-    bookkeeping("hook_stop", "stop", "Says that a turn ended well, and nothing else."),
-    field("hook_file_content", "before*", "/content", "The whole file that is about to be read: its hash is in `meta context`."),
+    OmissionRule::field(
+        "edited_contents",
+        "bubble",
+        "/before",
+        "The whole file before an edit: its hash and its changed lines are in `code.edit`.",
+    ),
+    OmissionRule::field(
+        "edited_contents",
+        "bubble",
+        "/after",
+        "The whole file after an edit: its hash and its changed lines are in `code.edit`.",
+    ),
+    OmissionRule::bookkeeping("hook_workspace", "workspaceOpen", "Says that a workspace was opened, and nothing else."),
+    OmissionRule::bookkeeping("hook_session", "session*", "Says that a session began or ended well, and nothing else that is new."),
+    OmissionRule::bookkeeping("hook_stop", "stop", "Says that a turn ended well, and nothing else."),
+    OmissionRule::field(
+        "hook_file_content",
+        "before*",
+        "/content",
+        "The whole file that is about to be read: its hash is in `meta context`.",
+    ),
 ];
