@@ -1,4 +1,4 @@
-//! The schemas of Cursor's artifacts and what is claimed for each. Only hook payloads record a version; structure proves the others.
+//! The schemas of Cursor's artifacts and the coverage claim of each. Only hook payloads record a version; structure proves the others.
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
@@ -32,7 +32,7 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
     known_bad: &[],
 };
 
-/// What is not claimed at all: every schema lacks links, most lack more.
+/// No claim at all, as a base: no schema has links, and most lack more.
 const NOTHING: Coverage = Coverage {
     meta: Grade::None,
     msg_in: Grade::None,
@@ -44,7 +44,7 @@ const NOTHING: Coverage = Coverage {
     span_link: Grade::None,
 };
 
-/// The claim of kinds that have no other gap than the evidence itself.
+/// The claim of kinds whose only gap is the evidence itself.
 const MADE_UP: Grade = Grade::Partial(&["evidence.made_up"]);
 
 /// The weakest claim over all schemas.
