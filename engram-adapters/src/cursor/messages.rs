@@ -1,4 +1,4 @@
-//! Prompts, answers and reasoning, as transcripts, chat stores and the editor's stores share them.
+//! Prompts, answers and reasoning: shared by transcripts, chat stores and the editor's stores.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::event::{Channel, MsgIn, MsgOut, Role};

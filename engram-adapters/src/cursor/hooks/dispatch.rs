@@ -14,7 +14,7 @@ use crate::shared::value::{Value, non_empty_text, raw_str};
 /// Converts the payload of one step.
 type Handler = fn(&Payload<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
-/// What happens to each hook step (SDK 1.0.32), beside the session facts that every payload has.
+/// What happens to each hook step (SDK 1.0.32). The session facts that every payload has are emitted before it.
 static RECORDS: &[Route<Handler>] = &[
     Route::convert("preToolUse", tool_steps::call),
     Route::convert("postToolUse", tool_steps::result),

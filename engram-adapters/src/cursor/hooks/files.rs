@@ -6,7 +6,7 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::notice::emit_notice;
+use super::events::emit_notice;
 use super::schema::Payload;
 use crate::cursor::faults::absent;
 use crate::cursor::fields::required_name;

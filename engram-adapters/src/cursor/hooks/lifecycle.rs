@@ -5,9 +5,8 @@ use engram_core::event::{Meta, MsgIn, Role, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::notice::emit_notice;
+use super::events::{emit_notice, emit_usage};
 use super::schema::Payload;
-use super::usage::emit_usage;
 use crate::cursor::descriptor::omitted;
 use crate::shared::value::{non_empty_text, raw_str};
 
@@ -27,7 +26,7 @@ pub(super) fn stop(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outco
     if emit_end(payload, out)? { Ok(Outcome::Mapped) } else { omitted("stop") }
 }
 
-/// Emits the tokens of an end, and why it came if something went wrong. True if it emitted anything.
+/// Emits the tokens of an end, and the error or interruption that caused it. True if it emitted anything.
 fn emit_end(payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let has_usage = emit_usage(payload, out)?;
     let text = non_empty_text(payload.error_message());

@@ -4,8 +4,8 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Attachment, Channel, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 
+use super::events::emit_usage;
 use super::schema::Payload;
-use super::usage::emit_usage;
 use crate::cursor::fields::required_text;
 use crate::shared::value::{Value, non_empty_text};
 

@@ -1,14 +1,13 @@
 //! Logs of hook payloads, one payload per line: the only artifact of Cursor that records its version.
 
 mod dispatch;
+mod events;
 mod files;
 mod lifecycle;
 mod messages;
-mod notice;
 mod schema;
 mod session_facts;
 mod tool_steps;
-mod usage;
 
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault};

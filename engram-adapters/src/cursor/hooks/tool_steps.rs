@@ -7,7 +7,7 @@ use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::notice::emit_notice;
+use super::events::emit_notice;
 use super::schema::Payload;
 use crate::cursor::fields::{required_name, text_or_json};
 use crate::cursor::tools;

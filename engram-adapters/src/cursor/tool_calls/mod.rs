@@ -1,4 +1,4 @@
-//! Calls and their results in the form of `stream-json`. Captures hold it; chat stores are opened into it.
+//! Calls and their results in the form of `stream-json`. Captures contain it; chat stores are opened into it.
 
 pub(super) mod call;
 mod code;

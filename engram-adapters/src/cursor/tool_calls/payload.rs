@@ -16,7 +16,7 @@ pub(in crate::cursor) struct CallPayload<'a> {
     body: Body<'a>,
     /// What hooks added to the call.
     pub(in crate::cursor) hook_contexts: Field<'a>,
-    /// The call's id, where it is beside the tool.
+    /// The call's id, if it is next to the tool.
     pub(in crate::cursor) call_id: Option<Text<'a>>,
     /// When the call began.
     pub(in crate::cursor) started_at: Field<'a>,

@@ -1,4 +1,4 @@
-//! Results of calls: a member whose name is the way the call ended. One table says what is read from the result of each tool.
+//! Results of calls: a member whose name is the way the call ended. One table lists what is read from the result of each tool.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Status, ToolResult};

@@ -31,7 +31,7 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
     Ok(seq)
 }
 
-/// The edit that a call requests, if its arguments hold the text.
+/// The edit that a call requests, if its arguments contain the text.
 fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
     let op = match tool {
         "Write" => EditOp::Overwrite,

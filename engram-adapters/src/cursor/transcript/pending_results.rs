@@ -1,4 +1,4 @@
-//! Calls whose results are still to come. A result names its tool and nothing else.
+//! Calls without a result yet. A result names only its tool.
 
 use engram_core::event::Seq;
 

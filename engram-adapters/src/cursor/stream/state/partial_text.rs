@@ -1,4 +1,4 @@
-//! Text that a capture records in pieces: reasoning, and messages with `--stream-partial-output`, which come again as a whole.
+//! Text that a capture records in pieces: reasoning, and messages with `--stream-partial-output`. The whole message normally follows.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -10,9 +10,9 @@ use engram_core::text::Text;
 /// What a piece is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cursor::stream) enum PartialKind {
-    /// Reasoning, which never comes as a whole.
+    /// Reasoning. The whole text is never recorded.
     Reasoning,
-    /// A message, which normally does.
+    /// A message. The whole text normally follows its pieces.
     Message,
 }
 
@@ -36,7 +36,7 @@ impl PartialKind {
 #[derive(Default)]
 pub(in crate::cursor::stream) struct PartialText {
     pending: Option<PendingText>,
-    /// The last message that was joined from its pieces because the whole had not come.
+    /// The last message that was joined from its pieces, because another record followed them.
     joined: Option<String>,
     /// All messages so far, without separators.
     messages: DefaultHasher,

@@ -1,4 +1,4 @@
-//! Questions to the user whose call or answer is still to come.
+//! Questions to the user without a call or an answer yet.
 
 use engram_core::emit::RecordLocation;
 use engram_core::text::Text;
