@@ -32,12 +32,11 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert("result", messages::result),
 ];
 
-fn action(kind: &str, subtype: &str) -> Option<Action<Handler>> {
-    let is_row = |row: &&Route<Handler>| match row.record.split_once('/') {
-        Some(row) => row == (kind, subtype),
+fn row(kind: &str, subtype: &str) -> Option<&'static Route<Handler>> {
+    RECORDS.iter().find(|row| match row.record.split_once('/') {
+        Some(record) => record == (kind, subtype),
         None => row.record == kind,
-    };
-    RECORDS.iter().find(is_row).map(|row| row.action)
+    })
 }
 
 /// Converts one line.
@@ -47,11 +46,13 @@ pub(super) fn convert(state: &mut StreamState, line: Value<'_>, out: &mut Emitte
     let record = Record { line, header: RecordHeader { t: time.as_deref(), ..RecordHeader::default() } };
     let (kind, subtype) = (raw_str(line.kind()), raw_str(line.subtype()));
     begin_record(state, &record, kind, out)?;
-    match action(kind, subtype) {
-        Some(Action::Convert(handler)) => handler(state, &record, out),
-        Some(Action::Omit) => omitted(kind),
-        None if subtype.is_empty() => Err(Fault::unrecognized(kind)),
-        None => Err(Fault::unrecognized(&format!("{kind}/{subtype}"))),
+    let Some(row) = row(kind, subtype) else {
+        let record = if subtype.is_empty() { kind.to_owned() } else { format!("{kind}/{subtype}") };
+        return Err(Fault::unrecognized(&record));
+    };
+    match row.action {
+        Action::Convert(handler) => handler(state, &record, out),
+        Action::Omit => omitted(row.record),
     }
 }
 
