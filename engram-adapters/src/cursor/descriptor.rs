@@ -1,6 +1,8 @@
-//! What the Cursor adapter says about itself: gaps and omission rules.
+//! The self-description of the Cursor adapter: gaps and omission rules.
 
-use engram_core::descriptor::{AdapterDescriptor, Gap, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
+use engram_core::emit::Fault;
+use engram_core::ledger::Outcome;
 
 use super::revisions;
 
@@ -20,20 +22,28 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     omission_rules: RULES,
 };
 
+/// The outcome of a record of this type that gives no event, by the rule that omits it.
+///
+/// # Errors
+/// [`Fault::Unrecognized`] if no rule omits it.
+pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
+    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
+}
+
 const GAPS: &[Gap] = &[
     Gap {
         code: "evidence.made_up",
-        reason: "No real session could be recorded: the fixtures are written by the SDK from made-up conversations, or by hand in the shapes of real logs. Real sessions may hold what they do not show.",
+        reason: "No real session could be recorded: the SDK wrote the fixtures from made-up conversations, or they were written by hand in the form of real logs. Real sessions may contain more.",
         fixture: "sdk-1.0.32/transcript",
     },
     Gap {
         code: "session.not_recorded",
-        reason: "No model is recorded; transcripts record no directory and no time either, but for the minute at which newer prompts begin.",
+        reason: "No model is recorded. Transcripts also record no directory, and no time except the minute of newer prompts.",
         fixture: "sdk-1.0.32/transcript",
     },
     Gap {
         code: "usage.not_recorded",
-        reason: "Tokens are counted in captures from March 2026 (once for the whole run), in hook payloads and in rows of the editor only.",
+        reason: "Only captures from March 2026 on (once for the whole run), hook payloads and rows of the editor record tokens.",
         fixture: "2026.02/stream_shell",
     },
     Gap {
@@ -43,19 +53,23 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "reasoning.unmarked",
-        reason: "Transcripts glue reasoning to the answer in one text; nothing marks where it begins.",
+        reason: "Transcripts put reasoning and answer into one text, without a mark between them.",
         fixture: "sdk-1.0.32/transcript",
     },
     Gap {
         code: "call.args_as_text",
-        reason: "The oldest transcripts are text that escapes nothing: arguments stay one text, and a message that holds a line such as `assistant:` cannot be told from two.",
+        reason: "The oldest transcripts are text without escapes: arguments stay one text, and a message with a line such as `assistant:` looks like two messages.",
         fixture: "sdk-1.0.32/legacy_text",
     },
     Gap { code: "call.no_id", reason: "Transcripts give calls no id.", fixture: "sdk-1.0.32/transcript" },
-    Gap { code: "result.name_only", reason: "Older transcripts record that a tool returned, not what.", fixture: "sdk-1.0.32/legacy_json" },
+    Gap {
+        code: "result.name_only",
+        reason: "Older transcripts record that a tool returned, but not its result.",
+        fixture: "sdk-1.0.32/legacy_json",
+    },
     Gap {
         code: "result.as_told",
-        reason: "Results that the turn graph does not hold are as the model was told them: no exit code, no outcome.",
+        reason: "Results that are not in the turn graph are the text that the model received, without exit code or outcome.",
         fixture: "sdk-1.0.32/store",
     },
     Gap {
@@ -63,15 +77,19 @@ const GAPS: &[Gap] = &[
         reason: "The editor keeps some results as a stub, such as the number of lines of a file that was read.",
         fixture: "2026.06/editor",
     },
-    Gap { code: "read.no_lines", reason: "Numbered or cut content does not show which lines it is.", fixture: "2026.09/stream_read" },
+    Gap {
+        code: "read.no_lines",
+        reason: "Content with line numbers, or truncated content, does not show which lines it is.",
+        fixture: "2026.09/stream_read",
+    },
     Gap {
         code: "read.no_total",
-        reason: "Cursor counts the nothing after a final line end as a line, so the number of lines is sure only where the end was read.",
+        reason: "Cursor counts the empty text after a final line end as a line, so the number of lines is certain only if the end was read.",
         fixture: "2026.09/stream_read",
     },
     Gap {
         code: "edit.request_only",
-        reason: "Transcripts hold what an edit asked for, not whether it was made: snippets with `confirmed: false`.",
+        reason: "Transcripts record the edit that was requested, not whether it was made: snippets with `confirmed: false`.",
         fixture: "sdk-1.0.32/transcript",
     },
     Gap { code: "edit.shell", reason: "Files that a shell command changed are not recorded.", fixture: "2026.09/stream_shell" },
@@ -82,107 +100,120 @@ const GAPS: &[Gap] = &[
     },
 ];
 
-const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
-}
-
-const fn bookkeeping(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Bookkeeping, record, pointer: None, reason }
-}
-
-const fn field(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Field, record, pointer: Some(pointer), reason }
-}
-
-const fn opaque(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission: Omission::Opaque, record, pointer: Some(pointer), reason }
-}
-
 const RULES: &[OmissionRule] = &[
-    bookkeeping("turn_end", "turn_ended", "Says that a turn ended well, and nothing else."),
-    bookkeeping("thinking_end", "thinking/completed", "Ends reasoning: its text, where the capture holds it, stands at its first piece."),
-    duplicate("thinking_pieces", "thinking/delta", "A piece of reasoning: all pieces stand joined where the first one stands."),
-    duplicate(
+    OmissionRule::bookkeeping("turn_end", "turn_ended", "Records only that a turn ended successfully."),
+    OmissionRule::bookkeeping(
+        "thinking_end",
+        "thinking/completed",
+        "The end of reasoning. Its text, if the capture has it, is at its first piece.",
+    ),
+    OmissionRule::duplicate("thinking_pieces", "thinking/delta", "A piece of reasoning. All pieces are joined at the first one."),
+    OmissionRule::duplicate(
         "message_pieces",
         "assistant",
-        "A piece of a message that the capture says again as a whole, or that stands joined with the other pieces.",
+        "A piece of a message. The capture repeats the message as a whole, or its pieces are joined at the first one.",
     ),
-    duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
-    field(
+    OmissionRule::duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
+    OmissionRule::field(
         "result_text_field",
         "result/success",
         "/result",
-        "All messages of the run again, joined without a separator; a text that is not becomes a message.",
+        "All messages of the run again, joined without a separator. Any other text becomes a message.",
     ),
-    field(
+    OmissionRule::field(
         "interleaved_output",
         "tool_call/completed",
         "/tool_call/shellToolCall/result/*/interleavedOutput",
-        "Output and error output again, in the order of arrival.",
+        "Standard output and standard error again, in the order of arrival.",
     ),
-    field(
+    OmissionRule::field(
         "edited_file",
         "tool_call/completed",
         "/tool_call/editToolCall/result/success/beforeFullFileContent",
         "The whole file before the edit: its hash and its changed lines are in `code.edit`.",
     ),
-    field(
+    OmissionRule::field(
         "edited_file_after",
         "tool_call/completed",
         "/tool_call/editToolCall/result/success/afterFullFileContent",
         "The whole file after the edit: its hash and its changed lines are in `code.edit`.",
     ),
-    field(
+    OmissionRule::field(
         "edit_diff",
         "tool_call/completed",
         "/tool_call/editToolCall/result/success/diffString",
         "A rendered diff whose spans are `code.edit` events.",
     ),
-    field(
+    OmissionRule::field(
         "deleted_file",
         "tool_call/completed",
         "/tool_call/deleteToolCall/result/success/prevContent",
         "The whole file that was deleted: its hash is in `code.edit`.",
     ),
-    bookkeeping("store_root", "root", "The ids of the messages and turns, which follow."),
-    field("system_prompt", "system/message", "/message/content/**", "The harness's own boilerplate: its hash is in `meta context`."),
-    field(
+    OmissionRule::bookkeeping("store_root", "root", "The ids of the messages and turns that follow."),
+    OmissionRule::field(
+        "system_prompt",
+        "system/message",
+        "/message/content/**",
+        "The boilerplate of the harness. Its hash is in `meta context`.",
+    ),
+    OmissionRule::field(
         "rendered_result",
         "tool/message",
         "/message/content/*/result",
-        "What the model was told of an outcome that the turn graph holds; where it holds none, it is the result.",
+        "The result as the model received it. The turn graph has the outcome; without one, this text is the result.",
     ),
-    field("result_parts", "tool/message", "/message/content/*/experimental_content/**", "The result again, as parts."),
-    field(
+    OmissionRule::field("result_parts", "tool/message", "/message/content/*/experimental_content/**", "The result again, as parts."),
+    OmissionRule::field(
         "provider_options",
         "*/message",
         "/message/providerOptions/**",
-        "What the harness keeps beside a message: request ids, and results in another form.",
+        "The harness's own data about a message: request ids, and results in another form.",
     ),
-    opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image: their hash is in the tape."),
-    opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of a thought."),
-    field(
+    OmissionRule::opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image. Their hash is in the tape."),
+    OmissionRule::opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of reasoning."),
+    OmissionRule::field(
         "joined_steps",
         "*/message",
         "/steps/**",
-        "The steps of the turn graph that say what the message says; what they add is in the tape.",
+        "The steps of the turn graph with the same content as the message. What they add is in the tape.",
     ),
-    bookkeeping("empty_bubble", "bubble", "A message without text and call."),
-    field("window_state", "bubble", "/bubble/richText", "The text again, as the window's document."),
-    field("window_state", "bubble", "/bubble/context/**", "What the window had selected or open beside a prompt."),
-    field("selection_rendered", "bubble", "/bubble/selections/*/text", "The selected lines again, in a fence."),
-    field("selection_address", "bubble", "/bubble/*/*/uri/**", "The address of a selected file, whose path is in the tape."),
-    opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of a thought."),
-    field(
+    OmissionRule::bookkeeping("empty_bubble", "bubble", "A message without text or call."),
+    OmissionRule::field("window_state", "bubble", "/bubble/richText", "The text again, as the rich text of the window."),
+    OmissionRule::field(
+        "window_state",
+        "bubble",
+        "/bubble/context/**",
+        "The files and selections that were open in the window during a prompt.",
+    ),
+    OmissionRule::field("selection_rendered", "bubble", "/bubble/selections/*/text", "The selected lines again, in a code fence."),
+    OmissionRule::field("selection_address", "bubble", "/bubble/*/*/uri/**", "The address of a selected file. Its path is in the tape."),
+    OmissionRule::opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of reasoning."),
+    OmissionRule::field(
         "rendered_diff",
         "bubble",
         "/bubble/toolFormerData/additionalData/precomputedDiff/lines/*/content",
-        "A diff for display; its spans are `code.edit`.",
+        "A diff for display. Its spans are `code.edit` events.",
     ),
-    field("edited_contents", "bubble", "/before", "The whole file before an edit: its hash and its changed lines are in `code.edit`."),
-    field("edited_contents", "bubble", "/after", "The whole file after an edit: its hash and its changed lines are in `code.edit`."),
-    bookkeeping("hook_workspace", "workspaceOpen", "Says that a workspace was opened, and nothing else."),
-    bookkeeping("hook_session", "session*", "Says that a session began or ended well, and nothing else that is new."),
-    bookkeeping("hook_stop", "stop", "Says that a turn ended well, and nothing else."),
-    field("hook_file_content", "before*", "/content", "The whole file that is about to be read: its hash is in `meta context`."),
+    OmissionRule::field(
+        "edited_contents",
+        "bubble",
+        "/before",
+        "The whole file before an edit: its hash and its changed lines are in `code.edit`.",
+    ),
+    OmissionRule::field(
+        "edited_contents",
+        "bubble",
+        "/after",
+        "The whole file after an edit: its hash and its changed lines are in `code.edit`.",
+    ),
+    OmissionRule::bookkeeping("hook_workspace", "workspaceOpen", "Records only that a workspace was opened."),
+    OmissionRule::bookkeeping("hook_session", "session*", "Records only that a session began or ended, and repeats known facts."),
+    OmissionRule::bookkeeping("hook_stop", "stop", "Records only that a turn ended successfully."),
+    OmissionRule::field(
+        "hook_file_content",
+        "before*",
+        "/content",
+        "The whole file that is about to be read. Its hash is in `meta context`.",
+    ),
 ];

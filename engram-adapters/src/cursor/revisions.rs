@@ -1,4 +1,4 @@
-//! The schemas of Cursor's artifacts and what is claimed for each. Only hook payloads record a version; structure proves the others.
+//! The schemas of Cursor's artifacts and the coverage claim of each. Only hook payloads record a version; structure proves the others.
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
@@ -32,8 +32,8 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
     known_bad: &[],
 };
 
-/// What is not claimed at all: every schema lacks links, most lack more.
-const NOTHING: Coverage = Coverage {
+/// No claim at all, as a base: no schema has links, and most lack more.
+const NO_CLAIM: Coverage = Coverage {
     meta: Grade::None,
     msg_in: Grade::None,
     msg_out: Grade::None,
@@ -44,11 +44,11 @@ const NOTHING: Coverage = Coverage {
     span_link: Grade::None,
 };
 
-/// The claim of kinds that have no other gap than the evidence itself.
+/// The claim of kinds whose only gap is the evidence itself.
 const MADE_UP: Grade = Grade::Partial(&["evidence.made_up"]);
 
 /// The weakest claim over all schemas.
-pub(super) const WEAKEST: Coverage = Coverage { meta: MADE_UP, msg_in: MADE_UP, msg_out: MADE_UP, ..NOTHING };
+pub(super) const WEAKEST: Coverage = Coverage { meta: MADE_UP, msg_in: MADE_UP, msg_out: MADE_UP, ..NO_CLAIM };
 
 const TRANSCRIPT_JSON_COVERAGE: Coverage = Coverage {
     meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
@@ -57,7 +57,7 @@ const TRANSCRIPT_JSON_COVERAGE: Coverage = Coverage {
     tool_call: Grade::Partial(&["evidence.made_up", "call.no_id", "call.args_as_text"]),
     tool_result: Grade::Partial(&["evidence.made_up", "result.name_only"]),
     code_edit: Grade::Partial(&["evidence.made_up", "edit.request_only"]),
-    ..NOTHING
+    ..NO_CLAIM
 };
 
 const TRANSCRIPT_COVERAGE: Coverage = Coverage {
@@ -66,7 +66,7 @@ const TRANSCRIPT_COVERAGE: Coverage = Coverage {
     msg_out: Grade::Partial(&["evidence.made_up", "message.placeholder", "reasoning.unmarked"]),
     tool_call: Grade::Partial(&["evidence.made_up", "call.no_id"]),
     code_edit: Grade::Partial(&["evidence.made_up", "edit.request_only"]),
-    ..NOTHING
+    ..NO_CLAIM
 };
 
 const STREAM_COVERAGE: Coverage = Coverage {
@@ -77,14 +77,14 @@ const STREAM_COVERAGE: Coverage = Coverage {
     tool_result: MADE_UP,
     code_read: Grade::Partial(&["evidence.made_up", "read.no_lines", "read.no_total"]),
     code_edit: Grade::Partial(&["evidence.made_up", "edit.shell"]),
-    ..NOTHING
+    ..NO_CLAIM
 };
 
 const EDITOR_INLINE_COVERAGE: Coverage = Coverage {
     meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
     msg_in: MADE_UP,
     msg_out: MADE_UP,
-    ..NOTHING
+    ..NO_CLAIM
 };
 
 const EDITOR_ROWS_COVERAGE: Coverage = Coverage {
@@ -94,7 +94,7 @@ const EDITOR_ROWS_COVERAGE: Coverage = Coverage {
     tool_call: MADE_UP,
     tool_result: Grade::Partial(&["evidence.made_up", "result.stub"]),
     code_edit: MADE_UP,
-    ..NOTHING
+    ..NO_CLAIM
 };
 
 const CHAT_COVERAGE: Coverage = Coverage {
@@ -104,7 +104,7 @@ const CHAT_COVERAGE: Coverage = Coverage {
     tool_call: MADE_UP,
     tool_result: Grade::Partial(&["evidence.made_up", "result.as_told"]),
     code_edit: MADE_UP,
-    ..NOTHING
+    ..NO_CLAIM
 };
 
 const HOOKS_COVERAGE: Coverage = Coverage {
@@ -114,5 +114,5 @@ const HOOKS_COVERAGE: Coverage = Coverage {
     tool_call: MADE_UP,
     tool_result: MADE_UP,
     code_edit: Grade::Partial(&["evidence.made_up", "edit.no_range"]),
-    ..NOTHING
+    ..NO_CLAIM
 };

@@ -1,4 +1,4 @@
-//! Cursor's tool names: as transcripts spell them, as the keys of `tool_call` in `stream-json` do, and as the editor does.
+//! Cursor's tool names: those of transcripts, the keys of `tool_call` in `stream-json`, and those of the editor.
 
 use engram_core::tool_kind::ToolKind;
 

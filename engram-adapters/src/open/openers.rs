@@ -8,7 +8,7 @@ use super::store::{DatabaseFile, Opened, Opener, Store, beginning};
 use crate::{claude_code, cursor, opencode};
 
 /// Every opener.
-pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::store::OPENER, claude_code::OPENER];
+pub const OPENERS: &[Opener] = &[opencode::store::OPENER, cursor::OPENER, claude_code::OPENER];
 
 /// The opener of the store that has its root at this folder, if it is one.
 pub fn root(path: &Path) -> Option<&'static Opener> {

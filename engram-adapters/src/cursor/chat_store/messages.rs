@@ -1,0 +1,117 @@
+//! Messages as the model received them, part by part, each with its step of the turn graph.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Attachment, Meta, MsgIn, Role, ToolCall};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::message_text::{CursorOptions, emit_agent_text, emit_system_prompt, emit_user_text};
+use super::schema::{Line, Message, Part, Step};
+use crate::cursor::faults::within;
+use crate::cursor::fields::{required, required_name, text_or_json};
+use crate::cursor::messages::{emit_reasoning, message_outcome};
+use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
+use crate::cursor::tool_calls::result::emit_result;
+use crate::cursor::tools;
+use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+
+const CONTENT: &str = "/message/content";
+
+/// The place of a part, and the facts of its message.
+struct PartContext<'a> {
+    role: &'a str,
+    id: Option<Text<'a>>,
+    options: CursorOptions<'a>,
+    index: usize,
+    pointer: Pointer<'a>,
+    step: Step<'a>,
+}
+
+/// A message of any role. Its content is one text or a list of parts.
+pub(super) fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let message = Message::strict(required(line.message(), Pointer::At("/message"), "an object")?, "/message")?;
+    let content = required(message.content(), Pointer::At(CONTENT), "text or a list of parts")?;
+    let role = raw_str(message.role());
+    if role == "system" {
+        return emit_system_prompt(content.raw(), out);
+    }
+    let (id, options) = (non_empty_text(line.blob()), message.provider_options().and_then(|options| options.member("cursor")));
+    let options = CursorOptions::lenient_opt(options);
+    let listed = content.elements().enumerate().map(|(index, part)| (index, part, Pointer::Item(CONTENT, index)));
+    let single = Some((0, content, Pointer::At(CONTENT))).filter(|_| !content.is_array());
+    let mut events = 0;
+    for (index, part, pointer) in single.into_iter().chain(listed) {
+        let step = line.step_of_part(index)?;
+        line.set_header(step.time(), out);
+        let context = PartContext { role, id, options, index, pointer, step };
+        events += match part.text() {
+            Some(text) if role == "user" => emit_user_text(text, id, &options, pointer, out)?,
+            Some(text) if role == "assistant" => emit_agent_text(text, &options, pointer, out)?,
+            _ => emit_part(part, &context, out)?,
+        };
+    }
+    message_outcome(events)
+}
+
+/// Emits a part by its type, and returns the number of events.
+fn emit_part(value: Value<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    let PartContext { role, id, ref options, pointer, .. } = *context;
+    let part = Part::strict(value, "").map_err(|fault| within(pointer, fault))?;
+    match (raw_str(part.kind()), role) {
+        ("text", "user") => text(part.text()).map_or(Ok(0), |text| emit_user_text(text, id, options, pointer, out)),
+        ("text", "assistant") => text(part.text()).map_or(Ok(0), |text| emit_agent_text(text, options, pointer, out)),
+        ("reasoning", "assistant") => text(part.text()).map_or(Ok(0), |text| emit_reasoning(text, pointer, out)),
+        ("redacted-reasoning", "assistant") => emit_reasoning(Text::Plain(""), pointer, out),
+        ("image" | "file", _) => emit_attachment(&part, context, out),
+        ("tool-call", "assistant") => emit_tool_call(&part, context, out),
+        ("tool-result", "tool") => emit_tool_result(&part, context, out),
+        (kind, _) => {
+            out.unrecognized_block(kind, value.raw(), pointer)?;
+            Ok(1)
+        }
+    }
+}
+
+fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    let tool = required_name(part.tool_name(), Pointer::At("/toolName")).map_err(|fault| within(context.pointer, fault))?;
+    let kind = tools::TOOLS.kind(&tool.decode_lossy());
+    let call = ToolCall { tool, kind, call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw) };
+    out.emit(call, context.pointer)?;
+    Ok(1)
+}
+
+/// A result. The turn graph records how the call ended; without it, only what the model received is known.
+fn emit_tool_result(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    let call_id = required_name(part.tool_call_id(), Pointer::At("/toolCallId")).map_err(|fault| within(context.pointer, fault))?;
+    let in_step = |fault| within(Pointer::Field("/steps", context.index, "/toolCall"), fault);
+    let payload = match context.step.tool_call() {
+        Some(call) => CallPayload::read(call).map_err(in_step)?,
+        None => CallPayload::default(),
+    };
+    let result = CallRecord {
+        model_tool: non_empty_text(part.tool_name()),
+        model_result: text_or_json(part.result()).filter(|text| !text.is_empty()),
+        model_error: is_true(part.is_error()),
+        ..CallRecord::new(call_id, payload, context.pointer)
+    };
+    emit_result(&result, false, out).map_err(in_step)?;
+    Ok(1)
+}
+
+/// An image or a file: the hash of what the store has of it.
+fn emit_attachment(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+    let stored = part.image().or(part.data());
+    let attachment = Attachment {
+        media_type: non_empty_text(part.media_type()),
+        hash: stored.map(|stored| Hash::of_bytes(stored.raw().as_bytes())),
+        bytes: stored.map(|stored| stored.raw().len() as u64),
+        name: non_empty_text(part.filename()),
+    };
+    if context.role == "user" {
+        out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments: vec![attachment] }, context.pointer)?;
+    } else {
+        out.emit(Meta::System { name: Text::Plain(raw_str(part.kind())), text: attachment.name }, context.pointer)?;
+    }
+    Ok(1)
+}

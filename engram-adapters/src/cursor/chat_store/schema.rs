@@ -1,0 +1,127 @@
+//! The fields of an opened chat's lines.
+
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+
+use crate::cursor::faults::within;
+use crate::cursor::fields::{required, time_of_millis};
+use crate::shared::value::{Field, non_empty_text};
+use crate::shared::view::view;
+
+view! {
+    /// One line of the opened text.
+    Line {
+        store: "store" Any,
+        blob: "blob" Any,
+        meta: "meta" Object,
+        root: "root" Object,
+        message: "message" Object,
+        steps: "steps" Object,
+        step: "step" Object,
+        archive: "archive" Object,
+    }
+}
+
+view! {
+    /// The record of the chat itself.
+    ChatMeta {
+        name: "name" Any,
+        created_at: "createdAt" Any,
+        mode: "mode" Any,
+        last_used_model: "lastUsedModel" Any,
+        subagent_info: "subagentInfo" Object,
+    }
+}
+
+view! {
+    /// Who started the chat of a sub-agent.
+    SubagentInfo {
+        parent_agent_id: "parentAgentId" Any,
+        tool_call_id: "toolCallId" Any,
+        type_name: "typeName" Any,
+    }
+}
+
+view! {
+    /// The root of the conversation.
+    Root {
+        active_branch_name: "activeBranchName" Any,
+        agent_type: "agentType" Any,
+        previous_workspace_uris: "previousWorkspaceUris" Any,
+        conversation_started_timestamp_ms: "conversationStartedTimestampMs" Any,
+    }
+}
+
+view! {
+    /// A message as the model saw it.
+    Message {
+        role: "role" Any,
+        content: "content" Any,
+        provider_options: "providerOptions" Object,
+    }
+}
+
+view! {
+    /// One part of a message.
+    Part {
+        kind: "type" Any,
+        text: "text" Any,
+        tool_call_id: "toolCallId" Any,
+        tool_name: "toolName" Any,
+        args: "args" Any,
+        result: "result" Any,
+        is_error: "isError" Any,
+        image: "image" Any,
+        data: "data" Any,
+        filename: "filename" Any,
+        media_type: "mediaType" Any,
+    }
+}
+
+view! {
+    /// A step of the turn graph: a message, reasoning, or a call. A prompt has its text here.
+    Step {
+        assistant_message: "assistantMessage" Object,
+        thinking_message: "thinkingMessage" Object,
+        tool_call: "toolCall" Object,
+        text: "text" Any,
+        started_at_ms: "startedAtMs" Any,
+    }
+}
+
+view! {
+    /// A message or reasoning of the agent in a step.
+    StepText {
+        text: "text" Any,
+        started_at_ms: "startedAtMs" Any,
+    }
+}
+
+impl<'a> Line<'a> {
+    /// The step of a line that is one.
+    pub(super) fn read_step(&self) -> Result<Step<'a>, Fault> {
+        Step::strict(required(self.step(), Pointer::At("/step"), "an object")?, "/step")
+    }
+
+    /// The step of the turn graph that part `index` of a message is joined with. Empty if there is none.
+    pub(super) fn step_of_part(&self, index: usize) -> Result<Step<'a>, Fault> {
+        match self.steps().and_then(|steps| steps.member(&index.to_string())) {
+            Some(step) => Step::strict(step, "").map_err(|fault| within(Pointer::Item("/steps", index), fault)),
+            None => Ok(Step::default()),
+        }
+    }
+
+    /// Sets the header of the events that follow: the line's blob, and this time.
+    pub(super) fn set_header(&self, time: Field<'_>, out: &mut Emitter) {
+        let time = time_of_millis(time);
+        out.set_header(RecordHeader { t: time.as_deref(), id: non_empty_text(self.blob()), replay: false });
+    }
+}
+
+impl<'a> Step<'a> {
+    /// When the step was written or, for a call, completed.
+    pub(super) fn time(&self) -> Field<'a> {
+        let started = |text: Field<'a>| StepText::lenient(text?).started_at_ms();
+        let completed = || self.tool_call().and_then(|call| call.member("completedAtMs"));
+        self.started_at_ms().or_else(|| started(self.assistant_message())).or_else(completed).or_else(|| started(self.thinking_message()))
+    }
+}

@@ -1,0 +1,64 @@
+//! Steps of the turn graph that no message repeats.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::schema::{Line, StepText};
+use crate::cursor::faults::{absent, within};
+use crate::cursor::fields::text_or_json;
+use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
+use crate::cursor::tool_calls::call::emit_call;
+use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
+use crate::cursor::tool_calls::result::emit_result;
+use crate::shared::value::{Value, non_empty_text, raw_str, text};
+
+/// A prompt.
+pub(super) fn user_message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let step = line.read_step()?;
+    line.set_header(step.started_at_ms(), out);
+    message_outcome(emit_prompt(text(step.text()), non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
+}
+
+/// A shell command that the user ran, or its output.
+pub(super) fn user_shell(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let name = Text::Plain(raw_str(line.store()));
+    out.emit(Meta::System { name, text: text_or_json(line.step()) }, Pointer::At("/step"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// A message of the agent, reasoning, or a call.
+pub(super) fn step(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let step = line.read_step()?;
+    line.set_header(step.time(), out);
+    if let Some(message) = step.assistant_message() {
+        return message_outcome(emit_answer(text(StepText::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
+    }
+    if let Some(reasoning) = step.thinking_message() {
+        let reasoning = text(StepText::lenient(reasoning).text()).unwrap_or(Text::Plain(""));
+        return message_outcome(emit_reasoning(reasoning, Pointer::At("/step/thinkingMessage/text"), out)?);
+    }
+    match step.tool_call() {
+        Some(call) => call_and_result(line, call, out),
+        None => Err(Fault::malformed("/step", "a message, reasoning or a call", "none of them")),
+    }
+}
+
+fn call_and_result(line: &Line<'_>, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let pointer = Pointer::At("/step/toolCall");
+    let payload = CallPayload::read(value).map_err(|fault| within(pointer, fault))?;
+    line.set_header(payload.started_at, out);
+    let call_id = payload.call_id.ok_or_else(|| absent(Pointer::At("/step/toolCall/toolCallId"), "a string", None))?;
+    if payload.tool.is_empty() {
+        // A tool with an unknown layout: only the id of its call is known.
+        out.emit(Meta::System { name: Text::Plain("toolCall"), text: Some(call_id) }, pointer)?;
+        return Ok(Outcome::Mapped);
+    }
+    let call = CallRecord::new(call_id, payload, pointer);
+    if out.seq_of_call(call_id).is_none() {
+        emit_call(&call, out).map_err(|fault| within(pointer, fault))?;
+    }
+    emit_result(&call, false, out).map_err(|fault| within(pointer, fault))?;
+    Ok(Outcome::Mapped)
+}

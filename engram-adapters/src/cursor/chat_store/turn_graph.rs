@@ -1,0 +1,171 @@
+//! The turn graph of a chat: its steps, with outcomes and times that the messages for the model do not have.
+
+use std::collections::{HashMap, VecDeque};
+
+use engram_core::error::AdapterError;
+use serde::Deserialize;
+
+use super::chat_proto::{self, Layout, push_message};
+use crate::open::lines::{Lines, quoted};
+
+/// Matches a step with the part of a message that has the same content.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum StepKey {
+    /// A prompt, without the sections that the harness adds around it.
+    Prompt(String),
+    /// A message of the agent.
+    Answer(String),
+    /// Reasoning of the agent.
+    Reasoning(String),
+    /// A call, by its id.
+    Call(String),
+}
+
+/// One step of a turn.
+struct Step {
+    turn: usize,
+    /// The type of its line.
+    record: &'static str,
+    /// Its JSON.
+    json: String,
+    joined: bool,
+}
+
+/// All steps of a chat, in order.
+#[derive(Default)]
+pub(super) struct TurnGraph {
+    steps: Vec<Step>,
+    by_key: HashMap<StepKey, VecDeque<usize>>,
+    /// The blobs of turns that the store does not have, or that are not messages.
+    missing: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Turn {
+    agent_conversation_turn: Option<AgentTurn>,
+    shell_conversation_turn: Option<ShellTurn>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentTurn {
+    user_message: Option<String>,
+    #[serde(default)]
+    steps: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShellTurn {
+    shell_command: Option<String>,
+    shell_output: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StepContent {
+    assistant_message: Option<WithText>,
+    thinking_message: Option<WithText>,
+    tool_call: Option<WithId>,
+}
+
+#[derive(Deserialize)]
+struct WithText {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WithId {
+    tool_call_id: Option<String>,
+}
+
+/// Returns a blob by its id.
+pub(super) type Blobs<'b> = dyn Fn(&str) -> Result<Option<Vec<u8>>, AdapterError> + 'b;
+
+impl TurnGraph {
+    /// Reads the turns of a root. The graph is two levels deep, so it has no cycles.
+    pub(super) fn read(ids: &[String], blobs: &Blobs<'_>) -> Result<TurnGraph, AdapterError> {
+        let mut graph = TurnGraph::default();
+        for (turn, id) in ids.iter().enumerate() {
+            let Some(json) = graph.message(id, &chat_proto::TURN, blobs)? else { continue };
+            let Ok(content) = serde_json::from_str::<Turn>(&json) else { continue };
+            if let Some(agent) = content.agent_conversation_turn {
+                graph.agent_turn(turn, agent, blobs)?;
+            } else if let Some(shell) = content.shell_conversation_turn {
+                for (id, record, layout) in [
+                    (shell.shell_command, "shell_command", &chat_proto::SHELL_COMMAND),
+                    (shell.shell_output, "shell_output", &chat_proto::SHELL_OUTPUT),
+                ] {
+                    if let Some(json) = id.map(|id| graph.message(&id, layout, blobs)).transpose()?.flatten() {
+                        graph.add(turn, record, json, None);
+                    }
+                }
+            }
+        }
+        Ok(graph)
+    }
+
+    fn agent_turn(&mut self, turn: usize, agent: AgentTurn, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
+        if let Some(json) = agent.user_message.map(|id| self.message(&id, &chat_proto::USER_MESSAGE, blobs)).transpose()?.flatten() {
+            let prompt = serde_json::from_str::<WithText>(&json).ok().and_then(|message| message.text);
+            self.add(turn, "user_message", json, prompt.map(StepKey::Prompt));
+        }
+        for id in &agent.steps {
+            let Some(json) = self.message(id, &chat_proto::STEP, blobs)? else { continue };
+            let key = serde_json::from_str::<StepContent>(&json).ok().and_then(|content| {
+                let answer = content.assistant_message.and_then(|message| message.text).map(StepKey::Answer);
+                let reasoning = || content.thinking_message.and_then(|message| message.text).map(StepKey::Reasoning);
+                let call = || content.tool_call.and_then(|call| call.tool_call_id).map(StepKey::Call);
+                answer.or_else(reasoning).or_else(call)
+            });
+            self.add(turn, "step", json, key);
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, id: &str, layout: &Layout, blobs: &Blobs<'_>) -> Result<Option<String>, AdapterError> {
+        let mut json = String::new();
+        let read = blobs(id)?.is_some_and(|bytes| push_message(&mut json, &bytes, layout).is_ok());
+        if !read {
+            self.missing.push(id.to_owned());
+        }
+        Ok(read.then_some(json))
+    }
+
+    fn add(&mut self, turn: usize, record: &'static str, json: String, key: Option<StepKey>) {
+        if let Some(key) = key {
+            self.by_key.entry(key).or_default().push_back(self.steps.len());
+        }
+        self.steps.push(Step { turn, record, json, joined: false });
+    }
+
+    /// Joins the first step with this key with a part of a message, and returns its JSON.
+    pub(super) fn join(&mut self, key: &StepKey) -> Option<&str> {
+        let at = self.by_key.get_mut(key)?.pop_front()?;
+        let step = self.steps.get_mut(at)?;
+        step.joined = true;
+        Some(&step.json)
+    }
+
+    /// Writes the unjoined steps of the turns before the first joined step: a compaction removed their messages.
+    pub(super) fn write_before(&self, lines: &mut Lines) -> Result<(), AdapterError> {
+        let first = self.steps.iter().find(|step| step.joined).map_or(0, |step| step.turn);
+        self.write(lines, |turn| turn < first)
+    }
+
+    /// Writes the other unjoined steps, and the blobs that are missing.
+    pub(super) fn write_after(&self, lines: &mut Lines) -> Result<(), AdapterError> {
+        let first = self.steps.iter().find(|step| step.joined).map_or(0, |step| step.turn);
+        self.write(lines, |turn| turn >= first)?;
+        self.missing.iter().try_for_each(|id| lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]))
+    }
+
+    fn write(&self, lines: &mut Lines, wanted: impl Fn(usize) -> bool) -> Result<(), AdapterError> {
+        for step in self.steps.iter().filter(|step| !step.joined && wanted(step.turn)) {
+            lines.line(&[("store", &quoted(step.record)), ("step", &step.json)])?;
+        }
+        Ok(())
+    }
+}

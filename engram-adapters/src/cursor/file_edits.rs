@@ -1,0 +1,103 @@
+//! Edits by their texts: snippets, and whole files before and after.
+
+use std::borrow::Cow;
+
+use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::hash::Hash;
+use engram_core::text::Text;
+
+use crate::shared::patch::{Run, unified_runs};
+use crate::shared::spans::{ChangedSpan, hash_and_anchors};
+
+/// Hash and anchors of a text. None of a text that is not valid Unicode.
+pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
+    text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| hash_and_anchors(&text))
+}
+
+/// The edits of one call by the whole file before and after it: one per changed span if a diff separates them. None if nothing changed.
+/// Without the text before, the file is new.
+pub(super) fn whole_file_edits<'a>(
+    mut edit: CodeEdit<'a>,
+    before: Option<Text<'_>>,
+    after: Text<'_>,
+    diff: Option<Text<'_>>,
+) -> Vec<CodeEdit<'a>> {
+    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(Cow::into_owned));
+    let had_before = before.is_some();
+    match (content(before), content(Some(after))) {
+        (Some(before), Some(after)) if before == after => return Vec::new(),
+        (Some(before), Some(after)) => {
+            edit.file_before_hash = Hash::of_pinned_text(&before);
+            edit.file_after_hash = Hash::of_pinned_text(&after);
+            if let Some(runs) = content(diff).and_then(|diff| proven_runs(&diff, &before, &after)) {
+                return runs.iter().map(|run| run.edit(&edit)).collect();
+            }
+            ChangedSpan::trimmed(1, &before, 1, &after).describe(&mut edit);
+        }
+        (None, Some(after)) => {
+            edit.file_after_hash = Hash::of_pinned_text(&after);
+            if !had_before && edit.op == EditOp::Create {
+                ChangedSpan::whole("", &after).describe(&mut edit);
+            }
+        }
+        _ => {}
+    }
+    vec![edit]
+}
+
+/// A changed run of lines: its range and its text, on each side.
+struct OwnedRun {
+    before: (Range, String),
+    after: (Range, String),
+}
+
+impl OwnedRun {
+    fn of(run: &Run<'_>) -> OwnedRun {
+        let side = |first: u64, lines: &[&str]| (Range { first, last: first + lines.len() as u64 - 1 }, lines.join("\n"));
+        OwnedRun { before: side(run.before_first, &run.before), after: side(run.after_first, &run.after) }
+    }
+
+    fn edit<'a>(&self, template: &CodeEdit<'a>) -> CodeEdit<'a> {
+        let (before, after) = (&self.before, &self.after);
+        let mut edit = template.clone();
+        ChangedSpan { before: before.0, before_text: &before.1, after: after.0, after_text: &after.1 }.describe(&mut edit);
+        edit
+    }
+}
+
+/// The changed runs of a rendered diff, if applying it to the text before gives the text after, line by line.
+fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
+    let hunks = diff.find("@@ ").and_then(|at| diff.get(at..))?;
+    let closed = if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") };
+    let runs = unified_runs(&closed).filter(|runs| !runs.is_empty())?;
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (mut from, mut to) = (0, 0);
+    for run in &runs {
+        let (from_run, to_run) =
+            (usize::try_from(run.before_first).ok()?.checked_sub(1)?, usize::try_from(run.after_first).ok()?.checked_sub(1)?);
+        let is_unchanged = before.get(from..from_run)? == after.get(to..to_run)?;
+        let (from_end, to_end) = (from_run + run.before.len(), to_run + run.after.len());
+        if !is_unchanged || before.get(from_run..from_end)? != run.before || after.get(to_run..to_end)? != run.after {
+            return None;
+        }
+        (from, to) = (from_end, to_end);
+    }
+    (before.get(from..)? == after.get(to..)?).then(|| runs.iter().map(OwnedRun::of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_separates_spans_only_if_it_matches_the_texts() {
+        let (before, after) = ("a\nb\nc\nd\n", "A\nb\nc\nd\ne");
+        let diff = "--- a/x\n+++ b/x\n@@ -1,4 +1,5 @@\n-a\n+A\n b\n c\n d\n+e";
+        let runs = proven_runs(diff, before, after).unwrap();
+        let ranges: Vec<[u64; 4]> =
+            runs.iter().map(|run| [run.before.0.first, run.before.0.last, run.after.0.first, run.after.0.last]).collect();
+        assert_eq!(ranges, [[1, 1, 1, 1], [5, 4, 5, 5]]);
+        assert!(proven_runs(diff, "a\nb\nc\nx\n", after).is_none());
+        assert!(proven_runs("no diff", before, after).is_none());
+    }
+}

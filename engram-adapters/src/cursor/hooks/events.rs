@@ -1,0 +1,31 @@
+//! Events that several steps have: notices, and token counts.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, Tokens, Usage};
+use engram_core::text::Text;
+
+use super::schema::Payload;
+use crate::cursor::fields::text_or_json;
+use crate::shared::value::{Field, number};
+
+/// Emits a notice with this name and text.
+pub(super) fn emit_notice(name: &str, value: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    out.emit(Meta::System { name: Text::Plain(name), text: text_or_json(value) }, Pointer::Root)?;
+    Ok(())
+}
+
+/// Emits the tokens of a payload. True if it has any.
+pub(super) fn emit_usage(payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let tokens = Tokens {
+        input: number(payload.input_tokens()),
+        output: number(payload.output_tokens()),
+        cache_read: number(payload.cache_read_tokens()),
+        cache_write: number(payload.cache_write_tokens()),
+        ..Tokens::default()
+    };
+    let has_tokens = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].iter().any(Option::is_some);
+    if has_tokens {
+        out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::Root)?;
+    }
+    Ok(has_tokens)
+}

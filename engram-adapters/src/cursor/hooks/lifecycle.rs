@@ -1,0 +1,75 @@
+//! Beginnings and ends: of sessions, turns and sub-agents; and compactions.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, MsgIn, Role, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::events::{emit_notice, emit_usage};
+use super::schema::Payload;
+use crate::cursor::descriptor::omitted;
+use crate::shared::value::{non_empty_text, raw_str};
+
+/// The beginning of a session. Its facts are emitted with those of every payload.
+pub(super) fn session_start(_: &Payload<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    Ok(Outcome::Bookkeeping { record: "sessionStart", rule: "hook_session" })
+}
+
+/// The end of a session.
+pub(super) fn session_end(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let has_events = emit_end(payload, out)?;
+    Ok(if has_events { Outcome::Mapped } else { Outcome::Bookkeeping { record: "sessionEnd", rule: "hook_session" } })
+}
+
+/// The end of a turn.
+pub(super) fn stop(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if emit_end(payload, out)? { Ok(Outcome::Mapped) } else { omitted("stop") }
+}
+
+/// Emits the tokens of an end, and the error or interruption that caused it. True if it emitted anything.
+fn emit_end(payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let has_usage = emit_usage(payload, out)?;
+    let text = non_empty_text(payload.error_message());
+    let event = match raw_str(payload.status()) {
+        "aborted" => Meta::Interrupt { text },
+        "error" => Meta::Error { code: Some(Text::Plain("error")), text },
+        _ => return Ok(has_usage),
+    };
+    out.emit(event, Pointer::At("/status"))?;
+    Ok(true)
+}
+
+/// A compaction of the history.
+pub(super) fn compaction(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.emit(Meta::Compaction { text: None, trigger: non_empty_text(payload.trigger()) }, Pointer::Root)?;
+    Ok(Outcome::Mapped)
+}
+
+/// A sub-agent with its task.
+pub(super) fn subagent_start(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call_id = non_empty_text(payload.tool_call_id());
+    let facts = SessionFacts {
+        model: non_empty_text(payload.subagent_model()),
+        repo_branch: non_empty_text(payload.git_branch()),
+        parent_session_id: non_empty_text(payload.parent_conversation_id()),
+        parent_call_id: call_id,
+        agent: non_empty_text(payload.subagent_type()),
+        ..SessionFacts::default()
+    };
+    out.parent_of_next(call_id.and_then(|id| out.seq_of_call(id)));
+    out.emit(Meta::Session(facts), Pointer::Root)?;
+    if let Some(task) = non_empty_text(payload.task()) {
+        let task = MsgIn { role: Role::User, text: Some(task), synthetic: true, attachments: Vec::new() };
+        out.emit(task, Pointer::At("/task"))?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// The summary of a sub-agent, and the path of its transcript.
+pub(super) fn subagent_stop(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_notice(raw_str(payload.hook_event_name()), payload.summary(), out)?;
+    if non_empty_text(payload.agent_transcript_path()).is_some() {
+        emit_notice("agent_transcript_path", payload.agent_transcript_path(), out)?;
+    }
+    Ok(Outcome::Mapped)
+}

@@ -1,0 +1,61 @@
+//! The session facts that every payload repeats. Only changes are emitted.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, SessionFacts};
+use engram_core::text::Text;
+
+use super::schema::Payload;
+use crate::cursor::fields::decoded;
+use crate::shared::value::{non_empty_text, raw_str};
+
+/// The facts of the last payload. Empty texts are facts that it did not have.
+#[derive(Default, PartialEq, Eq)]
+pub(super) struct LastFacts {
+    model: String,
+    cwd: String,
+    transcript_path: String,
+}
+
+impl LastFacts {
+    /// Emits the facts that changed. True if it emitted any.
+    pub(super) fn emit_changed(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let now = self.facts_of(payload);
+        if now == *self {
+            return Ok(false);
+        }
+        let facts = SessionFacts {
+            model: changed(&now.model, &self.model),
+            cwd: changed(&now.cwd, &self.cwd),
+            agent: non_empty_text(payload.composer_mode()),
+            ..SessionFacts::default()
+        };
+        let mut emitted = false;
+        if facts.model.is_some() || facts.cwd.is_some() || facts.agent.is_some() {
+            out.emit(Meta::Session(facts), Pointer::Root)?;
+            emitted = true;
+        }
+        if let Some(path) = changed(&now.transcript_path, &self.transcript_path) {
+            let notice = Meta::System { name: Text::Plain("transcript_path"), text: Some(path) };
+            out.emit(notice, Pointer::At("/transcript_path"))?;
+            emitted = true;
+        }
+        *self = now;
+        Ok(emitted)
+    }
+
+    /// The facts of a payload. The model of `preCompact` and `subagentStart` is not the session's.
+    fn facts_of(&self, payload: &Payload<'_>) -> LastFacts {
+        let has_session_model = !matches!(raw_str(payload.hook_event_name()), "preCompact" | "subagentStart");
+        let text = |field| decoded(field).unwrap_or_default().into_owned();
+        LastFacts {
+            model: if has_session_model { text(payload.model()) } else { self.model.clone() },
+            cwd: text(payload.workspace_roots().and_then(|roots| roots.elements().next())),
+            transcript_path: text(payload.transcript_path()),
+        }
+    }
+}
+
+/// The fact, if it is stated and differs from before.
+fn changed<'n>(now: &'n str, before: &str) -> Option<Text<'n>> {
+    (!now.is_empty() && now != before).then_some(Text::Plain(now))
+}

@@ -1,0 +1,38 @@
+//! From the type of an opened conversation's line to its handler.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::ledger::Outcome;
+
+use super::messages;
+use super::schema::Line;
+use crate::cursor::descriptor::omitted;
+use crate::shared::route::{Action, Route};
+use crate::shared::value::{Value, raw_str};
+
+/// Converts a record of one type.
+type Handler = fn(&Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+
+/// What happens to each type of record, which `store` names.
+static RECORDS: &[Route<Handler>] = &[
+    Route::convert("bubble", messages::bubble),
+    Route::convert("composer", messages::composer),
+    Route::convert("inline_composer", messages::composer),
+    Route::convert("tab", messages::composer),
+];
+
+/// Converts one line.
+pub(super) fn convert(line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let line = Line::strict(line, "")?;
+    let record = raw_str(line.store());
+    match Route::find(RECORDS, record) {
+        Some(Action::Convert(handler)) => handler(&line, out),
+        Some(Action::Omit) => omitted(record),
+        None => Err(Fault::unrecognized(record)),
+    }
+}
+
+/// The record types of the table, and whether they are omitted.
+#[cfg(test)]
+pub(in crate::cursor) fn rows() -> Vec<(&'static str, bool)> {
+    RECORDS.iter().map(|row| (row.record, matches!(row.action, Action::Omit))).collect()
+}

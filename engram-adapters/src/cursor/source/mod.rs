@@ -1,0 +1,7 @@
+//! What an artifact is: its form by its content, its stores, and the folder that it is in.
+
+pub(super) mod detect;
+pub(super) mod form;
+pub(super) mod marks;
+pub(super) mod opener;
+pub(super) mod sidecar;

@@ -1,0 +1,32 @@
+//! How Cursor's stores are opened: databases into one line per record, in the order of the conversation; text transcripts into JSON.
+
+use std::path::Path;
+
+use engram_core::limits::Limits;
+
+use crate::cursor::chat_store::db::ChatDatabase;
+use crate::cursor::ide::db::EditorDatabase;
+use crate::cursor::transcript::text_transcript::TextTranscript;
+use crate::open::store::{DatabaseFile, OpenedStore, Opener, Store};
+
+/// Every chat and every window has a database of its own, so a folder of them is not a store.
+pub(crate) const OPENER: Opener = Opener { adapter_id: "cursor", has_tables, open_database, open_text, ..Opener::NOTHING };
+
+fn is_chat(database: &DatabaseFile<'_>) -> bool {
+    database.has("blobs") && database.has("meta")
+}
+
+fn has_tables(database: &DatabaseFile<'_>) -> bool {
+    is_chat(database) || database.has("cursorDiskKV") || database.has("ItemTable")
+}
+
+fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
+    if is_chat(&database) {
+        return Ok(ChatDatabase::open(database)?.map(|chat| Box::new(chat) as Box<dyn Store>));
+    }
+    Ok(EditorDatabase::open(database)?.map(|editor| Box::new(editor) as Box<dyn Store>))
+}
+
+fn open_text(path: &Path, first: &[u8], limits: Limits) -> OpenedStore {
+    Ok(TextTranscript::open(path, first, limits)?.map(|transcript| Box::new(transcript) as Box<dyn Store>))
+}

@@ -1,0 +1,56 @@
+//! `tool_call` lines of a capture. The call is emitted from the first line that has it, the result from the line that completes it.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{ImplicitInput, Meta, Seq};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::schema::Record;
+use super::state::StreamState;
+use crate::cursor::faults::within;
+use crate::cursor::tool_calls::call::emit_call;
+use crate::cursor::tool_calls::payload::CallRecord;
+use crate::cursor::tool_calls::result::emit_result;
+
+/// The call.
+pub(super) fn started(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = record.call()?;
+    if out.seq_of_call(call.call_id).is_some() {
+        return Err(Fault::malformed("/call_id", "the id of a new call", &call.call_id.decode_lossy()));
+    }
+    start(state, &call, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The result, and the call itself if no line has started it.
+pub(super) fn completed(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call = record.call()?;
+    match out.seq_of_call(call.call_id) {
+        None => start(state, &call, out)?,
+        Some(seq) => emit_changed_args(state, &call, seq, out)?,
+    }
+    if let Some(contexts) = call.payload.hook_contexts.filter(|contexts| contexts.elements().next().is_some()) {
+        let (name, text) = (Text::Plain("hook"), Some(Text::Plain(contexts.raw())));
+        let context = ImplicitInput { name, file: None, hash: None, bytes: None, text };
+        out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
+    }
+    let numbered = state.calls.complete(&call);
+    emit_result(&call, numbered, out).map_err(|fault| within(call.pointer, fault))?;
+    Ok(Outcome::Mapped)
+}
+
+fn start(state: &mut StreamState, call: &CallRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    state.approvals.claim(call.call_id);
+    emit_call(call, out).map_err(|fault| within(call.pointer, fault))?;
+    state.calls.start(call);
+    Ok(())
+}
+
+/// Arguments that differ from those with which the call was started.
+fn emit_changed_args(state: &StreamState, call: &CallRecord<'_>, seq: Seq, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    if let Some(args) = state.calls.changed_args(call) {
+        out.parent_of_next(Some(seq));
+        out.emit(Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args)) }, call.pointer)?;
+    }
+    Ok(())
+}

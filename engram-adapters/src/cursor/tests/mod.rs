@@ -1,0 +1,137 @@
+//! Recordings and captures outside the repository, and damaged fixtures.
+
+mod dispatch;
+mod stores;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_core::audit::audit;
+use engram_core::check::check;
+use engram_core::error::ErrorCode;
+use engram_core::limits::Limits;
+use engram_core::pipeline::{Input, Options, Summary};
+use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
+use proptest::prelude::*;
+
+use crate::open::openers;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(folder).into_iter().flatten().map(walkdir::DirEntry::into_path).collect();
+    found.retain(|path| path.is_file());
+    found.sort();
+    found
+}
+
+fn convert(bytes: &[u8], policy: Policy) -> Result<(String, Summary), ErrorCode> {
+    let mut tape = Vec::new();
+    let options = Options { policy, ..Options::default() };
+    let summary =
+        crate::ingest(Input::new(bytes, Limits::default()), &options, &mut JsonLines::new(&mut tape)).map_err(|error| error.code)?;
+    Ok((String::from_utf8(tape).unwrap(), summary))
+}
+
+/// The recordings of Cursor in the folder that `ENGRAM_RECORDINGS` names. The SDK wrote them, without a ground truth, so no gate reads them.
+#[test]
+fn recordings_without_ground_truth_convert_completely() {
+    let Some(recordings) = std::env::var_os("ENGRAM_RECORDINGS") else {
+        eprintln!("skipped: ENGRAM_RECORDINGS is not set");
+        return;
+    };
+    let texts: Vec<Vec<u8>> = files(&root().join(recordings).join("cursor")).iter().flat_map(|path| opened(path)).collect();
+    let converted = texts.iter().filter(|text| converts_completely(text, "a recording")).count();
+    assert!(converted >= 20, "{converted}");
+}
+
+/// Captures of real runs from public repositories, in a folder beside the recordings.
+#[test]
+fn real_captures_convert_completely() {
+    let Some(recordings) = std::env::var_os("ENGRAM_RECORDINGS") else {
+        eprintln!("skipped: ENGRAM_RECORDINGS is not set");
+        return;
+    };
+    let folder = root().join(recordings).join("../public-logs/cursor");
+    let captures = files(&folder);
+    if captures.is_empty() {
+        eprintln!("skipped: no captures in {}", folder.display());
+        return;
+    }
+    let converted = captures.iter().filter(|path| converts_completely(&fs::read(path).unwrap(), &path.display().to_string())).count();
+    assert!(converted >= 16, "{converted}");
+}
+
+/// Checks that the tape of a session keeps every rule and represents every string. False if it is not a session: a document about the
+/// recordings, or a single `system/init` line, which another harness prints too.
+fn converts_completely(text: &[u8], name: &str) -> bool {
+    let (tape, summary) = match convert(text, Policy::Strict) {
+        Err(code) => {
+            let is_no_session =
+                code == ErrorCode::UnknownHarness && (text.iter().filter(|byte| **byte == b'\n').count() <= 1 || !text.starts_with(b"{"));
+            assert!(is_no_session, "{name}: {code}");
+            return false;
+        }
+        Ok(done) => done,
+    };
+    assert_eq!(check(&tape), [], "{name}");
+    assert_eq!((summary.ledger.unrecognized, summary.ledger.malformed), (0, 0), "{name}");
+    let report = audit(text, &tape, &crate::cursor::descriptor::DESCRIPTOR).unwrap();
+    assert!(report.holds(), "{name}: {:?} {:?}", report.examples, report.disagreements);
+    true
+}
+
+/// The text of a file or, if it is a store, of its sessions.
+fn opened(path: &Path) -> Vec<Vec<u8>> {
+    match openers::open(path, Limits::default()).unwrap() {
+        Some((_, opened)) => opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes()).collect(),
+        None => vec![fs::read(path).unwrap()],
+    }
+}
+
+/// The text of every fixture: line formats unchanged, stores opened.
+fn sources() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for path in
+        files(&root().join("fixtures/cursor")).into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "session"))
+    {
+        found.extend(opened(&path));
+    }
+    assert!(found.len() > 20);
+    found
+}
+
+/// Values that replace a value of a fixture.
+const VALUES: &[&str] = &["null", "\"\"", "{}", "[]", "7", "-1", "true", "\"x\"", "[[]]", "{\"\":0}", "\"\\ud800\""];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn damaged_input_gives_a_valid_tape_or_an_error(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), value in prop::sample::select(VALUES), cut in any::<bool>()) {
+        thread_local! { static SOURCES: Vec<Vec<u8>> = sources(); }
+        let text = SOURCES.with(|sources| String::from_utf8(file.get(sources).clone()).unwrap());
+        let starts: Vec<usize> = text.match_indices("\":").map(|(at, _)| at + 2).collect();
+        let start = *at.get(&starts);
+        let old = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>().next();
+        let length = old.and_then(Result::ok).map_or(0, |_| {
+            let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+            values.next();
+            values.byte_offset()
+        });
+        let damaged = if cut { text[..start].to_owned() } else { format!("{}{value}{}", &text[..start], &text[start + length..]) };
+        if let Ok((tape, _)) = convert(damaged.as_bytes(), Policy::Permissive) {
+            prop_assert_eq!(check(&tape), []);
+        }
+        let _ = convert(damaged.as_bytes(), Policy::Strict);
+    }
+}
+
+#[test]
+fn the_secret_of_a_chat_is_not_exported() {
+    let keys = sources().into_iter().filter(|text| String::from_utf8_lossy(text).contains("blobEncryptionKey")).count();
+    assert_eq!(keys, 0);
+}

@@ -1,0 +1,29 @@
+//! The event of a call.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::{Meta, ToolCall};
+use engram_core::text::Text;
+
+use super::payload::CallRecord;
+use crate::cursor::tools;
+use crate::shared::value::Value;
+
+/// Emits a call and its label. Faults point from the call's payload.
+pub(in crate::cursor) fn emit_call(call: &CallRecord<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let tool = call.payload.tool;
+    if tool.is_empty() {
+        return Err(Fault::malformed("", "a tool's name", "nothing"));
+    }
+    let event = ToolCall {
+        tool: Text::Plain(tool),
+        kind: tools::TOOLS.kind(tool),
+        call_id: Some(call.call_id),
+        args: call.payload.args().map(Value::raw),
+    };
+    let seq = out.emit(event, call.pointer)?;
+    if let Some(label) = call.payload.label() {
+        out.parent_of_next(Some(seq));
+        out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, call.pointer)?;
+    }
+    Ok(())
+}

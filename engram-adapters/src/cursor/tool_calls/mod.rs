@@ -1,0 +1,8 @@
+//! Calls and their results in the form of `stream-json`. Captures contain it; chat stores are opened into it.
+
+pub(super) mod call;
+mod code;
+mod output;
+pub(super) mod payload;
+pub(super) mod result;
+mod result_fields;

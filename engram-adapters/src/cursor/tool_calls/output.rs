@@ -1,0 +1,68 @@
+//! The output of a successful call, by its tool. For shell commands, of a failed one too.
+
+use engram_core::event::{Status, ToolResult};
+use engram_core::text::Text;
+
+use super::result_fields::ResultFields;
+use crate::cursor::fields::unsigned;
+use crate::shared::value::{Field, integer, is_true, non_empty_text};
+
+/// A shell command: exit code, output and duration, whether it succeeded or not.
+pub(super) fn shell<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    result.exit = integer(fields.exit_code());
+    result.stdout = non_empty_text(fields.stdout());
+    result.stderr = non_empty_text(fields.stderr());
+    if result.stdout.is_none() && result.stderr.is_none() {
+        result.stdout =
+            non_empty_text(fields.interleaved_output()).or(non_empty_text(fields.output_head())).or(non_empty_text(fields.output_tail()));
+    }
+    result.truncated = unsigned(fields.elided_chars()).is_some_and(|elided| elided > 0);
+    result.duration_ms = unsigned(fields.execution_time()).or(result.duration_ms);
+    if is_true(fields.aborted()) {
+        result.status = Some(Status::Cancelled);
+    } else if result.status == Some(Status::Ok) && result.exit.is_some_and(|exit| exit != 0) {
+        result.status = Some(Status::Error);
+    }
+}
+
+/// The content of a file or a page.
+pub(super) fn content_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    result.stdout = if fields.content().is_some() { non_empty_text(fields.content()) } else { json_or_none(fields) };
+}
+
+/// A page as Markdown.
+pub(super) fn markdown_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    result.stdout = if fields.markdown().is_some() { non_empty_text(fields.markdown()) } else { json_or_none(fields) };
+}
+
+/// The message of a change to a file.
+pub(super) fn message_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    result.stdout = non_empty_text(fields.message());
+}
+
+/// No text: the result is a fact about a file, which `code.edit` represents.
+pub(super) fn no_text(_: &ResultFields<'_>, _: &mut ToolResult<'_>) {}
+
+/// The one text part that an MCP tool returned, or all its parts as JSON.
+pub(super) fn mcp_parts<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    if is_true(fields.is_error()) {
+        result.status = Some(Status::Error);
+    }
+    result.stdout = only_text(fields.content()).or(Some(fields.json()));
+}
+
+/// The whole result as JSON, unless it is empty.
+pub(super) fn json_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    result.stdout = json_or_none(fields);
+}
+
+fn json_or_none<'a>(fields: &ResultFields<'a>) -> Option<Text<'a>> {
+    Some(fields.json()).filter(|_| fields.object().raw() != "{}")
+}
+
+/// The text of a list of parts, as an MCP tool returns them, if it is the only part.
+fn only_text(content: Field<'_>) -> Option<Text<'_>> {
+    let mut parts = content?.elements();
+    let text = parts.next()?.member("text")?.member("text");
+    if parts.next().is_some() { None } else { non_empty_text(text) }
+}

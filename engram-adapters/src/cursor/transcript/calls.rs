@@ -1,0 +1,49 @@
+//! Calls of transcripts, with the edits that they request. A transcript does not record whether an edit was made.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
+use engram_core::text::Text;
+
+use crate::cursor::file_edits::snippet;
+use crate::cursor::tools;
+use crate::shared::value::{Field, Value, non_empty_text, text};
+use crate::shared::view::view;
+
+view! {
+    /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
+    Args {
+        path: "path" String,
+        contents: "contents" String,
+        old_string: "old_string" String,
+        new_string: "new_string" String,
+    }
+}
+
+/// Emits a call and the edit that it requests, and returns the call's `seq`.
+pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Seq, Fault> {
+    let name = tool.decode_lossy();
+    let call = ToolCall { tool, kind: tools::TOOLS.kind(&name), call_id: None, args: args.map(Value::raw) };
+    let seq = out.emit(call, pointer)?;
+    if let Some(edit) = args.and_then(|args| requested_edit(&name, args)) {
+        out.parent_of_next(Some(seq));
+        out.emit(edit, pointer)?;
+    }
+    Ok(seq)
+}
+
+/// The edit that a call requests, if its arguments contain the text.
+fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
+    let op = match tool {
+        "Write" => EditOp::Overwrite,
+        "StrReplace" => EditOp::Update,
+        "Delete" => EditOp::Delete,
+        _ => return None,
+    };
+    let args = Args::lenient(args);
+    let mut edit = CodeEdit::new(op, non_empty_text(args.path())?);
+    edit.unconfirmed = true;
+    (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string()));
+    (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.contents()).or(text(args.new_string())));
+    edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
+    Some(edit)
+}

@@ -1,0 +1,140 @@
+//! Transcripts as JSON Lines (`agent-transcripts/**.jsonl`): messages and calls, without ids, results or times of their own.
+
+use engram_core::adapter::{Session, SideInfo};
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::calls::emit_call;
+use super::parent_session::ParentSession;
+use super::turn_end;
+use crate::cursor::descriptor::omitted;
+use crate::cursor::faults::within;
+use crate::cursor::fields::{required, required_name, text_or_json};
+use crate::cursor::messages::{emit_answer, emit_prompt, message_outcome};
+use crate::shared::route::{Action, Route};
+use crate::shared::value::{StructuralIndex, parse, raw_str, text};
+use crate::shared::view::view;
+
+view! {
+    /// A message, or a record about the whole transcript.
+    Line {
+        kind: "type" Any,
+        role: "role" Any,
+        message: "message" Object,
+        status: "status" Any,
+        error: "error" Any,
+        metadata: "metadata" Object,
+    }
+}
+
+view! {
+    /// The content of a message.
+    Message {
+        content: "content" Array,
+    }
+}
+
+view! {
+    /// A text, or a call.
+    Part {
+        kind: "type" Any,
+        text: "text" Any,
+        name: "name" Any,
+        input: "input" Any,
+    }
+}
+
+/// Converts a record of one role or type.
+type Handler = fn(&Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+
+/// What happens to the messages of each role. They have no type.
+static ROLES: &[Route<Handler>] = &[Route::convert("assistant", message), Route::convert("user", message)];
+
+/// What happens to each type of record without a role.
+static RECORDS: &[Route<Handler>] =
+    &[Route::convert("turn_ended", turn_ended), Route::convert("error", error), Route::convert("metadata", metadata)];
+
+/// The converter of one transcript.
+pub(in crate::cursor) struct Transcript {
+    parent: ParentSession,
+    index: StructuralIndex,
+}
+
+impl Transcript {
+    /// The converter, with what the files around the transcript show.
+    pub(in crate::cursor) fn new(context: &SideInfo) -> Self {
+        Transcript { parent: ParentSession::new(context), index: StructuralIndex::default() }
+    }
+}
+
+impl Session for Transcript {
+    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let line = Line::strict(parse(text, &mut self.index)?, "")?;
+        self.parent.emit_once(out)?;
+        let (action, name) = match (raw_str(line.role()), raw_str(line.kind())) {
+            (role, "") => (Route::find(ROLES, role), role),
+            ("", kind) => (Route::find(RECORDS, kind), kind),
+            (_, kind) => (None, kind),
+        };
+        match action {
+            Some(Action::Convert(handler)) => handler(&line, out),
+            Some(Action::Omit) => omitted(name),
+            None => Err(Fault::unrecognized(name)),
+        }
+    }
+}
+
+/// A prompt, or an answer with its calls.
+fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const CONTENT: &str = "/message/content";
+    let role = raw_str(line.role());
+    let message = required(line.message(), Pointer::At("/message"), "an object")?;
+    let content = required(Message::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
+    let mut events = 0;
+    for (index, value) in content.elements().enumerate() {
+        let pointer = Pointer::Item(CONTENT, index);
+        let part = Part::strict(value, "").map_err(|fault| within(pointer, fault))?;
+        events += match (raw_str(part.kind()), role) {
+            ("text", "user") => emit_prompt(text(part.text()), None, pointer, out)?,
+            ("text", _) => emit_answer(text(part.text()), pointer, out)?,
+            ("tool_use", "assistant") => {
+                let tool = required_name(part.name(), Pointer::Field(CONTENT, index, "/name"))?;
+                emit_call(tool, part.input(), pointer, out)?;
+                1
+            }
+            (kind, _) => {
+                out.unrecognized_block(kind, value.raw(), pointer)?;
+                1
+            }
+        };
+    }
+    message_outcome(events)
+}
+
+/// The end of a turn.
+fn turn_ended(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    turn_end::turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out)
+}
+
+/// An error of the harness.
+fn error(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// An overview of the transcript.
+fn metadata(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let pointer = Pointer::At("/metadata/overview");
+    let overview = line.metadata().and_then(|metadata| metadata.member("overview"));
+    let text = required_name(overview, pointer)?;
+    out.emit(Meta::System { name: Text::Plain("overview"), text: Some(text) }, pointer)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The record types of the table, and whether they are omitted.
+#[cfg(test)]
+pub(in crate::cursor) fn rows() -> Vec<(&'static str, bool)> {
+    ROLES.iter().chain(RECORDS).map(|row| (row.record, matches!(row.action, Action::Omit))).collect()
+}

@@ -1,0 +1,27 @@
+//! The session that started this one. The transcript does not name it.
+
+use engram_core::adapter::SideInfo;
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, SessionFacts};
+use engram_core::text::Text;
+
+/// The parent session, until it is emitted with the first record.
+pub(super) struct ParentSession {
+    session_id: Option<String>,
+}
+
+impl ParentSession {
+    /// The parent session that the files around the transcript show.
+    pub(super) fn new(context: &SideInfo) -> Self {
+        ParentSession { session_id: context.parent_session_id.clone() }
+    }
+
+    /// Emits the parent session, once.
+    pub(super) fn emit_once(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        if let Some(session_id) = self.session_id.take() {
+            let facts = SessionFacts { parent_session_id: Some(Text::Plain(&session_id)), ..SessionFacts::default() };
+            out.emit(Meta::Session(facts), Pointer::Root)?;
+        }
+        Ok(())
+    }
+}
