@@ -7,8 +7,8 @@ use engram_core::tool_kind::ToolKind;
 
 use super::schema::FileArguments;
 use super::tools::TOOLS;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Field, text};
+use engram_core::keys::hash64;
 
 /// What is remembered of a call until its result comes.
 pub(super) struct Call {

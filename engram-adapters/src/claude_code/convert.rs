@@ -10,8 +10,8 @@ use super::notices::pull_request;
 use super::progress::{hook, of_session, wrapped};
 use super::record::{Record, line_time};
 use super::schema::{Line, Progress};
-use crate::shared::correlate::hash64;
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
+use engram_core::keys::hash64;
 
 /// A transcript that is read line by line.
 pub(super) struct Transcript {

@@ -12,7 +12,7 @@ use super::standing::Standing;
 use super::unasked::Unasked;
 use super::under_way::UnderWay;
 use super::usage::Usages;
-use crate::shared::correlate::PendingCalls;
+use crate::shared::pending_calls::PendingCalls;
 use crate::shared::value::StructuralIndex;
 
 /// What is remembered from line to line.

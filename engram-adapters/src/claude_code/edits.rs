@@ -15,7 +15,7 @@ use memchr::{memchr, memmem};
 use super::edited::{Edit, LastEdited};
 use super::patches;
 use super::schema::{Replacement, Structured};
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, whole_range};
+use crate::shared::spans::{ChangedSpan, Rewrite, full_range, hash_and_anchors};
 use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
@@ -85,7 +85,7 @@ fn written(
         Some(before) if before == after => return Ok(false),
         None if patches::is_empty(result.structured_patch()) => return Ok(false),
         Some(before) => {
-            ChangedSpan::whole(&before, &after).describe(&mut event);
+            ChangedSpan::of_files(&before, &after).set_in(&mut event);
             event.file_before_hash = last.hash_of(&before);
             event.file_after_hash = Hash::of_pinned_text(&after);
         }
@@ -98,7 +98,7 @@ fn written(
 
 /// The after side of an event that replaced or made a whole file.
 pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
-    event.after_range = Some(whole_range(after));
+    event.after_range = Some(full_range(after));
     (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(after.strip_suffix('\n').unwrap_or(after));
     event.file_after_hash = Hash::of_pinned_text(after);
 }
@@ -116,7 +116,7 @@ fn replaced(
     let alone = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::all(result.edits(), alone);
     // A person who changed the proposal wrote what no field says.
-    let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::in_room(&before, last.room()));
+    let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::with_scratch(&before, last.room()));
     let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, result.structured_patch()));
     let Some(rewrite) = applied else {
         let mut event = edit.event(EditOp::Update);
@@ -133,7 +133,7 @@ fn replaced(
     let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_pinned_text(rewrite.after()));
     for span in rewrite.spans() {
         let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
-        span.describe(&mut event);
+        span.set_in(&mut event);
         out.emit(event, RESULT)?;
     }
     last.keep(rewrite.into_after(), file_after_hash);
@@ -185,7 +185,7 @@ pub(super) fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitt
         if before == after {
             return Ok(false);
         }
-        ChangedSpan::trimmed(1, before, 1, after).describe(&mut event);
+        ChangedSpan::trimmed(1, before, 1, after).set_in(&mut event);
         event.file_before_hash = Hash::of_pinned_text(before);
         event.file_after_hash = Hash::of_pinned_text(after);
     }

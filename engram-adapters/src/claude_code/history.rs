@@ -9,7 +9,9 @@ use memchr::memmem::Finder;
 use super::record::{Record, SYNTHETIC};
 use super::revisions::Dialect;
 use super::schema::{Line, Message};
-use crate::shared::correlate::{KeyMap, SeenSet, hash64};
+use crate::shared::seen_set::SeenSet;
+use engram_core::keys::{KeyMap, hash64};
+
 use crate::shared::time::millis;
 use crate::shared::value::{Value, find_line, is_true, raw_str, text};
 
@@ -190,7 +192,7 @@ impl History {
     pub fn message(&mut self, message: Option<u64>) {
         if self.messages_return && self.current != message {
             if let Some(last) = self.current {
-                self.over.first(last);
+                self.over.insert(last);
             }
             self.current = message;
         }
@@ -199,13 +201,13 @@ impl History {
     /// True when the block is news. A message that another one has followed may be appended again.
     pub fn is_new_block(&mut self, content: Value<'_>) -> bool {
         let (true, Some(message)) = (self.messages_return, self.current) else { return true };
-        let new = self.said.first((message, content.raw()));
+        let new = self.said.insert((message, content.raw()));
         new || !self.over.contains(message)
     }
 
     /// True when this line, which another one wraps, has not been said.
     pub fn is_new_line(&mut self, line: &Line<'_>) -> bool {
-        text(line.uuid()).is_none_or(|uuid| self.said.first(("line", uuid.decode_lossy())))
+        text(line.uuid()).is_none_or(|uuid| self.said.insert(("line", uuid.decode_lossy())))
     }
 
     /// True when a result of this call has been said.
@@ -215,12 +217,12 @@ impl History {
 
     /// True when no result of this call has been said.
     pub fn is_new_result(&mut self, call: u64) -> bool {
-        self.results.first(call)
+        self.results.insert(call)
     }
 
     /// True when this call has not been said.
     pub fn is_new_call(&mut self, call: u64) -> bool {
-        self.calls.first(call)
+        self.calls.insert(call)
     }
 }
 

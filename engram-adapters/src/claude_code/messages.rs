@@ -13,8 +13,8 @@ use super::descriptor::{Omitted, rule};
 use super::record::{Record, SYNTHETIC};
 use super::schema::{Block, Line, Message};
 use super::tools::TOOLS;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use engram_core::keys::hash64;
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";

@@ -9,8 +9,8 @@ use engram_core::text::Text;
 use super::converter::Converter;
 use super::descriptor::{Omitted, rule};
 use super::schema::{Line, Progress};
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Value, non_empty_text, text};
+use engram_core::keys::hash64;
 
 impl Converter {
     /// Keeps what a command has written so far until its result comes.

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use super::blocks::is_harness_text;
 use super::descriptor::rule;
 use super::record::{Late, MAX_WAITING_BYTES};
-use crate::shared::correlate::hash64;
+use engram_core::keys::hash64;
 
 /// A prompt that has not reached the conversation yet.
 struct Queued {

@@ -53,7 +53,7 @@ pub(super) fn shown(
     let content = returned.content.and_then(|content| content.decode_into(room).ok());
     if let Some(lines) = content.and_then(linenum::strip_gutter) {
         event.range = Some(lines.range);
-        if lines.longest < SHOWN_LINE {
+        if lines.longest_line_bytes < SHOWN_LINE {
             (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
         }
     }

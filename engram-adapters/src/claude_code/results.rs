@@ -12,8 +12,8 @@ use super::edits::{file_edit, notebook};
 use super::returned::{Returned, repeats, say_beside};
 use super::schema::{Block, Line, Structured};
 use super::{patches, reads};
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
+use engram_core::keys::hash64;
 
 /// Where the blocks of a message lie.
 const CONTENT: &str = "/message/content";

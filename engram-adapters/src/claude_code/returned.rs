@@ -7,9 +7,9 @@ use engram_core::text::Text;
 
 use super::calls::{Call, Kept};
 use super::schema::{Block, Structured};
-use crate::shared::correlate::hash64;
 use crate::shared::search::contains;
 use crate::shared::value::{Field, Value, non_empty_text};
+use engram_core::keys::hash64;
 
 /// What a result block comes to.
 pub(super) struct Returned<'a> {

@@ -15,9 +15,9 @@ use super::edits::after_side;
 use super::reads;
 use super::returned::Returned;
 use super::schema::{FileArguments, Replacement};
-use crate::shared::correlate::hash64;
 use crate::shared::spans::hash_and_anchors;
 use crate::shared::value::{is_true, parse, raw_str, text};
+use engram_core::keys::hash64;
 
 impl Converter {
     /// What the arguments of the call tell. True when there was something.

@@ -11,7 +11,7 @@ use engram_core::text::Text;
 
 use super::record::Record;
 use super::schema::Usage;
-use crate::shared::correlate::SeenSet;
+use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Field, number, text};
 
 /// The most messages whose count is held back: as many agents may write into one file at a time.
@@ -83,7 +83,7 @@ impl Usages {
         let (line, message) = (&record.line, &record.message);
         let (Some(usage), Some(id)) = (message.usage(), record.message_key) else { return Ok(()) };
         let is_final = message.stop_reason().is_some() || line.cost_usd().is_some();
-        let said = if is_final { !self.said.first(id) } else { self.said.contains(id) };
+        let said = if is_final { !self.said.insert(id) } else { self.said.contains(id) };
         if said {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Open {
             RecordHeader { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay },
         );
         out.set_pointer_prefix(self.within);
-        said.first(self.message);
+        said.insert(self.message);
         let counts = self.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
         emit(self.model.as_deref().map(Text::Token), counts, None, out)
     }

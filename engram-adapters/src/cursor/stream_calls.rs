@@ -9,7 +9,9 @@ use engram_core::text::Text;
 use super::stream_called::{Args, Called};
 use super::stream_queries::Queries;
 use super::{stream_results, tools};
-use crate::shared::correlate::{PendingCalls, hash64};
+use crate::shared::pending_calls::PendingCalls;
+use engram_core::keys::hash64;
+
 use crate::shared::value::{Value, is_true, non_empty_text};
 
 /// What is kept of a call until its result comes.

@@ -229,7 +229,7 @@ impl<'a> Ending<'a> {
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Delete, file) };
         if let Some(Ok(before)) = text(self.prev_content()).map(|text| text.decode()) {
             edit.file_before_hash = Hash::of_pinned_text(&before);
-            ChangedSpan::whole(&before, "").describe(&mut edit);
+            ChangedSpan::of_files(&before, "").set_in(&mut edit);
         }
         out.emit(edit, called.pointer)?;
         Ok(())
