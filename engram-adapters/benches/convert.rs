@@ -1,8 +1,8 @@
-//! Throughput of conversion beside the cost of merely looking at the same bytes: one thread, one run.
+//! Throughput of conversion, compared with skipping and hashing the same bytes: one thread, one run.
 //!
-//! `ignore` parses each line, or the one document, with `serde_json` into nothing, `hash` is BLAKE3 over the bytes. The figure to watch is the
-//! ratio of `convert` to `ignore`: it stands at the end, from rounds in which the two take turns, since a machine's speed changes from one
-//! minute to the next. Set `ENGRAM_BENCH_MIB` for a corpus of another size than 256 MiB a harness.
+//! `ignore` parses each line, or the one document, with `serde_json` into `IgnoredAny`; `hash` is BLAKE3 over the bytes. The figure to watch
+//! is the ratio of `convert` to `ignore`, printed at the end. It is measured in alternating rounds, because the speed of a machine varies.
+//! The corpus has 256 MiB per harness; `ENGRAM_BENCH_MIB` sets another size.
 
 use std::time::Instant;
 
@@ -17,20 +17,21 @@ mod corpus;
 
 const HARNESSES: [&str; 4] = ["claude-code", "codex", "gemini", "opencode"];
 
-/// Rounds in which `convert` and `ignore` take turns.
+/// Rounds in which `convert` and `ignore` alternate.
 const ROUNDS: usize = 7;
 
 fn main() {
     divan::main();
-    // What is left are the harnesses that were asked for.
+    // The remaining arguments select harnesses.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--bench") {
-        let asked = |harness: &str| arguments.iter().all(|argument| argument.starts_with("--") || harness.contains(argument.as_str()));
-        HARNESSES.into_iter().filter(|harness| asked(harness)).for_each(ratio);
+        let is_selected =
+            |harness: &str| arguments.iter().all(|argument| argument.starts_with("--") || harness.contains(argument.as_str()));
+        HARNESSES.into_iter().filter(|harness| is_selected(harness)).for_each(ratio);
     }
 }
 
-/// Prints how fast a harness's logs are converted beside how fast they are skipped.
+/// Prints the speed of converting and of skipping a harness's logs.
 fn ratio(harness: &str) {
     let artifacts = artifacts(harness);
     let seconds = |work: fn(&str)| {

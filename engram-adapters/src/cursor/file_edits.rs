@@ -6,7 +6,7 @@ use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
-use crate::shared::patch::{Run, unified_runs};
+use crate::shared::patch::{ChangedRun, unified_runs};
 use crate::shared::spans::{ChangedSpan, hash_and_anchors};
 
 /// Hash and anchors of a text. None of a text that is not valid Unicode.
@@ -32,12 +32,12 @@ pub(super) fn whole_file_edits<'a>(
             if let Some(runs) = content(diff).and_then(|diff| proven_runs(&diff, &before, &after)) {
                 return runs.iter().map(|run| run.edit(&edit)).collect();
             }
-            ChangedSpan::trimmed(1, &before, 1, &after).describe(&mut edit);
+            ChangedSpan::trimmed(1, &before, 1, &after).set_in(&mut edit);
         }
         (None, Some(after)) => {
             edit.file_after_hash = Hash::of_pinned_text(&after);
             if !had_before && edit.op == EditOp::Create {
-                ChangedSpan::whole("", &after).describe(&mut edit);
+                ChangedSpan::of_files("", &after).set_in(&mut edit);
             }
         }
         _ => {}
@@ -52,7 +52,7 @@ struct OwnedRun {
 }
 
 impl OwnedRun {
-    fn of(run: &Run<'_>) -> OwnedRun {
+    fn of(run: &ChangedRun<'_>) -> OwnedRun {
         let side = |first: u64, lines: &[&str]| (Range { first, last: first + lines.len() as u64 - 1 }, lines.join("\n"));
         OwnedRun { before: side(run.before_first, &run.before), after: side(run.after_first, &run.after) }
     }
@@ -60,7 +60,7 @@ impl OwnedRun {
     fn edit<'a>(&self, template: &CodeEdit<'a>) -> CodeEdit<'a> {
         let (before, after) = (&self.before, &self.after);
         let mut edit = template.clone();
-        ChangedSpan { before: before.0, before_text: &before.1, after: after.0, after_text: &after.1 }.describe(&mut edit);
+        ChangedSpan { before: before.0, before_text: &before.1, after: after.0, after_text: &after.1 }.set_in(&mut edit);
         edit
     }
 }

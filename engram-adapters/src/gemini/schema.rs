@@ -1,8 +1,8 @@
 //! The records of the logs: the fields that the tape needs, by the names that the harness gives them.
 
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Field, Value, one_or_many};
 use crate::shared::view::view;
+use engram_core::keys::hash64;
 
 /// The prefix of the context that the harness puts before the first prompt.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>";

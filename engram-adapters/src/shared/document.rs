@@ -1,33 +1,44 @@
-//! Documents of many records: the list that holds these, and what is beside it.
+//! Documents of many records: one JSON object with an array of records.
 
 use engram_core::emit::Fault;
 use engram_core::head::Head;
 
 use super::value::Value;
 
-/// The text of the head, where that may be one whole document: then its members need not stand in the harness's own order.
-pub(crate) fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
+/// The text of the head, if it may be a complete document. Its members can then be read in any order.
+pub fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
     let text = head.text().trim_ascii();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let is_of_lines = first.trim_ascii_end().ends_with('}') && !rest.is_empty();
-    (head.is_whole() && text.ends_with('}') && !is_of_lines).then_some(text)
+    let is_json_lines = first.trim_ascii_end().ends_with('}') && !rest.is_empty();
+    (head.is_whole() && text.ends_with('}') && !is_json_lines).then_some(text)
 }
 
-/// The one list of that name in `document`.
+/// The member `name` of `document`, which must be an array and occur once.
+///
+/// ```
+/// use engram_adapters::shared::document::required_array;
+/// use engram_adapters::shared::value::{StructuralIndex, parse};
+///
+/// let mut index = StructuralIndex::default();
+/// let document = parse(r#"{"id":"s1","messages":[{"role":"user"}]}"#, &mut index)?;
+/// assert_eq!(required_array(document, "messages")?.elements().count(), 1);
+/// assert!(required_array(document, "id").is_err());
+/// # Ok::<(), engram_core::emit::Fault>(())
+/// ```
 ///
 /// # Errors
-/// [`Fault::Malformed`] where there is none, or several values have the name: then it is not known which of them counts.
-pub(crate) fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
+/// [`Fault::Malformed`] if it is absent or not an array, or if several members have the name: readers disagree which of them counts.
+pub fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
     let mut named = document.members().filter(|(other, _)| *other == name).map(|(_, value)| value);
     match (named.next().filter(|value| value.is_array()), named.next()) {
-        (Some(list), None) => Ok(list),
-        (_, several) => Err(Fault::malformed(format!("/{name}"), "one list", several.map_or("none", |_| "several values"))),
+        (Some(array), None) => Ok(array),
+        (_, second) => Err(Fault::malformed(format!("/{name}"), "one list", second.map_or("none", |_| "several values"))),
     }
 }
 
-/// The document without its list, as JSON. Only where something is wrong with it is that needed.
+/// The document without the members of this name, as JSON. For error reports, which must not contain all records.
 #[cold]
-pub(crate) fn without_member(document: Value<'_>, name: &str) -> String {
+pub fn without_member(document: Value<'_>, name: &str) -> String {
     let members = document.members().filter(|(other, _)| *other != name);
     let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect();
     format!("{{{}}}", members.join(","))
@@ -39,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_has_one_list_of_records() {
+    fn required_array_rejects_duplicates_and_other_types() {
         let mut index = StructuralIndex::default();
         let document = parse(r#"{"a":1,"list":[2],"b":{"list":3}}"#, &mut index).unwrap();
         assert_eq!(required_array(document, "list").unwrap().raw(), "[2]");

@@ -1,8 +1,8 @@
-//! The shapes of JSON values: what a view demands of its fields.
+//! JSON types as bits: what a view requires of its fields.
 
 use engram_core::emit::Fault;
 
-/// What kind of value a field must have, where it has one. A bit each: a value may have several.
+/// The JSON type that a field must have, if it is present. One bit each; `null` counts as absent and has all bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
     /// Any value.
@@ -19,42 +19,43 @@ pub enum JsonType {
     Array = 0b10000,
 }
 
-/// The shapes of `null`, a bit each: it is absence, and fits every one.
-pub(super) const ABSENT: u8 = JsonType::Any as u8;
+/// The types of `null`.
+pub(super) const NULL: u8 = JsonType::Any as u8;
 
-/// The shapes that a value which begins with a byte has.
-pub(super) static SHAPES: [u8; 256] = {
-    let mut shapes = [0; 256];
-    shapes[b'"' as usize] = JsonType::String as u8;
-    shapes[b't' as usize] = JsonType::Bool as u8;
-    shapes[b'f' as usize] = JsonType::Bool as u8;
-    shapes[b'-' as usize] = JsonType::Number as u8;
+/// The types of a value, by its first byte.
+pub(super) static TYPES_OF_FIRST_BYTE: [u8; 256] = {
+    let mut types = [0; 256];
+    types[b'"' as usize] = JsonType::String as u8;
+    types[b't' as usize] = JsonType::Bool as u8;
+    types[b'f' as usize] = JsonType::Bool as u8;
+    types[b'-' as usize] = JsonType::Number as u8;
     let mut digit = b'0';
     while digit <= b'9' {
-        shapes[digit as usize] = JsonType::Number as u8;
+        types[digit as usize] = JsonType::Number as u8;
         digit += 1;
     }
-    shapes[b'{' as usize] = JsonType::Object as u8;
-    shapes[b'[' as usize] = JsonType::Array as u8;
-    shapes[b'n' as usize] = ABSENT;
-    shapes
+    types[b'{' as usize] = JsonType::Object as u8;
+    types[b'[' as usize] = JsonType::Array as u8;
+    types[b'n' as usize] = NULL;
+    types
 };
 
 impl JsonType {
-    /// True when this is one of these shapes.
+    /// True if a value with these type bits is acceptable here.
     #[inline(always)]
-    pub fn is_among(self, shapes: u8) -> bool {
-        shapes & self as u8 != 0
+    pub fn is_among(self, types: u8) -> bool {
+        types & self as u8 != 0
     }
 
-    /// Why a field does not take a value of these shapes, which the source spells so: it is of another shape, or the second of its name.
+    /// The error for the field `name`, which must have this type. `types` and `raw` describe the value: it has another type, or is the
+    /// second one with that name.
     #[cold]
-    pub(crate) fn misfit(self, shapes: u8, raw: &str, pointer: &str, name: &str) -> Fault {
-        let expected = if self.is_among(shapes) { "one value of this name" } else { self.expected() };
+    pub(crate) fn mismatch(self, types: u8, raw: &str, pointer: &str, name: &str) -> Fault {
+        let expected = if self.is_among(types) { "one value of this name" } else { self.expected() };
         Fault::malformed(format!("{pointer}/{name}"), expected, raw)
     }
 
-    /// What it is, for an error.
+    /// The name of the type in errors.
     pub fn expected(self) -> &'static str {
         match self {
             JsonType::Any => "a value",

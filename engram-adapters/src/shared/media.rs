@@ -1,4 +1,4 @@
-//! Images and files inside messages: hashed, never copied.
+//! Images and files in messages: hashed, never copied to the tape.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -9,12 +9,13 @@ use engram_core::text::Text;
 
 use super::value::Value;
 
-/// The attachment that a `data:` URL (a JSON string) holds; of any other URL, its name.
+/// The attachment of a URL (a JSON string): hash and size of a base64 `data:` URL, or the URL itself as the name. None if it is not a
+/// string.
 pub fn data_url(url: Value<'_>) -> Option<Attachment<'_>> {
     data_url_token(url.raw())
 }
 
-/// As [`data_url`], of a raw JSON value.
+/// As [`data_url`], for a raw JSON value.
 pub fn data_url_token(token: &str) -> Option<Attachment<'_>> {
     let name = Text::of_str(token)?;
     let data = token.strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
@@ -25,27 +26,27 @@ pub fn data_url_token(token: &str) -> Option<Attachment<'_>> {
     Some(Attachment { media_type: Some(Text::Plain(media_type)), hash: Some(hash), bytes: Some(bytes), name: None })
 }
 
-/// The hash and size of base64 data: of the decoded bytes, or of the text itself where it does not decode.
+/// The hash and size (in bytes) of base64 data: of the decoded bytes, or of the text if it does not decode.
 pub fn base64_hash(data: &str) -> (Hash, u64) {
     decoded_hash(data).unwrap_or_else(|| (Hash::of_bytes(data.as_bytes()), data.len() as u64))
 }
 
-/// Bytes of base64 that are decoded together: few enough to stay in a core's cache until they have been hashed.
-const PIECE: usize = 32 << 10;
+/// Bytes of base64 that are decoded at once. They must still be in the cache when they are hashed.
+const CHUNK_BYTES: usize = 32 << 10;
 
-/// Standard base64. What the last digit has more than bytes need is passed over, as most decoders do.
+/// Standard base64, with or without padding. Ignores unused bits of the last digit, as most decoders do.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireNone).with_decode_allow_trailing_bits(true),
 );
 
-/// The hash and size of what base64, with or without padding, stands for. None where the text is something else.
+/// The hash and size of the decoded bytes. None if the text is not base64.
 fn decoded_hash(data: &str) -> Option<(Hash, u64)> {
     let mut hasher = StreamHasher::default();
-    let mut room = [0; PIECE / 4 * 3];
-    for piece in data.trim_end_matches('=').as_bytes().chunks(PIECE) {
-        let len = BASE64.decode_slice(piece, &mut room).ok()?;
-        hasher.update(&room[..len]);
+    let mut decoded = [0; CHUNK_BYTES / 4 * 3];
+    for chunk in data.trim_end_matches('=').as_bytes().chunks(CHUNK_BYTES) {
+        let len = BASE64.decode_slice(chunk, &mut decoded).ok()?;
+        hasher.update(&decoded[..len]);
     }
     Some(hasher.finish())
 }
@@ -57,16 +58,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_hashed_by_what_it_stands_for() {
+    fn base64_is_hashed_by_its_decoded_bytes() {
         let cases: [(&str, &[u8]); 9] = [
             ("", b""),
             ("Zg==", b"f"),
             ("Zm8=", b"fo"),
             ("Zm9v", b"foo"),
             ("Zm9vYmE", b"fooba"),
-            // More bits than the bytes need.
+            // Unused bits are set.
             ("Zh==", b"f"),
-            // No base64.
+            // Not base64.
             ("Zm9v!", b"Zm9v!"),
             ("Zm9vY", b"Zm9vY"),
             ("Zg==Zg==", b"Zg==Zg=="),
@@ -78,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn long_data_is_hashed_piece_by_piece(len in 0..3 * PIECE, add in any::<u8>(), wrong in any::<proptest::sample::Index>()) {
+        fn chunked_hash_equals_the_hash_of_all_bytes(len in 0..3 * CHUNK_BYTES, add in any::<u8>(), wrong in any::<proptest::sample::Index>()) {
             let bytes: Vec<u8> = (0..len).map(|at| (at as u8).wrapping_mul(add)).collect();
             let mut text = BASE64.encode(&bytes);
             prop_assert_eq!(base64_hash(&text), (Hash::of_bytes(&bytes), bytes.len() as u64));

@@ -1,15 +1,30 @@
-//! The substrate that adapters share. Nothing in here names a harness.
+//! The tools that adapters are built with, in this crate and in others. Nothing in here names a harness.
+//!
+//! | task | module |
+//! | --- | --- |
+//! | parse a record, read its members | [`value`], [`view`], [`json_type`] |
+//! | read a document that contains a list of records | [`document`], [`json`] |
+//! | dispatch records by type | [`route`] |
+//! | match results with calls, drop repeated messages | [`pending_calls`], [`seen_set`] |
+//! | delay events that a later record may repeat | [`deferred`] |
+//! | map tool names to kinds | [`tool_table`] |
+//! | convert times to the tape's form | [`time`] |
+//! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
+//! | search long texts | [`search`] |
+//! | describe attached media | [`media`] |
 
-pub mod correlate;
-pub(crate) mod document;
+pub mod deferred;
+pub mod document;
 pub mod field_hash;
 pub mod json;
 pub mod json_type;
 pub mod linenum;
 pub mod media;
 pub mod patch;
+pub mod pending_calls;
 pub mod route;
 pub mod search;
+pub mod seen_set;
 pub mod spans;
 pub mod time;
 pub mod tool_table;

@@ -1,4 +1,4 @@
-//! Source times in the tape's form: RFC 3339, UTC, `Z`, with the fraction digits that the source had.
+//! Times in the form of a tape: RFC 3339 in UTC with `Z`, with the fraction digits of the source.
 
 use std::borrow::Cow;
 
@@ -6,53 +6,61 @@ use jiff::Timestamp;
 
 use super::value::{Field, raw_str, text};
 
-/// A source time string in the tape's form, or none when it is no time.
+/// A time string of a source in the form of a tape. None if it is not a time.
+///
+/// ```
+/// use engram_adapters::shared::time::rfc3339;
+///
+/// assert_eq!(rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(), Some("2026-11-21T10:02:05.20Z"));
+/// assert_eq!(rfc3339("yesterday"), None);
+/// ```
 pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
-    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { other_form(source).map(Cow::Owned) }
+    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { convert(source).map(Cow::Owned) }
 }
 
-/// The time of a field in the tape's form. A time needs no escapes, though it may have some.
+/// The time of a field in the form of a tape. None if it is absent, or is not a time.
 pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
     field?;
     let source = raw_str(field);
-    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { other_form(&text(field)?.decode().ok()?).map(Cow::Owned) }
+    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { convert(&text(field)?.decode().ok()?).map(Cow::Owned) }
 }
 
-/// A time of any form in the tape's.
+/// Converts a time in another RFC 3339 form.
 #[cold]
-fn other_form(source: &str) -> Option<String> {
+fn convert(source: &str) -> Option<String> {
     let time: Timestamp = source.parse().ok()?;
     let digits = source.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
     Some(format!("{time:.digits$}", digits = digits.min(9)))
 }
 
-/// Milliseconds since the epoch in the tape's form.
+/// The time of milliseconds since the Unix epoch. None if it is out of range.
 pub fn from_millis(millis: i64) -> Option<String> {
     Timestamp::from_millisecond(millis).ok().map(|time| format!("{time:.3}"))
 }
 
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
+/// Milliseconds per day.
+const DAY_MILLIS: i64 = 86_400_000;
 
-/// Spells times that are given in milliseconds since the epoch. Most are of the same day as the one before: then its date stands.
+/// Formats times that are given in milliseconds since the Unix epoch. Faster than [`from_millis`] for times of one day: it keeps the
+/// date of the previous time.
 #[derive(Debug, Default)]
-pub struct Clock {
-    /// The last time that was spelled.
-    spelled: String,
-    /// Its day, counted from the epoch.
+pub struct MillisFormatter {
+    /// The previous time.
+    formatted: String,
+    /// Its day since the epoch.
     day: i64,
 }
 
-impl Clock {
-    /// The time in the tape's form.
-    pub fn spell(&mut self, millis: i64) -> Option<&str> {
-        let day = millis.div_euclid(DAY);
-        if day != self.day || self.spelled.is_empty() {
-            self.spelled = from_millis(millis)?;
+impl MillisFormatter {
+    /// The time in the form of a tape. None if it is out of range.
+    pub fn format(&mut self, millis: i64) -> Option<&str> {
+        let day = millis.div_euclid(DAY_MILLIS);
+        if day != self.day || self.formatted.is_empty() {
+            self.formatted = from_millis(millis)?;
             self.day = day;
-            return Some(&self.spelled);
+            return Some(&self.formatted);
         }
-        let millis = u32::try_from(millis.rem_euclid(DAY)).ok()?;
+        let millis = u32::try_from(millis.rem_euclid(DAY_MILLIS)).ok()?;
         let (seconds, millis) = (millis / 1000, millis % 1000);
         let mut time = *b"00:00:00.000Z";
         for (at, field) in [(0, seconds / 3600), (3, seconds / 60 % 60), (6, seconds % 60), (9, millis / 10)] {
@@ -60,48 +68,49 @@ impl Clock {
             time[at + 1] += (field % 10) as u8;
         }
         time[11] += (millis % 10) as u8;
-        self.spelled.truncate(self.spelled.len() - time.len());
-        self.spelled.push_str(std::str::from_utf8(&time).ok()?);
-        Some(&self.spelled)
+        self.formatted.truncate(self.formatted.len() - time.len());
+        self.formatted.push_str(std::str::from_utf8(&time).ok()?);
+        Some(&self.formatted)
     }
 }
 
-/// Seconds since the epoch in the tape's form.
+/// The time of seconds since the Unix epoch. None if it is out of range.
 pub fn from_seconds(seconds: i64) -> Option<String> {
     Timestamp::from_second(seconds).ok().map(|time| format!("{time:.0}"))
 }
 
-/// The milliseconds since the epoch of a time in any RFC 3339 form.
+/// The milliseconds since the Unix epoch of a time in any RFC 3339 form. None if it is not a time.
 pub fn millis(source: &str) -> Option<i64> {
     source.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
 }
 
-/// True for a time in the tape's form: `2026-01-30T23:59:59Z`, and the same with a fraction. Whether a month has a day 31, or a
-/// February more than 28 days, the calendar must tell: such times are not known to be any.
+/// True for a time in the form of a tape: `2026-01-30T23:59:59Z`, with or without a fraction. A fast check that accepts no invalid time;
+/// it rejects the 31st of a month and the 29th of February, whose validity needs a calendar.
 pub fn is_tape_time(text: &str) -> bool {
     let Some((time, [fraction @ .., b'Z'])) = text.as_bytes().split_first_chunk::<19>() else { return false };
     let (Some(date), Some(hour), Some(seconds)) = (time.first_chunk(), time[8..].first_chunk(), time.last_chunk()) else { return false };
-    let has_form = fits(date, *b"0000-00-") && fits(hour, *b"00T00:00") && fits(seconds, *b"00:00:00");
-    let fraction_fits = match fraction {
+    let has_form = matches_form(date, *b"0000-00-") && matches_form(hour, *b"00T00:00") && matches_form(seconds, *b"00:00:00");
+    let has_fraction_form = match fraction {
         [] => true,
         [b'.', digits @ ..] => (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit),
         _ => false,
     };
-    // Two digits are as large as they are spelled.
+    // Two ASCII digits compare like the number that they form.
     let two = |at: usize| u16::from_be_bytes([time[at], time[at + 1]]);
-    let within = |at: usize, first: [u8; 2], last: [u8; 2]| (u16::from_be_bytes(first)..=u16::from_be_bytes(last)).contains(&two(at));
-    let is_day = || within(8, *b"01", *b"28") || (within(8, *b"29", *b"30") && !within(5, *b"02", *b"02"));
-    let is_clock = || within(11, *b"00", *b"23") && within(14, *b"00", *b"59") && within(17, *b"00", *b"59");
-    has_form && fraction_fits && within(5, *b"01", *b"12") && is_day() && is_clock()
+    let is_between = |at: usize, first: [u8; 2], last: [u8; 2]| (u16::from_be_bytes(first)..=u16::from_be_bytes(last)).contains(&two(at));
+    let is_day = || is_between(8, *b"01", *b"28") || (is_between(8, *b"29", *b"30") && !is_between(5, *b"02", *b"02"));
+    let is_clock = || is_between(11, *b"00", *b"23") && is_between(14, *b"00", *b"59") && is_between(17, *b"00", *b"59");
+    has_form && has_fraction_form && is_between(5, *b"01", *b"12") && is_day() && is_clock()
 }
 
-/// True when the bytes are those of `form`, which has a zero where any digit may stand.
+/// True if the bytes equal `form`, where `0` in the form matches any digit.
 #[inline(always)]
-fn fits(bytes: &[u8; 8], form: [u8; 8]) -> bool {
-    let others = u64::from_le_bytes(*bytes) ^ u64::from_le_bytes(form);
-    // What reaches no byte's highest bit when it is added: a digit is up to nine more than zero, and another byte is the form's.
-    let room = u64::from_le_bytes(form.map(|byte| if byte == b'0' { 0x7f - 9 } else { 0x7f }));
-    (others | others.wrapping_add(room)) & 0x8080_8080_8080_8080 == 0
+fn matches_form(bytes: &[u8; 8], form: [u8; 8]) -> bool {
+    // Per byte: 0 to 9 for a digit in place of `0`, and 0 for another byte that equals the form's.
+    let difference = u64::from_le_bytes(*bytes) ^ u64::from_le_bytes(form);
+    // Adding this sets the highest bit of a byte whose difference is too large.
+    let limit = u64::from_le_bytes(form.map(|byte| if byte == b'0' { 0x7f - 9 } else { 0x7f }));
+    (difference | difference.wrapping_add(limit)) & 0x8080_8080_8080_8080 == 0
 }
 
 #[cfg(test)]
@@ -110,21 +119,21 @@ mod tests {
     use crate::shared::value::{StructuralIndex, parse};
 
     #[test]
-    fn canonical_times_stand_as_they_are() {
+    fn canonical_times_are_unchanged() {
         for time in ["2026-11-21T10:02:05.223Z", "2026-11-21T10:02:05Z", "2026-12-31T23:59:59.123456789Z", "2024-02-29T00:00:00.0Z"] {
             assert_eq!(rfc3339(time).as_deref(), Some(time));
         }
     }
 
     #[test]
-    fn offsets_become_utc_and_keep_their_digits() {
+    fn offset_becomes_utc_and_fraction_digits_are_kept() {
         assert_eq!(rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(), Some("2026-11-21T10:02:05.20Z"));
         assert_eq!(from_millis(1_795_256_784_268).as_deref(), Some("2026-11-21T10:26:24.268Z"));
         assert_eq!(from_seconds(1_795_256_784).as_deref(), Some("2026-11-21T10:26:24Z"));
     }
 
     #[test]
-    fn the_time_of_a_field_may_have_escapes() {
+    fn escapes_in_a_time_are_decoded() {
         let mut index = StructuralIndex::default();
         let value = parse(r#"["2026-11-21T10:02:05Z", "2026\u002d11-21T12:02:05+02:00", "noon", 7]"#, &mut index).unwrap();
         let times: Vec<_> = value.elements().map(|time| tape_time(Some(time))).collect();
@@ -134,22 +143,23 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_spells_each_time_whatever_it_spelled_before() {
+    fn formatter_equals_from_millis_for_any_previous_time() {
         const FIRST: i64 = 1_795_256_784_268;
-        let mut clock = Clock::default();
-        assert_eq!(clock.spell(i64::MAX), None);
-        for millis in [0, 1, -1, FIRST, FIRST + 1, FIRST + 59_999, FIRST - FIRST % DAY, FIRST - FIRST % DAY - 1, -62_135_596_800_001]
-            .into_iter()
-            .flat_map(|time| [time, time + 7, time + 3_600_000])
+        let mut formatter = MillisFormatter::default();
+        assert_eq!(formatter.format(i64::MAX), None);
+        for millis in
+            [0, 1, -1, FIRST, FIRST + 1, FIRST + 59_999, FIRST - FIRST % DAY_MILLIS, FIRST - FIRST % DAY_MILLIS - 1, -62_135_596_800_001]
+                .into_iter()
+                .flat_map(|time| [time, time + 7, time + 3_600_000])
         {
-            assert_eq!(clock.spell(millis), from_millis(millis).as_deref(), "{millis}");
+            assert_eq!(formatter.format(millis), from_millis(millis).as_deref(), "{millis}");
         }
-        assert_eq!(clock.spell(i64::MAX), None);
-        assert_eq!(clock.spell(FIRST), Some("2026-11-21T10:26:24.268Z"));
+        assert_eq!(formatter.format(i64::MAX), None);
+        assert_eq!(formatter.format(FIRST), Some("2026-11-21T10:26:24.268Z"));
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn text_that_is_not_a_time_is_none() {
         for text in [
             "",
             "yesterday",

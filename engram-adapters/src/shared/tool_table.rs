@@ -1,10 +1,22 @@
-//! From a harness's own tool names to tool kinds: one table an adapter.
+//! The table that maps a harness's tool names to tool kinds. Each adapter has one.
 
 use std::borrow::Cow;
 
 use engram_core::tool_kind::ToolKind;
 
 /// A harness's tool names and their kinds.
+///
+/// ```
+/// use engram_adapters::shared::tool_table::ToolTable;
+/// use engram_core::tool_kind::ToolKind;
+///
+/// const NAMES: &[(&str, ToolKind)] = &[("Bash", ToolKind::Execute)];
+/// const TOOLS: ToolTable = ToolTable { names: NAMES, prefixes: &[("mcp__", ToolKind::Mcp)], ..ToolTable::EMPTY };
+/// assert_eq!(TOOLS.resolve("Bash"), Some(ToolKind::Execute));
+/// assert_eq!(TOOLS.resolve("mcp__server__tool"), Some(ToolKind::Mcp));
+/// assert_eq!(TOOLS.resolve("unknown"), None);
+/// assert_eq!(TOOLS.kind("unknown"), ToolKind::Other);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ToolTable {
     /// Exact names.
@@ -14,12 +26,15 @@ pub struct ToolTable {
 }
 
 impl ToolTable {
-    /// The kind of a tool, or none for a name that the table does not know.
+    /// A table that knows no tool.
+    pub const EMPTY: ToolTable = ToolTable { names: &[], prefixes: &[] };
+
+    /// The kind of a tool. None if the table does not have its name.
     pub fn resolve(&self, tool: &str) -> Option<ToolKind> {
         self.exact(tool).or_else(|| self.family(tool))
     }
 
-    /// A tool's name, which needs no memory of its own where the table has it, and its kind.
+    /// A tool's name and kind. The name is borrowed from the table if it is there.
     pub fn named(&self, tool: &str) -> (Cow<'static, str>, ToolKind) {
         match self.names.iter().find(|(name, _)| *name == tool) {
             Some((name, kind)) => (Cow::Borrowed(name), *kind),
@@ -35,7 +50,7 @@ impl ToolTable {
         self.prefixes.iter().find(|(prefix, _)| tool.starts_with(prefix)).map(|(_, kind)| *kind)
     }
 
-    /// As [`ToolTable::resolve`], with [`ToolKind::Other`] for what the table does not know.
+    /// As [`ToolTable::resolve`], with [`ToolKind::Other`] for names that the table does not have.
     pub fn kind(&self, tool: &str) -> ToolKind {
         self.resolve(tool).unwrap_or(ToolKind::Other)
     }

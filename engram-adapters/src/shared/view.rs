@@ -1,92 +1,92 @@
-//! Borrowed views of objects: which members a converter needs, under names of its own.
+//! Borrowed views of objects: the members that a converter reads, each found once.
 
-use engram_core::emit::Fault;
+pub use engram_core::emit::Fault;
 
 use super::field_hash::Names;
-use super::json_type::{ABSENT, JsonType};
+use super::json_type::{JsonType, NULL};
 use super::value::{Field, Value};
 
-/// The members of an object that a view names. Of each only the place is noted, so that a view is small, however many fields it has.
+/// The members of an object that a view names. Keeps four bytes for each, so that a view with many fields stays small.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fields<'a, const N: usize> {
+pub struct Fields<'a, const N: usize> {
     object: Value<'a>,
-    /// How many nodes behind the object's own each field's is; 0 where it is absent.
-    places: [u32; N],
+    /// The offset of each field's node from the object's node; 0 if the field is absent.
+    offsets: [u32; N],
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// No field.
-    pub(crate) const NONE: Self = Fields { object: Value::MISSING, places: [0; N] };
+    /// No fields.
+    pub const NONE: Self = Fields { object: Value::MISSING, offsets: [0; N] };
 
-    /// The field of the name with that number.
+    /// The field with this number.
     #[inline(always)]
-    pub(crate) fn get(&self, number: usize) -> Field<'a> {
-        match self.places[number] {
+    pub fn get(&self, number: usize) -> Field<'a> {
+        match self.offsets[number] {
             0 => None,
-            place => Some(self.object.behind(place)),
+            offset => Some(self.object.at_offset(offset)),
         }
     }
 
-    /// No field of `object` yet.
-    pub(crate) fn empty_of(object: Value<'a>) -> Self {
+    /// No fields of `object` yet; [`Fields::set`] adds some.
+    pub fn empty_of(object: Value<'a>) -> Self {
         Fields { object, ..Self::NONE }
     }
 
-    /// What the fields are of.
-    pub(crate) fn object(&self) -> Value<'a> {
+    /// The object that has the fields.
+    pub fn object(&self) -> Value<'a> {
         self.object
     }
 
-    /// Puts a value that lies in the object in the place of the field with that number.
-    pub(crate) fn set(&mut self, number: usize, field: Field<'a>) {
-        self.places[number] = field.map_or(0, |value| value.nodes_behind(self.object));
+    /// Sets the field with this number to a value anywhere in the object.
+    pub fn set(&mut self, number: usize, field: Field<'a>) {
+        self.offsets[number] = field.map_or(0, |value| value.offset_in(self.object));
     }
 
-    /// Notes the fields of `object`, which lies at `pointer`. None must have been noted.
+    /// Finds the fields of `object`, which is at `pointer`. No field may be set.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] where it is no object, or one of the fields has another shape or stands there twice.
-    pub(crate) fn strict_into(&mut self, object: Value<'a>, names: &Names, pointer: &str) -> Result<(), Fault> {
+    /// [`Fault::Malformed`] if it is not an object, or if a field has another type or occurs twice.
+    pub fn strict_into(&mut self, object: Value<'a>, names: &Names, pointer: &str) -> Result<(), Fault> {
         self.object = object;
-        place(object, names, pointer, &mut self.places)
+        find_strict(object, names, pointer, &mut self.offsets)
     }
 
-    /// As `fill`, where a field of another shape counts as absent, and of several of one name the last counts.
-    pub(crate) fn lenient_into(&mut self, object: Value<'a>, names: &Names) {
+    /// As [`Fields::strict_into`], but a field of another type counts as absent, and of several of one name the last counts.
+    pub fn lenient_into(&mut self, object: Value<'a>, names: &Names) {
         self.object = object;
-        place_lenient(object, names, &mut self.places);
+        find_lenient(object, names, &mut self.offsets);
     }
 }
 
-// All views share these two loops: what each line runs through must stay in the cache of a core.
+// All views share these two loops, so that the code that runs for every record stays in the instruction cache.
 
 #[inline(never)]
-fn place(object: Value<'_>, names: &Names, pointer: &str, places: &mut [u32]) -> Result<(), Fault> {
+fn find_strict(object: Value<'_>, names: &Names, pointer: &str, offsets: &mut [u32]) -> Result<(), Fault> {
     if !object.is_object() {
         return Err(Fault::malformed(pointer, "an object", object.raw()));
     }
-    let wrong = each_named(object, names, |Member { number, shape, shapes, behind }| {
-        let place = places.get_mut(number)?;
-        if !shape.is_among(shapes) || *place != 0 {
+    let rejected = visit_named(object, names, |Member { number, expected, types, offset }| {
+        let slot = offsets.get_mut(number)?;
+        if !expected.is_among(types) || *slot != 0 {
             return None;
         }
-        if shapes != ABSENT {
-            *place = behind;
+        if types != NULL {
+            *slot = offset;
         }
         Some(())
     });
-    match wrong {
+    match rejected {
         None => Ok(()),
-        Some(Member { number, shape, shapes, behind }) => {
-            Err(shape.misfit(shapes, object.behind(behind).raw(), pointer, names.name(number)))
+        Some(Member { number, expected, types, offset }) => {
+            Err(expected.mismatch(types, object.at_offset(offset).raw(), pointer, names.name(number)))
         }
     }
 }
 
 #[inline(never)]
-fn place_lenient(object: Value<'_>, names: &Names, places: &mut [u32]) {
-    each_named(object, names, |Member { number, shape, shapes, behind }| {
-        *places.get_mut(number)? = if shape.is_among(shapes) && shapes != ABSENT { behind } else { 0 };
+fn find_lenient(object: Value<'_>, names: &Names, offsets: &mut [u32]) {
+    visit_named(object, names, |Member { number, expected, types, offset }| {
+        *offsets.get_mut(number)? = if expected.is_among(types) && types != NULL { offset } else { 0 };
         Some(())
     });
 }
@@ -94,24 +94,24 @@ fn place_lenient(object: Value<'_>, names: &Names, places: &mut [u32]) {
 /// A member that a view names.
 #[derive(Clone, Copy)]
 struct Member {
-    /// Of its name.
+    /// The number of its name.
     number: usize,
-    /// That it should have.
-    shape: JsonType,
-    /// That it has.
-    shapes: u8,
-    /// How many nodes behind the object's own its node is.
-    behind: u32,
+    /// The type that it should have.
+    expected: JsonType,
+    /// The types that it has.
+    types: u8,
+    /// The offset of its node from the object's node.
+    offset: u32,
 }
 
-/// Hands on the members that `names` names; others are passed over without being looked at. Gives the one that is not taken.
+/// Calls `visit` for each member with one of these names. Stops at the first for which it returns none, and returns that member.
 #[inline(always)]
-fn each_named(object: Value<'_>, names: &Names, mut take: impl FnMut(Member) -> Option<()>) -> Option<Member> {
+fn visit_named(object: Value<'_>, names: &Names, mut visit: impl FnMut(Member) -> Option<()>) -> Option<Member> {
     let text = object.record().as_bytes();
-    for (behind, node) in object.each_node(JsonType::Object) {
-        if let Some((number, shape)) = names.find(text, node.name_in(text)) {
-            let member = Member { number, shape, shapes: node.shapes(), behind };
-            if take(member).is_none() {
+    for (offset, node) in object.child_nodes(JsonType::Object) {
+        if let Some((number, expected)) = names.find(text, node.name_in(text)) {
+            let member = Member { number, expected, types: node.types(), offset };
+            if visit(member).is_none() {
                 return Some(member);
             }
         }
@@ -154,29 +154,29 @@ macro_rules! view {
                 }
             )*
 
-            /// None of the fields of `object`; [`Self::set`] puts some there.
+            /// No fields of `object` yet; [`Self::set`] adds some.
             pub fn empty_of(object: $crate::shared::value::Value<'a>) -> Self {
                 $view($crate::shared::view::Fields::empty_of(object))
             }
 
-            /// The value that the fields are of.
+            /// The object that has the fields.
             pub fn object(&self) -> $crate::shared::value::Value<'a> {
                 self.0.object()
             }
 
-            /// Puts a value that lies in the object in the place of the field of that name.
+            /// Sets the field of this name to a value anywhere in the object.
             pub fn set(&mut self, name: &str, field: $crate::shared::value::Field<'a>) {
                 self.0.set($crate::shared::field_hash::number_of(name, $view::NAMES), field);
             }
 
-            /// The fields of `value` that have their shape; none where it is no object.
+            /// The fields of `value` that have their type; none if it is not an object.
             pub fn lenient(value: $crate::shared::value::Value<'a>) -> Self {
                 let mut view = Self::default();
                 view.0.lenient_into(value, Self::names());
                 view
             }
 
-            /// As `of`, of a value that may be absent.
+            /// As [`Self::lenient`], for a value that may be absent.
             pub fn lenient_opt(field: $crate::shared::value::Field<'a>) -> Self {
                 let mut view = Self::default();
                 if let Some(value) = field {
@@ -185,19 +185,18 @@ macro_rules! view {
                 view
             }
 
-            /// The fields of `value`, which lies at `pointer`.
+            /// The fields of `value`, which is at `pointer`.
             ///
             /// # Errors
-            /// [`Fault::Malformed`](engram_core::emit::Fault::Malformed) where it is no object, or one of these fields has another shape
-            /// or stands there twice.
-            pub fn strict(value: $crate::shared::value::Value<'a>, pointer: &str) -> Result<Self, engram_core::emit::Fault> {
+            /// `Fault::Malformed` if it is not an object, or if one of these fields has another type or occurs twice.
+            pub fn strict(value: $crate::shared::value::Value<'a>, pointer: &str) -> Result<Self, $crate::shared::view::Fault> {
                 let mut view = Self::default();
                 view.strict_into(value, pointer)?;
                 Ok(view)
             }
 
-            /// As `read`, into an empty view where it stands: the large ones are not moved.
-            pub fn strict_into(&mut self, value: $crate::shared::value::Value<'a>, pointer: &str) -> Result<(), engram_core::emit::Fault> {
+            /// As [`Self::strict`], into an empty view in place, which avoids moving large views.
+            pub fn strict_into(&mut self, value: $crate::shared::value::Value<'a>, pointer: &str) -> Result<(), $crate::shared::view::Fault> {
                 self.0.strict_into(value, Self::names(), pointer)
             }
         }
@@ -218,20 +217,20 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_view_takes_each_field_once_and_in_its_shape() {
+    fn strict_view_rejects_wrong_types_and_duplicates() {
         let mut index = StructuralIndex::default();
         let pair = Pair::strict(parse(r#"{"x":[{"name":"inner"}],"rest":[1],"name":"a"}"#, &mut index).unwrap(), "").unwrap();
         assert_eq!((raw_str(pair.name()), pair.rest().map(|rest| rest.raw())), ("a", Some("[1]")));
-        for (source, place) in
+        for (source, pointer) in
             [(r#"{"name":7}"#, "/at/name"), (r#"{"name":"a","name":"a"}"#, "/at/name"), (r#"["name"]"#, "/at"), ("7", "/at")]
         {
             let fault = Pair::strict(parse(source, &mut index).unwrap(), "/at").unwrap_err();
-            assert!(format!("{fault:?}").contains(&format!("\"{place}\"")), "{fault:?}");
+            assert!(format!("{fault:?}").contains(&format!("\"{pointer}\"")), "{fault:?}");
         }
     }
 
     #[test]
-    fn a_lenient_view_passes_over_what_does_not_fit() {
+    fn lenient_view_ignores_wrong_types_and_takes_the_last_duplicate() {
         let mut index = StructuralIndex::default();
         for (source, name) in [
             (r#"{"name":7}"#, ""),
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_can_be_given_what_lies_deeper() {
+    fn fields_can_be_set_to_nested_values() {
         let mut index = StructuralIndex::default();
         let object = parse(r#"{"deep":[{"name":"a"},"b"],"name":"c"}"#, &mut index).unwrap();
         let mut pair = Pair::empty_of(object);
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn no_field_is_of_nothing() {
+    fn default_view_has_no_fields() {
         let none = Pair::default();
         assert!(none.name().is_none() && none.object().raw().is_empty());
     }

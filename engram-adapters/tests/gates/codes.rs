@@ -1,4 +1,4 @@
-//! Error codes: every one is documented, and shown by a hostile input or by a test that is named here.
+//! Error codes: each is documented, and produced by a hostile input or by a test that is listed here.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use serde_json::Value;
 use crate::report;
 use crate::tree::{file_name, files, read_json, root};
 
-/// Codes that no input shows by itself, each with the test that does: the file and the test's name.
+/// Codes that no hostile input produces, each with the file and name of a test that does.
 const TESTED: &[(&str, &str, &str)] = &[
-    ("unknown_harness_version", "engram-adapters/tests/gates/versions.rs", "a_removed_version_is_not_guessed"),
-    ("known_bad_version", "engram-adapters/tests/gates/versions.rs", "a_known_bad_version_is_refused_or_degraded"),
-    ("limit_exceeded", "engram-adapters/tests/gates/hostile.rs", "a_record_over_the_limit_is_refused_or_kept_as_its_hash"),
+    ("unknown_harness_version", "engram-adapters/tests/gates/versions.rs", "log_without_version_is_not_guessed"),
+    ("known_bad_version", "engram-adapters/tests/gates/versions.rs", "known_bad_version_is_rejected_or_degraded"),
+    ("limit_exceeded", "engram-adapters/tests/gates/hostile.rs", "record_over_the_limit_is_rejected_or_replaced_by_its_hash"),
     ("io", "engram-adapters/src/open/discover.rs", "a_named_file_is_a_candidate_whatever_its_name_and_a_missing_one_an_error"),
     ("adapter_defect", "engram-core/tests/core/policy.rs", "an_adapter_that_maps_to_nothing_breaks_its_contract"),
     ("unknown_adapter", "engram-cli/tests/cli/broken_input.rs", "wrong_usage_is_2"),
     ("bad_recordings", "engram-cli/tests/cli/conform.rs", "recordings_that_are_not_whole_are_refused_and_named"),
 ];
 
-/// The codes that hostile inputs give.
-fn shown() -> BTreeSet<String> {
+/// The codes that hostile inputs produce.
+fn produced() -> BTreeSet<String> {
     let expected = files(&root().join("fixtures/_hostile")).into_iter().filter(|path| file_name(path) == "expect.json");
     let codes = |expect: Value| ["strict", "permissive"].map(|policy| expect[policy]["code"].as_str().map(str::to_owned));
     expected.flat_map(|path| codes(read_json(&path))).flatten().collect()
 }
 
-/// What is wrong with a code.
-fn unshown(code: &str, shown: &BTreeSet<String>, document: &str) -> Vec<String> {
+/// The requirements that a code does not meet.
+fn violations(code: &str, produced: &BTreeSet<String>, document: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if !document.contains(&format!("| `{code}` |")) {
         wrong.push(format!("{code}: docs/errors.md does not list it"));
@@ -36,16 +36,16 @@ fn unshown(code: &str, shown: &BTreeSet<String>, document: &str) -> Vec<String> 
         let source = std::fs::read_to_string(root().join(file)).unwrap_or_default();
         source.contains(&format!("fn {test}()"))
     });
-    if !shown.contains(code) && !is_tested {
-        wrong.push(format!("{code}: no input and no test shows it"));
+    if !produced.contains(code) && !is_tested {
+        wrong.push(format!("{code}: no hostile input and no test produces it"));
     }
     wrong
 }
 
 #[test]
-fn every_code_is_documented_and_shown() {
-    let (shown, document) = (shown(), std::fs::read_to_string(root().join("docs/errors.md")).unwrap_or_default());
-    let findings: Vec<String> = ErrorCode::ALL.iter().flat_map(|code| unshown(code.as_str(), &shown, &document)).collect();
-    report::none("codes", &findings);
-    assert_eq!(unshown("no_such_code", &shown, &document).len(), 2);
+fn every_error_code_is_documented_and_tested() {
+    let (produced, document) = (produced(), std::fs::read_to_string(root().join("docs/errors.md")).unwrap_or_default());
+    let findings: Vec<String> = ErrorCode::ALL.iter().flat_map(|code| violations(code.as_str(), &produced, &document)).collect();
+    report::assert_none("codes", &findings);
+    assert_eq!(violations("no_such_code", &produced, &document).len(), 2);
 }

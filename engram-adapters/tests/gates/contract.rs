@@ -1,4 +1,4 @@
-//! The contract as files: descriptors, claims, error codes, and the tables in the documents, all equal to the registry.
+//! The contract as files: descriptors, coverage claims, error codes and the tables in the documents, generated from the registry.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,21 +10,21 @@ use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
 
 use crate::bless;
-use crate::conformance::certified;
+use crate::conformance::fixture_report;
 use crate::report;
 use crate::snapshots::compare_contract;
 use crate::tree::{files, root};
 
-/// Stands before a generated part of a document; the part's name and ` -->` follow.
+/// Begins a generated part of a document. The part's name and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
-/// Stands after it.
+/// Ends a generated part.
 const END: &str = "<!-- end generated -->";
 
 fn descriptors() -> Vec<AdapterDescriptor> {
     REGISTRY.iter().map(|entry| *entry.adapter.describe()).collect()
 }
 
-/// A claim a line: adapter, schema, kind, grade, gaps.
+/// One claim per line: adapter, schema, kind, grade, gaps.
 fn coverage_lines() -> String {
     let mut text = String::new();
     for descriptor in descriptors() {
@@ -50,15 +50,15 @@ fn error_lines() -> String {
     })
 }
 
-/// The generated parts of a document, by name.
+/// The text of a generated part, by its name.
 fn generated(name: &str) -> Option<String> {
     let entry = |id: &str| REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id);
     match name.split_once(' ') {
         None if name == "support" => Some(tables::support(REGISTRY).markdown()),
         None if name == "checks" => Some(engram_conformance::tables::checks()),
-        None if name == "scenarios" => Some(engram_conformance::tables::scenarios(certified())),
+        None if name == "scenarios" => Some(engram_conformance::tables::scenarios(fixture_report())),
         None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
-        None if name == "conformance" => Some(engram_conformance::tables::matrix(certified())),
+        None if name == "conformance" => Some(engram_conformance::tables::matrix(fixture_report())),
         None if name == "example-size" => example_size(),
         None if name == "adapters" => Some(tables::adapters(REGISTRY).markdown()),
         Some(("support", id)) => Some(tables::support(std::slice::from_ref(entry(id)?)).markdown()),
@@ -71,12 +71,12 @@ fn generated(name: &str) -> Option<String> {
     }
 }
 
-/// The adapter from outside of the registry.
+/// The example of an adapter outside of this repository.
 fn example() -> PathBuf {
     root().join("examples/out-of-tree-adapter")
 }
 
-/// A file of the example as a block of code.
+/// A file of the example as a code block.
 fn example_file(path: &str) -> Option<String> {
     let text = fs::read_to_string(example().join(path)).ok()?;
     Some(format!("```rust\n{text}```\n"))
@@ -94,7 +94,7 @@ fn code_map(folder: &str) -> Option<String> {
     folder.is_dir().then_some(table)
 }
 
-/// How many files and lines the example took.
+/// The size of the example in files and lines.
 fn example_size() -> Option<String> {
     let lines = |path: &Path| fs::read_to_string(path).map(|text| text.lines().count()).unwrap_or_default();
     let source = files(&example().join("src"));
@@ -102,26 +102,26 @@ fn example_size() -> Option<String> {
     Some(format!("It took {} files with {all} lines, and one test file with {tests}.\n", source.len()))
 }
 
-/// A document with its generated parts made anew, or what is wrong with its marks.
+/// A document with its generated parts rewritten, or an error in its marks.
 fn regenerated(text: &str) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(BEGIN) {
         let (before, from) = rest.split_at(at);
         let (mark, after) = from.split_once("-->\n").ok_or("a mark does not end its line")?;
-        let (_, behind) = after.split_once(END).ok_or_else(|| format!("`{mark}` has no end"))?;
+        let (_, following) = after.split_once(END).ok_or_else(|| format!("`{mark}` has no end"))?;
         let name = mark[BEGIN.len()..].trim();
         let part = generated(name).ok_or_else(|| format!("nothing generates `{name}`"))?;
         let _ = write!(out, "{before}{mark}-->\n\n{part}\n{END}");
-        rest = behind;
+        rest = following;
     }
     Ok(out + rest)
 }
 
-/// What is wrong with a document that has to hold these generated parts.
+/// The findings for a document that must contain these generated parts.
 fn document(path: &Path, parts: &[String]) -> Vec<String> {
     let Ok(text) = fs::read_to_string(path) else { return vec![format!("{} is missing", path.display())] };
-    let lacking = parts.iter().filter(|part| !text.contains(&format!("{BEGIN}{part} -->")));
-    let mut findings: Vec<String> = lacking.map(|part| format!("{} has no generated part `{part}`", path.display())).collect();
+    let missing = parts.iter().filter(|part| !text.contains(&format!("{BEGIN}{part} -->")));
+    let mut findings: Vec<String> = missing.map(|part| format!("{} has no generated part `{part}`", path.display())).collect();
     match regenerated(&text) {
         Ok(expected) => findings.extend(bless::compare(path, &expected)),
         Err(error) => findings.push(format!("{}: {error}", path.display())),
@@ -130,15 +130,15 @@ fn document(path: &Path, parts: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn the_contract_is_as_it_was() {
+fn contract_equals_its_snapshots() {
     let json = serde_json::to_string_pretty(&descriptors()).expect("descriptors serialize") + "\n";
     let kept = [("descriptors", json), ("coverage", coverage_lines()), ("errors", error_lines())];
     let findings: Vec<String> = kept.iter().filter_map(|(name, text)| compare_contract(name, text)).collect();
-    report::none("contract", &findings);
+    report::assert_none("contract", &findings);
 }
 
 #[test]
-fn documents_equal_the_registry() {
+fn generated_documents_equal_the_registry() {
     let mut findings = document(&root().join("docs/support.md"), &["support".to_owned()]);
     let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open"].map(|folder| format!("files {folder}"));
     findings.extend(document(&root().join("ARCHITECTURE.md"), &parts));
@@ -152,11 +152,11 @@ fn documents_equal_the_registry() {
         let parts = ["support", "gaps", "tools", "omission-rules"].map(|part| format!("{part} {id}"));
         findings.extend(document(&root().join(format!("docs/adapters/{id}.md")), &parts));
     }
-    report::none("documents", &findings);
+    report::assert_none("documents", &findings);
 }
 
 #[test]
-fn descriptors_have_the_field_names_of_the_contract() {
+fn descriptors_have_the_required_field_names() {
     let names = [
         "adapter_id",
         "adapter_version",
@@ -179,7 +179,7 @@ fn descriptors_have_the_field_names_of_the_contract() {
 }
 
 #[test]
-fn a_stale_or_unknown_part_is_a_finding() {
+fn stale_or_unknown_part_is_a_finding() {
     let stale = format!("# Title\n\n{BEGIN}support -->\nold\n{END}\nend\n");
     let fresh = regenerated(&stale).expect("the part is known");
     assert!(fresh.starts_with("# Title\n") && fresh.ends_with("end\n") && !fresh.contains("old") && fresh.contains("| claude-code |"));

@@ -1,4 +1,4 @@
-//! Detection: every session is recognised by exactly one adapter, and what is no session by none.
+//! Detection: every session is recognised by exactly one adapter, and other files by none.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -31,8 +31,8 @@ fn row(name: &str, bytes: &[u8]) -> String {
     format!("{name}: {}", if adapters.is_empty() { "none".to_owned() } else { adapters.join(" and ") })
 }
 
-/// What of a corpus is not recognised by just the adapter of its harness.
-fn misjudged(corpus: &Corpus) -> Vec<String> {
+/// The sessions of a corpus that are not recognised by their harness's adapter alone.
+fn misdetected(corpus: &Corpus) -> Vec<String> {
     let mut findings = corpus.findings.clone();
     for artifact in corpus.artifacts() {
         let found = recognised(&artifact.bytes);
@@ -46,14 +46,14 @@ fn misjudged(corpus: &Corpus) -> Vec<String> {
     findings
 }
 
-/// Files below a folder that are no session of any registered harness, but that an adapter takes for one.
-fn mistaken(folder: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<String>) {
+/// The number of files below a folder that are no session of any registered harness, and those that an adapter recognises anyway.
+fn false_positives(folder: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<String>) {
     let foreign: Vec<_> = files(folder).into_iter().filter(|path| is_foreign(path)).collect();
     let taken = foreign.par_iter().map(|path| (path, head_of(path))).filter(|(_, bytes)| !recognised(bytes).is_empty());
     (foreign.len() as u64, taken.map(|(path, bytes)| row(&path.display().to_string(), &bytes)).collect())
 }
 
-/// As much of a file as detection looks at.
+/// The part of a file that detection reads.
 fn head_of(path: &Path) -> Vec<u8> {
     if path.extension().is_some_and(|end| end == "zst") {
         return read_session(path);
@@ -64,15 +64,15 @@ fn head_of(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Marks that no fixture shows, and marks that are shown and not listed.
-fn idle_marks(id: &str, listed: &[&str], shown: &BTreeSet<&str>) -> Vec<String> {
-    let idle = listed.iter().filter(|mark| !shown.contains(**mark)).map(|mark| format!("{id}: no fixture shows the mark {mark}"));
-    let unlisted = shown.iter().filter(|mark| !listed.contains(mark)).map(|mark| format!("{id}: the mark {mark} is not listed"));
-    idle.chain(unlisted).collect()
+/// Marks that occur in no fixture, and marks that occur and are not listed.
+fn mark_findings(id: &str, listed: &[&str], found: &BTreeSet<&str>) -> Vec<String> {
+    let unused = listed.iter().filter(|mark| !found.contains(**mark)).map(|mark| format!("{id}: no fixture has the mark {mark}"));
+    let unlisted = found.iter().filter(|mark| !listed.contains(mark)).map(|mark| format!("{id}: the mark {mark} is not listed"));
+    unused.chain(unlisted).collect()
 }
 
 #[test]
-fn every_mark_is_shown_by_a_fixture() {
+fn every_mark_occurs_in_a_fixture() {
     let mut findings = Vec::new();
     for entry in REGISTRY {
         let id = entry.adapter.describe().adapter_id;
@@ -80,18 +80,18 @@ fn every_mark_is_shown_by_a_fixture() {
             found.into_iter().filter(|(adapter, _)| *adapter == id).flat_map(|(_, marks)| marks).collect::<Vec<_>>()
         };
         let shown: BTreeSet<&str> = fixtures().artifacts().flat_map(|artifact| of_adapter(recognised(&artifact.bytes))).collect();
-        findings.extend(idle_marks(id, &entry.adapter.marks(), &shown));
+        findings.extend(mark_findings(id, &entry.adapter.marks(), &shown));
     }
-    report::none("detection", &findings);
-    assert_eq!(idle_marks("x", &["idle", "shown"], &BTreeSet::from(["shown", "unlisted"])).len(), 2);
+    report::assert_none("detection", &findings);
+    assert_eq!(mark_findings("x", &["unused", "found"], &BTreeSet::from(["found", "unlisted"])).len(), 2);
 }
 
 #[test]
-fn every_session_has_one_adapter() {
+fn every_session_is_recognised_by_one_adapter() {
     let findings = report::run("detection", |corpus| {
         let mut tally = Tally::default();
         tally.count_many("sessions recognised", corpus.artifacts().count() as u64);
-        (tally, misjudged(corpus))
+        (tally, misdetected(corpus))
     });
     assert!(findings.of("sessions recognised") > 0);
 }
@@ -99,27 +99,27 @@ fn every_session_has_one_adapter() {
 #[test]
 fn no_adapter_detects_files_that_are_not_sessions() {
     let mut tally = Tally::default();
-    let (count, mut findings) = mistaken(&root().join("fixtures"), is_not_a_session);
+    let (count, mut findings) = false_positives(&root().join("fixtures"), is_not_a_session);
     tally.count_many("files of fixtures that are no sessions", count);
     if let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS").filter(|_| !recordings().cases.is_empty()) {
         let registered = |path: &Path| {
             REGISTRY.iter().any(|entry| path.components().any(|part| part.as_os_str() == entry.adapter.describe().harness_family))
         };
-        // Recordings without a truth are laid out as they came: any file of theirs may be a session.
+        // Recordings without a ground truth have no fixed layout: any of their files may be a session.
         let is_of_case = |path: &Path| recordings().cases.iter().any(|(case, _)| path.starts_with(&case.folder));
         let sessions: BTreeSet<&Path> = recordings().artifacts().map(|artifact| artifact.path.as_path()).collect();
         let is_outside = |path: &Path| is_of_case(path) && !sessions.contains(path);
         let is_foreign = |path: &Path| path.is_file() && (!registered(path) || is_not_a_session(path) || is_outside(path));
-        let (count, found) = mistaken(&root().join(folder), is_foreign);
+        let (count, found) = false_positives(&root().join(folder), is_foreign);
         tally.count_many("files of recordings that are no sessions", count);
         findings.extend(found);
     }
-    report::say("detection", tally);
-    report::none("detection", &findings);
+    report::print("detection", tally);
+    report::assert_none("detection", &findings);
 }
 
 #[test]
-fn the_matrix_is_as_it_was() {
+fn detection_matrix_equals_its_snapshot() {
     let mut rows: BTreeSet<String> = fixtures().artifacts().map(|artifact| row(&artifact.full_name(), &artifact.bytes)).collect();
     let hostile = root().join("fixtures/_hostile");
     for path in files(&hostile).into_iter().filter(|path| !path.ends_with("expect.json")) {
@@ -130,10 +130,10 @@ fn the_matrix_is_as_it_was() {
     for row in rows {
         let _ = writeln!(text, "{row}");
     }
-    report::none("detection", &Vec::from_iter(compare_contract("detection-matrix", &text)));
+    report::assert_none("detection", &Vec::from_iter(compare_contract("detection-matrix", &text)));
 }
 
-/// A document with the members of each object sorted by name, as other programs write JSON; none for what is no document, or too
+/// A document with the members of each object sorted by name, as other programs may write it. None if it is not a document, or is too
 /// large for a head.
 fn rearranged(artifact: &Artifact) -> Option<Vec<u8>> {
     let evidence = artifact.entry.adapter.probe(&Head::new(&artifact.bytes, true))?;
@@ -142,7 +142,7 @@ fn rearranged(artifact: &Artifact) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_document_that_another_program_has_rearranged_is_recognised() {
+fn document_with_sorted_members_is_recognised() {
     let documents = fixtures().artifacts().filter_map(|artifact| Some((artifact, rearranged(artifact)?)));
     let (mut tally, mut findings) = (Tally::default(), Vec::new());
     for (artifact, sorted) in documents {
@@ -152,35 +152,35 @@ fn a_document_that_another_program_has_rearranged_is_recognised() {
         }
     }
     assert!(tally.of("rearranged documents") > 0);
-    report::say("detection", tally);
-    report::none("detection", &findings);
+    report::print("detection", tally);
+    report::assert_none("detection", &findings);
 }
 
-/// True for sessions that are a record a line.
+/// True for a session with one record per line.
 fn is_lines(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').take(2).filter(|line| serde_json::from_slice::<serde_json::Value>(line).is_ok()).count() == 2
 }
 
 #[test]
-fn a_file_of_two_harnesses_is_ambiguous_and_says_so() {
+fn file_of_two_harnesses_is_an_error_that_names_both() {
     let shortest = |harness: &str| {
         let lines = fixtures().artifacts().filter(|artifact| artifact.case.harness == harness && is_lines(&artifact.bytes));
         lines.map(|artifact| artifact.bytes.as_slice()).min_by_key(|bytes| bytes.len()).expect("every harness has fixtures")
     };
-    let mut pieces: Vec<&[u8]> = REGISTRY.iter().map(|entry| shortest(entry.adapter.describe().harness_family)).collect();
-    // A harness may tell its files by their first line, so that one order is not enough.
-    let ambiguous = (0..pieces.len()).filter_map(|_| {
-        pieces.rotate_left(1);
-        let glued = pieces.concat();
-        let mut input = Input::new(glued.as_slice(), Limits::default());
-        let found = recognised(&glued);
+    let mut sessions: Vec<&[u8]> = REGISTRY.iter().map(|entry| shortest(entry.adapter.describe().harness_family)).collect();
+    // An adapter may look at the first line only, so one order is not enough.
+    let ambiguous = (0..sessions.len()).filter_map(|_| {
+        sessions.rotate_left(1);
+        let joined = sessions.concat();
+        let mut input = Input::new(joined.as_slice(), Limits::default());
+        let found = recognised(&joined);
         let error = detect(&input.head().expect("memory can be read")).err();
         assert_eq!(found.len() != 1, error.is_some(), "one adapter or an error");
         error.map(|error| (found, error.to_string()))
     });
     let ambiguous: Vec<_> = ambiguous.collect();
     assert!(!ambiguous.is_empty(), "some order is recognised by several adapters");
-    for (found, said) in ambiguous {
-        assert!(found.iter().all(|(id, _)| said.contains(id)), "{said}");
+    for (found, message) in ambiguous {
+        assert!(found.iter().all(|(id, _)| message.contains(id)), "{message}");
     }
 }

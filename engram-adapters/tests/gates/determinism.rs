@@ -1,4 +1,4 @@
-//! Determinism beyond one conversion: the same tapes by however many threads, and wherever.
+//! Determinism: the same tapes with any number of threads, in any time zone, locale and directory.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::tape::convert_artifact;
 use crate::tree::{Artifact, fixtures};
 
-/// One hash over all fixture tapes, converted by so many threads.
+/// One hash over all fixture tapes, converted by this many threads.
 fn digest(threads: usize) -> String {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be made");
     let artifacts: Vec<&'static Artifact> = fixtures().artifacts().collect();
@@ -25,24 +25,24 @@ fn digest(threads: usize) -> String {
 }
 
 #[test]
-fn threads_do_not_matter() {
+fn tapes_do_not_depend_on_threads() {
     assert_eq!(digest(1), digest(8));
 }
 
 /// The environment variable that makes [`digest_of_a_child`] print.
 const CHILD: &str = "ENGRAM_DIGEST_CHILD";
-/// Stands before the digest on the child's output.
+/// Precedes the digest in the child's output.
 const MARK: &str = "fixtures digest ";
 
 #[test]
-#[ignore = "run by `places_do_not_matter` in a process of its own"]
+#[ignore = "run by `tapes_do_not_depend_on_time_zone_locale_or_directory` in a process of its own"]
 fn digest_of_a_child() {
-    assert!(std::env::var_os(CHILD).is_some(), "not for itself");
+    assert!(std::env::var_os(CHILD).is_some(), "run it through the parent test");
     println!("{MARK}{}", digest(2));
 }
 
 #[test]
-fn places_do_not_matter() {
+fn tapes_do_not_depend_on_time_zone_locale_or_directory() {
     let here = digest(2);
     for (zone, language) in [("Asia/Kathmandu", "tr_TR.UTF-8"), ("America/St_Johns", "C")] {
         let child = Command::new(std::env::current_exe().expect("a test knows its program"))

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Strings up to this length are not cut.
 const STRING_BYTES: usize = 40;
-/// How many characters of a string's hash are shown.
+/// The number of characters of a string's hash that are shown.
 const HASH_CHARACTERS: usize = 8;
 
 /// The excerpt of a tape. It changes with every byte of the tape, because it contains the tape's hash.
@@ -26,7 +26,7 @@ pub fn excerpt(tape: &str) -> String {
     text
 }
 
-/// How many events of each kind and label there are.
+/// The number of events of each kind and label.
 fn events_by_kind(tape: &str) -> BTreeMap<String, u64> {
     let mut events = BTreeMap::new();
     for line in tape.lines() {
@@ -47,17 +47,17 @@ fn source(tape: &str) -> &str {
 fn with_strings_cut(line: &str) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while let Some((before, after)) = rest.split_once('"') {
-        let (string, behind) = after.split_at(end_of_string(after));
+        let (string, rest_of_line) = after.split_at(end_of_string(after));
         let _ = write!(out, "{before}\"{}", cut(string));
-        rest = behind.strip_prefix('"').map_or(behind, |behind| {
+        rest = rest_of_line.strip_prefix('"').map_or(rest_of_line, |following| {
             out.push('"');
-            behind
+            following
         });
     }
     out + rest
 }
 
-/// Where the closing quote is.
+/// The position of the closing quote.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     let end = text.bytes().position(|byte| {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_strings_are_cut_and_short_ones_are_not() {
+    fn only_long_strings_are_cut() {
         let long = "é".repeat(STRING_BYTES);
         let line = format!(r#"{{"k":"meta","short":"a \"b\" \\","long":"{long}","n":[1,2]}}"#);
         let shown = with_strings_cut(&line);
@@ -92,18 +92,18 @@ mod tests {
     }
 
     #[test]
-    fn a_change_behind_the_cut_changes_the_line() {
+    fn change_in_the_cut_part_changes_the_line() {
         let line = |end: &str| format!(r#"{{"text":"{}{end}"}}"#, "x".repeat(2 * STRING_BYTES));
         assert_ne!(with_strings_cut(&line("a")), with_strings_cut(&line("b")));
     }
 
     #[test]
-    fn an_unfinished_string_is_kept() {
+    fn unterminated_string_is_kept() {
         assert_eq!(with_strings_cut(r#"{"k":"me"#), r#"{"k":"me"#);
     }
 
     #[test]
-    fn the_source_is_shown_once_and_the_kinds_are_counted() {
+    fn source_is_shown_once_and_kinds_are_counted() {
         let tape = "{\"seq\":0,\"k\":\"meta\",\"source\":{\"harness\":\"x\"},\"label\":\"tape.start\"}\n{\"seq\":1,\"k\":\"msg.in\",\"source\":{\"harness\":\"x\"},\"text\":\"y\"}\n";
         let excerpt = excerpt(tape);
         assert_eq!(excerpt.matches("source").count(), 1, "{excerpt}");

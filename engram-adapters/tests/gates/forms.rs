@@ -1,4 +1,4 @@
-//! Forms: a session that a case holds in several forms gives the same tape from each, but for what the tape says of its input.
+//! Forms: a session that is stored in several forms gives the same tape from each, except for the tape's facts about its input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ use crate::report::{self, Tally};
 use crate::tape::{convert_bytes, tape_of};
 use crate::tree::{Artifact, Corpus, files};
 
-/// The sessions of a corpus that lie both as they were kept and as they were exported.
+/// The sessions of a corpus that are there both as stored and as exported.
 fn pairs(corpus: &'static Corpus) -> Vec<(&'static Artifact, &'static Artifact)> {
     let mut kept: BTreeMap<(String, String), &Artifact> = BTreeMap::new();
     for artifact in corpus.artifacts().filter(|artifact| artifact.form == Form::Stored) {
@@ -34,7 +34,7 @@ fn key(artifact: &'static Artifact) -> Option<(String, String)> {
     Some((artifact.case.folder.display().to_string(), session))
 }
 
-/// A tape without what it says of its input, as lines.
+/// The lines of a tape, without its facts about the input.
 fn without_input(tape: &str) -> Vec<String> {
     let mut lines: Vec<String> = tape.lines().map(str::to_owned).collect();
     if let Some(last) = lines.last_mut() {
@@ -58,42 +58,43 @@ fn compare(kept: &'static Artifact, exported: &'static Artifact) -> Option<Strin
     if let Some(difference) = difference(&one.text, &other.text) {
         return Some(format!("{} and {}: {difference}", kept.full_name(), exported.name));
     }
-    // A store is opened into what the harness itself exports, whatever the spelling.
+    // Opening a store gives the same JSON values as the harness's own export.
     let value = |artifact: &Artifact| serde_json::from_slice::<Value>(&artifact.bytes).ok();
-    (value(kept) != value(exported)).then(|| format!("{} is not opened into {}", kept.full_name(), exported.name))
+    (value(kept) != value(exported)).then(|| format!("{} does not give the same JSON as {}", kept.full_name(), exported.name))
 }
 
-/// The folders of a store that hold sessions as files. An upgrade copies from one to the next, or to a database, and leaves them.
+/// The folders of a store with sessions as files. An upgrade of the harness copies the sessions to another layout and leaves the old
+/// folders.
 const LAYOUTS: [&str; 2] = ["storage", "project"];
 
-/// A folder and what is in it, copied.
+/// Copies a folder and its contents.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a temporary folder takes folders");
     for path in files(from) {
-        let copied = to.join(path.strip_prefix(from).expect("it lies below"));
-        fs::create_dir_all(copied.parent().expect("a file lies in a folder")).expect("a temporary folder takes folders");
+        let copied = to.join(path.strip_prefix(from).expect("it is below the folder"));
+        fs::create_dir_all(copied.parent().expect("a file is in a folder")).expect("a temporary folder takes folders");
         fs::copy(&path, copied).expect("a temporary folder takes files");
     }
 }
 
-/// Where each of a store's sessions lies, and its tape, by id.
+/// The path and the tape of each session of a store, by id.
 fn tapes_of(root: &Path) -> BTreeMap<String, (PathBuf, String)> {
     let (opener, store) = open(root, Limits::default()).expect("it can be opened").expect("it is a store");
     let adapter = by_id(opener.adapter_id).expect("openers name adapters").adapter;
     let tape = |session: &StoredSession| {
-        let export = store.export(session).expect("it lies there");
+        let export = store.export(session).expect("the session exists");
         let tape = convert_bytes(adapter, export.text.as_bytes(), Policy::Strict, export.context).expect("it converts");
         (session.id.clone(), (session.path.clone(), tape.text))
     };
     store.sessions().iter().map(tape).collect()
 }
 
-/// Sessions that lie in a store and in a layout that an upgrade left there: how many, and what differs.
-fn left_behind(root: &Path) -> (u64, Vec<String>) {
+/// Compares sessions of a store with their copies in the layouts before an upgrade. Returns the number compared, and the differences.
+fn compare_layouts(root: &Path) -> (u64, Vec<String>) {
     let newest = tapes_of(root);
     let mut compared = (0, Vec::new());
     for layout in LAYOUTS.iter().filter(|layout| root.join(layout).is_dir()) {
-        let alone = tempfile::tempdir().expect("there is room for temporary files");
+        let alone = tempfile::tempdir().expect("temporary folders can be made");
         copy(&root.join(layout), &alone.path().join(layout));
         if !OPENERS.iter().any(|opener| (opener.is_root)(alone.path())) {
             continue;
@@ -112,7 +113,7 @@ fn left_behind(root: &Path) -> (u64, Vec<String>) {
 }
 
 #[test]
-fn a_session_gives_the_same_tape_from_the_stores_before_and_after_an_upgrade() {
+fn session_gives_the_same_tape_before_and_after_a_store_upgrade() {
     let tally = report::run("upgrades", |corpus| {
         let upgraded = corpus.cases.iter().filter(|(case, _)| case.scenario.starts_with("upgrade"));
         let roots: BTreeSet<PathBuf> = upgraded
@@ -122,28 +123,28 @@ fn a_session_gives_the_same_tape_from_the_stores_before_and_after_an_upgrade() {
             .collect();
         let (mut tally, mut findings) = (Tally::default(), Vec::new());
         for root in roots {
-            let (compared, differ) = left_behind(&root);
-            tally.count_many("copies left behind", compared);
+            let (compared, differ) = compare_layouts(&root);
+            tally.count_many("copies from before upgrades", compared);
             findings.extend(differ);
         }
         (tally, findings)
     });
-    assert!(tally.of("copies left behind") > 0, "no upgrade left one");
+    assert!(tally.of("copies from before upgrades") > 0, "no fixture has copies from before an upgrade");
 }
 
 #[test]
-fn a_session_gives_the_same_tape_from_each_of_its_forms() {
+fn session_gives_the_same_tape_in_each_form() {
     let tally = report::run("forms", |corpus| {
         let pairs = pairs(corpus);
         let mut tally = Tally::default();
-        tally.count_many("sessions kept and exported", pairs.len() as u64);
+        tally.count_many("sessions stored and exported", pairs.len() as u64);
         (tally, pairs.par_iter().filter_map(|(kept, exported)| compare(kept, exported)).collect())
     });
-    assert!(tally.of("sessions kept and exported") > 0, "none is there in two forms");
+    assert!(tally.of("sessions stored and exported") > 0, "no fixture has a session in two forms");
 }
 
 #[test]
-fn another_tape_is_a_finding_and_another_input_is_none() {
+fn only_differences_outside_of_the_input_facts_are_findings() {
     let tape = "{\"seq\":0,\"text\":\"words\"}\n{\"seq\":1,\"input\":{\"bytes\":1}}\n";
     assert_eq!(difference(tape, &tape.replace(":{\"bytes\":1}", ":{\"bytes\":2}")), None);
     for other in [tape.replace("words", "sword"), tape.lines().next().unwrap_or_default().to_owned(), format!("{tape}{{}}\n")] {

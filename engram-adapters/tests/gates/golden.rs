@@ -10,7 +10,7 @@ use crate::snapshots::{compare_tape, files_of_contract, files_of_tape, folder, o
 use crate::tape::{Tape, tape_of};
 use crate::tree::{Artifact, fixtures};
 
-/// Defines a test for each of these harnesses, and the list of them. A harness that is not named is in the test of the others.
+/// Defines a test for each of these harnesses, and the list of them. One more test has all other harnesses.
 macro_rules! golden {
     ($($test:ident: $harness:literal),+ $(,)?) => {
         const NAMED: &[&str] = &[$($harness),+];
@@ -31,7 +31,7 @@ golden! {
     tapes_of_opencode: "opencode",
 }
 
-/// The tapes of the fixtures of some harnesses, and what cannot be converted.
+/// The tapes of the fixtures of some harnesses, and the errors of those that cannot be converted.
 fn tapes(is_chosen: impl Fn(&str) -> bool) -> (Vec<(&'static Artifact, &'static Tape)>, Vec<String>) {
     let (mut tapes, mut findings) = (Vec::new(), Vec::new());
     for artifact in fixtures().artifacts().filter(|artifact| is_chosen(&artifact.case.harness)) {
@@ -51,11 +51,11 @@ fn tapes_equal_their_snapshots(harness: &str) {
     }
     let mut tally = Tally::default();
     tally.count_many("tapes", tapes.len() as u64);
-    report::say("golden", format!("{harness}: {tally}"));
-    report::none("golden", &findings);
+    report::print("golden", format!("{harness}: {tally}"));
+    report::assert_none("golden", &findings);
 }
 
-/// The revisions of registered adapters that no tape shows.
+/// The revisions of registered adapters without a tape.
 fn revisions_without_a_tape(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
     let shown: BTreeSet<(&str, &str)> =
         tapes.iter().filter_map(|(artifact, tape)| Some((artifact.case.harness.as_str(), tape.summary.schema?))).collect();
@@ -81,7 +81,7 @@ fn tapes_of_other_harnesses() {
 fn every_revision_has_a_tape() {
     let (tapes, mut findings) = tapes(|_| true);
     findings.extend(revisions_without_a_tape(&tapes));
-    report::none("golden", &findings);
+    report::assert_none("golden", &findings);
     assert!(!revisions_without_a_tape(&[]).is_empty());
 }
 
@@ -97,7 +97,7 @@ fn every_snapshot_is_needed_by_one_test() {
         }
     }
     findings.extend(remove_or_report(&orphans(&folder(), &needed)));
-    report::none("golden", &findings);
+    report::assert_none("golden", &findings);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bad input: every case below `fixtures/_hostile/` has the outcome that the policy table gives it, and none panics.
+//! Bad input: every case below `fixtures/_hostile/` has the outcome that the policy requires, and none panics.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ use crate::report::{self, Tally};
 use crate::tape::violations;
 use crate::tree::{file_name, files, read_json, root};
 
-/// What has to come of a case.
+/// The expected outcome of a case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expect {
-    /// What is wrong with the input, for the reader.
+    /// The reason, for the reader.
     why: String,
     strict: Outcome,
     permissive: Outcome,
@@ -31,28 +31,28 @@ struct Expect {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Outcome {
-    Error(Refusal),
-    Tape(Kept),
+    Error(ExpectedError),
+    Tape(ExpectedTape),
 }
 
 /// The error's code and line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Refusal {
+struct ExpectedError {
     code: String,
     line: Option<u64>,
 }
 
-/// What the tape says of the damage.
+/// The damage that the tape reports.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct ExpectedTape {
     complete: bool,
     unrecognized: u64,
     malformed: u64,
-    /// PullReader of text that stand in the tape.
-    #[serde(default)]
-    holds: Vec<String>,
+    /// Texts that the tape contains.
+    #[serde(default, rename = "holds")]
+    contains: Vec<String>,
 }
 
 fn convert(bytes: &[u8], policy: Policy, limits: Limits) -> Result<String, AdapterError> {
@@ -62,36 +62,36 @@ fn convert(bytes: &[u8], policy: Policy, limits: Limits) -> Result<String, Adapt
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 
-/// Where an outcome is not the expected one.
-fn differs(made: &Result<String, AdapterError>, expected: &Outcome) -> Option<String> {
-    match (made, expected) {
-        (Err(error), Outcome::Error(refusal)) => {
-            let right = error.code.as_str() == refusal.code && (refusal.line.is_none() || error.line == refusal.line);
-            (!right).then(|| format!("fails with `{error}`, not with {} in line {:?}", refusal.code, refusal.line))
+/// The difference between an outcome and the expected one.
+fn difference(actual: &Result<String, AdapterError>, expected: &Outcome) -> Option<String> {
+    match (actual, expected) {
+        (Err(error), Outcome::Error(expected)) => {
+            let is_equal = error.code.as_str() == expected.code && (expected.line.is_none() || error.line == expected.line);
+            (!is_equal).then(|| format!("fails with `{error}`, not with {} in line {:?}", expected.code, expected.line))
         }
         (Err(error), Outcome::Tape(_)) => Some(format!("fails with `{error}`")),
-        (Ok(_), Outcome::Error(refusal)) => Some(format!("gives a tape, not {}", refusal.code)),
-        (Ok(tape), Outcome::Tape(kept)) => tape_differs(tape, kept),
+        (Ok(_), Outcome::Error(expected)) => Some(format!("gives a tape, not {}", expected.code)),
+        (Ok(tape), Outcome::Tape(expected)) => tape_difference(tape, expected),
     }
 }
 
-fn tape_differs(tape: &str, kept: &Kept) -> Option<String> {
+fn tape_difference(tape: &str, kept: &ExpectedTape) -> Option<String> {
     let stop = parse(tape.lines().last().unwrap_or_default()).unwrap_or_default();
-    let said = (stop["complete"].as_bool(), stop["ledger"]["unrecognized"].as_u64(), stop["ledger"]["malformed"].as_u64());
-    if said != (Some(kept.complete), Some(kept.unrecognized), Some(kept.malformed)) {
+    let reported = (stop["complete"].as_bool(), stop["ledger"]["unrecognized"].as_u64(), stop["ledger"]["malformed"].as_u64());
+    if reported != (Some(kept.complete), Some(kept.unrecognized), Some(kept.malformed)) {
         return Some(format!(
-            "complete, unrecognized, malformed are {said:?}, not {:?}",
+            "complete, unrecognized, malformed are {reported:?}, not {:?}",
             (kept.complete, kept.unrecognized, kept.malformed)
         ));
     }
-    if let Some(missing) = kept.holds.iter().find(|piece| !tape.contains(piece.as_str())) {
-        return Some(format!("does not hold `{missing}`"));
+    if let Some(missing) = kept.contains.iter().find(|text| !tape.contains(text.as_str())) {
+        return Some(format!("does not contain `{missing}`"));
     }
     violations("tape", tape).pop()
 }
 
-/// What neither stands in the tape nor is accounted for.
-fn lost(bytes: &[u8], tape: &str) -> Option<String> {
+/// Content that is neither in the tape nor accounted for.
+fn unaccounted(bytes: &[u8], tape: &str) -> Option<String> {
     let start = parse(tape.lines().next().unwrap_or_default()).unwrap_or_default();
     let entry = by_id(start["adapter"]["id"].as_str().unwrap_or_default()).expect("the tape names its adapter");
     let report = audit(bytes, tape, entry.adapter.describe()).expect("a tape can be audited");
@@ -99,14 +99,14 @@ fn lost(bytes: &[u8], tape: &str) -> Option<String> {
     left_over.or_else(|| report.disagreements.first().map(|what| format!("the audit disagrees: {what}")))
 }
 
-fn judge(name: &str, bytes: &[u8], expect: &Expect, limits: Limits) -> Vec<String> {
+fn case_findings(name: &str, bytes: &[u8], expect: &Expect, limits: Limits) -> Vec<String> {
     let outcomes = [(Policy::Strict, &expect.strict), (Policy::Permissive, &expect.permissive)];
-    let judged = outcomes.into_iter().filter_map(|(policy, expected)| {
-        let made = convert(bytes, policy, limits);
-        let lost = made.as_ref().ok().and_then(|tape| lost(bytes, tape));
-        differs(&made, expected).or(lost).map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
+    let found = outcomes.into_iter().filter_map(|(policy, expected)| {
+        let actual = convert(bytes, policy, limits);
+        let unaccounted = actual.as_ref().ok().and_then(|tape| unaccounted(bytes, tape));
+        difference(&actual, expected).or(unaccounted).map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
     });
-    judged.collect()
+    found.collect()
 }
 
 fn case_folders() -> Vec<PathBuf> {
@@ -118,7 +118,7 @@ fn case_folders() -> Vec<PathBuf> {
 }
 
 #[test]
-fn bad_input_has_the_outcome_that_the_policy_gives() {
+fn bad_input_has_the_outcome_that_the_policy_requires() {
     let (mut findings, mut tally) = (Vec::new(), Tally::default());
     for folder in case_folders() {
         let expect: Expect =
@@ -129,15 +129,15 @@ fn bad_input_has_the_outcome_that_the_policy_gives() {
         for path in inputs {
             tally.count("inputs");
             let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            findings.extend(judge(&format!("{}/{}", file_name(&folder), file_name(&path)), &bytes, &expect, Limits::default()));
+            findings.extend(case_findings(&format!("{}/{}", file_name(&folder), file_name(&path)), &bytes, &expect, Limits::default()));
         }
     }
-    report::say("hostile", tally);
-    report::none("hostile", &findings);
+    report::print("hostile", tally);
+    report::assert_none("hostile", &findings);
 }
 
-/// The inputs of an undamaged case: three records, the second of them the one that damage replaces in others.
-fn sound_inputs() -> Vec<(String, String)> {
+/// The inputs of an undamaged case. Each has three records; other cases damage the second one.
+fn valid_inputs() -> Vec<(String, String)> {
     let folder = root().join("fixtures/_hostile/no-final-line-end");
     let inputs = files(&folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     inputs
@@ -147,12 +147,12 @@ fn sound_inputs() -> Vec<(String, String)> {
         .collect()
 }
 
-fn with_second_line(sound: &str, second: &str) -> String {
-    let lines: Vec<&str> = sound.lines().collect();
+fn with_second_line(valid: &str, second: &str) -> String {
+    let lines: Vec<&str> = valid.lines().collect();
     format!("{}\n{second}\n{}\n", lines[0], lines[2])
 }
 
-/// `{"type": ...` with one more field in front.
+/// An object with one more member in front.
 fn with_field(line: &str, field: &str) -> String {
     format!("{{{field},{}", &line[1..])
 }
@@ -162,55 +162,55 @@ fn expect(why: &str, strict: Value, permissive: Value) -> Expect {
 }
 
 #[test]
-fn a_record_over_the_limit_is_refused_or_kept_as_its_hash() {
+fn record_over_the_limit_is_rejected_or_replaced_by_its_hash() {
     let limits = Limits { record_bytes: 64 << 10, ..Limits::default() };
     let expect = expect(
         "a line longer than the limit",
         serde_json::json!({"code": "limit_exceeded", "line": 2}),
         serde_json::json!({"complete": true, "unrecognized": 1, "malformed": 0, "holds": ["\"name\":\"limit_exceeded\",\"bytes\":"]}),
     );
-    for (name, sound) in sound_inputs() {
-        let second = sound.lines().nth(1).expect("three lines");
+    for (name, valid) in valid_inputs() {
+        let second = valid.lines().nth(1).expect("three lines");
         let huge = with_field(second, &format!("\"padding\":\"{}\"", "x".repeat(100 << 10)));
-        report::none("hostile", &judge(&name, with_second_line(&sound, &huge).as_bytes(), &expect, limits));
+        report::assert_none("hostile", &case_findings(&name, with_second_line(&valid, &huge).as_bytes(), &expect, limits));
     }
 }
 
 #[test]
-fn nesting_without_end_is_no_danger_in_a_field_that_is_skipped() {
+fn deep_nesting_in_an_unread_field_is_accepted() {
     let fine = serde_json::json!({"complete": true, "unrecognized": 0, "malformed": 0});
     let expect = expect("100,000 levels of nesting in a field that no adapter reads", fine.clone(), fine);
-    for (name, sound) in sound_inputs() {
-        let second = sound.lines().nth(1).expect("three lines");
-        let deep = with_field(second, &format!("\"unheardOf\":{}{}", "[".repeat(100_000), "]".repeat(100_000)));
-        report::none("hostile", &judge(&name, with_second_line(&sound, &deep).as_bytes(), &expect, Limits::default()));
+    for (name, valid) in valid_inputs() {
+        let second = valid.lines().nth(1).expect("three lines");
+        let deep = with_field(second, &format!("\"unknownField\":{}{}", "[".repeat(100_000), "]".repeat(100_000)));
+        report::assert_none("hostile", &case_findings(&name, with_second_line(&valid, &deep).as_bytes(), &expect, Limits::default()));
     }
 }
 
 #[test]
-fn nesting_without_end_is_no_danger_in_a_field_that_is_read() {
+fn deep_nesting_in_a_read_field_is_an_error_or_text() {
     let calls = files(&root().join("fixtures/_hostile/huge-number"));
     for path in calls.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
-        let sound = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let deep = sound.replace("1e999", &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
-        assert_ne!(deep, sound);
-        // Where arguments are JSON, the record is over a limit. Where they are text that holds JSON, they may stay text.
+        let valid = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let deep = valid.replace("1e999", &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
+        assert_ne!(deep, valid);
+        // Arguments that are JSON exceed a limit. Arguments that are text with JSON in it may remain text.
         match convert(deep.as_bytes(), Policy::Strict, Limits::default()) {
             Err(error) => assert_eq!((error.code.as_str(), error.line), ("limit_exceeded", Some(2)), "{}: {error}", path.display()),
             Ok(tape) => assert_eq!(violations(file_name(path), &tape), Vec::<String>::new()),
         }
         let tape = convert(deep.as_bytes(), Policy::Permissive, Limits::default()).expect("permissive keeps the rest");
         let readable = tape.lines().all(|line| parse(line).is_ok());
-        assert!(readable, "no line nests deeper than common readers go");
+        assert!(readable, "no line nests deeper than common parsers allow");
         assert_eq!(violations(file_name(path), &tape), Vec::<String>::new());
     }
 }
 
 #[test]
-fn a_wrong_outcome_is_a_finding() {
-    let (_, sound) = sound_inputs().swap_remove(0);
-    let tape = convert(sound.as_bytes(), Policy::Strict, Limits::default());
-    let refused = convert(b"", Policy::Strict, Limits::default());
+fn wrong_outcome_is_a_finding() {
+    let (_, valid) = valid_inputs().swap_remove(0);
+    let tape = convert(valid.as_bytes(), Policy::Strict, Limits::default());
+    let rejected = convert(b"", Policy::Strict, Limits::default());
     let error = |code: &str| serde_json::from_value::<Outcome>(serde_json::json!({"code": code})).expect("an outcome");
     let kept = |malformed: u64, holds: &str| {
         serde_json::from_value::<Outcome>(
@@ -218,14 +218,14 @@ fn a_wrong_outcome_is_a_finding() {
         )
         .expect("an outcome")
     };
-    let converted = tape.as_ref().expect("a sound log");
-    assert_eq!(lost(sound.as_bytes(), converted), None);
-    assert!(lost(sound.replace("answer", "question").as_bytes(), converted).is_some());
-    assert_eq!(differs(&tape, &kept(0, "tape.start")), None);
-    assert_eq!(differs(&refused, &error("unknown_harness")), None);
-    for (made, expected) in
-        [(&tape, kept(1, "")), (&tape, kept(0, "no such text")), (&tape, error("io")), (&refused, error("io")), (&refused, kept(0, ""))]
+    let converted = tape.as_ref().expect("a valid log");
+    assert_eq!(unaccounted(valid.as_bytes(), converted), None);
+    assert!(unaccounted(valid.replace("answer", "question").as_bytes(), converted).is_some());
+    assert_eq!(difference(&tape, &kept(0, "tape.start")), None);
+    assert_eq!(difference(&rejected, &error("unknown_harness")), None);
+    for (actual, expected) in
+        [(&tape, kept(1, "")), (&tape, kept(0, "no such text")), (&tape, error("io")), (&rejected, error("io")), (&rejected, kept(0, ""))]
     {
-        assert!(differs(made, &expected).is_some(), "{expected:?}");
+        assert!(difference(actual, &expected).is_some(), "{expected:?}");
     }
 }

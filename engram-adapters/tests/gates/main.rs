@@ -1,4 +1,4 @@
-//! The gates: the compatibility kit over all adapters, and what is about this repository alone: bad input, golden tapes, documents.
+//! The gates: the compatibility kit over all adapters, and checks of this repository: bad input, golden tapes, documents, sources.
 
 mod bless;
 mod codes;

@@ -1,4 +1,4 @@
-//! Damage at random: any mutation of real lines gives a tape that keeps the rules, or an error, and never a panic.
+//! Random damage: a mutation of real records gives a valid tape or an error, never a panic.
 
 use engram_core::adapter::{SideInfo, StreamAdapter};
 use engram_core::policy::Policy;
@@ -11,30 +11,30 @@ use crate::report::{self, Tally};
 use crate::tape::{convert_bytes, violations};
 use crate::tree::{Artifact, fixtures};
 
-/// Mutated pieces that are tried.
+/// The number of mutated excerpts.
 const CASES: usize = 6000;
-/// Mutated documents that are tried.
+/// The number of mutated documents.
 const DOCUMENTS: usize = 400;
-/// Lines of one piece.
+/// Lines of one excerpt.
 const LINES: usize = 6;
-/// Longer lines are left alone: what matters in them is in shorter ones too.
+/// Longer lines are not used: shorter ones have the same record types.
 const LINE_BYTES: usize = 16 << 10;
 
-/// JSON values of shapes that a field may not expect.
+/// JSON values whose type a field may not expect.
 const VALUES: &[&str] = &["null", "7", "\"x\"", "[]", "{}", "true", "-1e999", "\"\\ud800\"", "[{}]", "\"\"", "18446744073709551616"];
 
-/// One act of damage. Places are taken modulo what there is.
+/// One kind of damage. Positions are taken modulo the length.
 #[derive(Debug, Clone)]
 enum Damage {
     /// One byte becomes another.
     Flip(usize, u8),
-    /// A run of bytes is lost.
+    /// A range of bytes is removed.
     Cut(usize, usize),
-    /// A run of bytes is copied to another place.
+    /// A range of bytes is copied to another position.
     Splice(usize, usize, usize),
-    /// A run of bytes stands twice.
+    /// A range of bytes is repeated.
     Repeat(usize, usize),
-    /// A JSON word takes the place of the value that follows a colon.
+    /// A JSON value replaces the value after a colon.
     Value(usize, &'static str),
 }
 
@@ -45,7 +45,7 @@ fn damage() -> impl Strategy<Value = Damage> {
         (at(), 1usize..200).prop_map(|(at, len)| Damage::Cut(at, len)),
         (at(), at(), 1usize..200).prop_map(|(from, to, len)| Damage::Splice(from, to, len)),
         (at(), 1usize..200).prop_map(|(at, len)| Damage::Repeat(at, len)),
-        // Wrong shapes go deepest into an adapter, so they come most often.
+        // Values of another type reach most of an adapter's code, so they are more frequent.
         (at(), proptest::sample::select(VALUES)).prop_map(|(at, value)| Damage::Value(at, value)),
         (at(), proptest::sample::select(VALUES)).prop_map(|(at, value)| Damage::Value(at, value)),
     ]
@@ -76,7 +76,7 @@ fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
     }
 }
 
-/// Puts a word in the place of one value, so that the line stays JSON.
+/// Replaces one value by another, so that the line is still JSON.
 fn replace_value(bytes: &mut Vec<u8>, at: usize, value: &str) {
     let colons: Vec<usize> = memchr::memmem::find_iter(bytes, b"\":").map(|found| found + 2).collect();
     let Some(start) = colons.get(at % colons.len().max(1)) else { return };
@@ -87,8 +87,8 @@ fn replace_value(bytes: &mut Vec<u8>, at: usize, value: &str) {
     }
 }
 
-/// A few lines of an artifact, from the first or from anywhere.
-fn piece(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
+/// A few consecutive lines of an artifact.
+fn excerpt(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
     let lines: Vec<&[u8]> =
         artifact.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line.len() < LINE_BYTES).collect();
     if lines.is_empty() {
@@ -97,7 +97,7 @@ fn piece(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
     lines.iter().skip(from % lines.len()).take(LINES).map(|line| line.to_vec()).collect()
 }
 
-/// What an adapter makes of bytes: under neither policy a panic or a tape that breaks a rule.
+/// Converts bytes with both policies. Returns the number of tapes, or the violations of an invalid tape.
 fn outcome(adapter: &dyn StreamAdapter, bytes: &[u8]) -> Result<u64, String> {
     let mut tapes = 0;
     for policy in [Policy::Strict, Policy::Permissive] {
@@ -129,13 +129,13 @@ fn outcomes(inputs: &[(&Artifact, Vec<u8>)]) -> (u64, Vec<String>) {
 }
 
 #[test]
-fn damage_gives_a_tape_or_an_error() {
+fn damaged_records_give_a_valid_tape_or_an_error() {
     let artifacts: Vec<&Artifact> = fixtures().artifacts().collect();
     let acts = proptest::collection::vec((any::<usize>(), damage()), 1..4);
     let mut inputs: Vec<(&Artifact, Vec<u8>)> = Vec::new();
     for (artifact, from, acts) in values(&(any::<usize>(), any::<usize>(), acts), CASES) {
         let artifact = artifacts[artifact % artifacts.len()];
-        let mut lines = piece(artifact, from);
+        let mut lines = excerpt(artifact, from);
         for (line, act) in acts.iter().filter(|_| !lines.is_empty()).collect::<Vec<_>>() {
             let line = line % lines.len();
             apply(&mut lines[line], act);
@@ -144,16 +144,16 @@ fn damage_gives_a_tape_or_an_error() {
     }
     let (tapes, findings) = outcomes(&inputs);
     let mut tally = Tally::default();
-    tally.count_many("damaged pieces", inputs.len() as u64);
-    tally.count_many("tapes of them", tapes);
-    report::say("mutation", &tally);
-    report::none("mutation", &findings);
+    tally.count_many("damaged excerpts", inputs.len() as u64);
+    tally.count_many("tapes from them", tapes);
+    report::print("mutation", &tally);
+    report::assert_none("mutation", &findings);
     let most = 2 * inputs.len() as u64;
-    assert!(tapes > most / 4 && tapes < most, "some damage is survived, some is refused");
+    assert!(tapes > most / 4 && tapes < most, "some damage gives a tape, some an error");
 }
 
 #[test]
-fn whole_documents_survive_damage_too() {
+fn damaged_documents_give_a_valid_tape_or_an_error() {
     let documents: Vec<&Artifact> = fixtures().artifacts().filter(|artifact| artifact.name.ends_with(".json")).collect();
     assert!(!documents.is_empty(), "some harness writes documents");
     let mut inputs: Vec<(&Artifact, Vec<u8>)> = Vec::new();
@@ -163,11 +163,11 @@ fn whole_documents_survive_damage_too() {
         acts.iter().for_each(|act| apply(&mut bytes, act));
         inputs.push((artifact, bytes));
     }
-    report::none("mutation", &outcomes(&inputs).1);
+    report::assert_none("mutation", &outcomes(&inputs).1);
 }
 
 #[test]
-fn every_act_of_damage_does_some() {
+fn every_kind_of_damage_changes_the_bytes() {
     let line = br#"{"a":"some text","b":[1,2,3]}"#.to_vec();
     let acts = [Damage::Flip(3, b'x'), Damage::Cut(2, 4), Damage::Splice(1, 9, 3), Damage::Repeat(5, 2), Damage::Value(1, "null")];
     for act in acts {

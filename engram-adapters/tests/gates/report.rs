@@ -1,4 +1,4 @@
-//! How a gate reports: findings fail it, and what it went over is counted and printed even when it passes.
+//! Reports of a gate: findings fail it, and the number of things that it checked is printed even if it passes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,17 +9,17 @@ use crate::tree::Corpus;
 /// The most findings of one gate that are printed in full.
 const SHOWN: usize = 2000;
 
-/// What a gate went over, by name.
+/// The number of things that a gate checked, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally(BTreeMap<&'static str, u64>);
 
 impl Tally {
-    /// Counts one.
+    /// Adds one.
     pub fn count(&mut self, what: &'static str) {
         self.count_many(what, 1);
     }
 
-    /// Counts several.
+    /// Adds several.
     pub fn count_many(&mut self, what: &'static str, number: u64) {
         *self.0.entry(what).or_default() += number;
     }
@@ -31,7 +31,7 @@ impl Tally {
         }
     }
 
-    /// How many.
+    /// The number with this name.
     pub fn of(&self, what: &str) -> u64 {
         self.0.get(what).copied().unwrap_or_default()
     }
@@ -44,15 +44,15 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Prints a line past the test runner's capture: a gate that passes says what it went over.
-pub fn say(gate: &str, text: impl fmt::Display) {
+/// Prints a line that the test runner does not capture.
+pub fn print(gate: &str, text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "gate {gate}: {text}");
 }
 
-/// Runs a gate over the fixtures, which there must be, and over the recordings where there are any.
+/// Runs a gate over the fixtures, and over the recordings if there are any.
 ///
 /// # Panics
-/// When it finds anything.
+/// If there are findings.
 pub fn run(gate: &str, findings: impl Fn(&'static Corpus) -> (Tally, Vec<String>)) -> Tally {
     let mut total = Tally::default();
     let mut found = Vec::new();
@@ -61,19 +61,22 @@ pub fn run(gate: &str, findings: impl Fn(&'static Corpus) -> (Tally, Vec<String>
             continue;
         }
         let (tally, findings) = findings(corpus);
-        say(gate, format!("{} {name}, {} sessions: {tally}; {} findings", corpus.cases.len(), corpus.artifacts().count(), findings.len()));
+        print(
+            gate,
+            format!("{} {name}, {} sessions: {tally}; {} findings", corpus.cases.len(), corpus.artifacts().count(), findings.len()),
+        );
         total.add(&tally);
         found.extend(findings);
     }
-    none(gate, &found);
+    assert_none(gate, &found);
     total
 }
 
-/// Fails when there are findings.
+/// Fails if there are findings.
 ///
 /// # Panics
-/// Then.
-pub fn none(gate: &str, findings: &[String]) {
+/// If there are findings.
+pub fn assert_none(gate: &str, findings: &[String]) {
     let shown: Vec<&str> = findings.iter().take(SHOWN).map(String::as_str).collect();
     assert!(findings.is_empty(), "gate {gate}: {} findings\n{}", findings.len(), shown.join("\n"));
 }

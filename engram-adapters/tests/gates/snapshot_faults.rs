@@ -1,4 +1,4 @@
-//! Every fault of a snapshot is a finding: changed, missing, damaged or needed by nothing. `insta` reads its settings from the environment, so each
+//! Every fault of a snapshot is a finding: changed, missing, damaged, or without a fixture. `insta` reads its settings from the environment, so each
 //! comparison runs in a process of its own.
 
 use std::collections::BTreeSet;
@@ -29,9 +29,9 @@ const SETTINGS: [&str; 7] = [
 ];
 
 #[test]
-#[ignore = "run by the other tests in a process of its own"]
+#[ignore = "the other tests run it in its own process"]
 fn comparison_of_a_child() {
-    let folder = PathBuf::from(std::env::var_os(CHILD).expect("not for itself"));
+    let folder = PathBuf::from(std::env::var_os(CHILD).expect("the parent sets it"));
     let tape = fs::read_to_string(folder.join("tape.jsonl")).expect("the parent wrote it");
     let snapshots = folder.join("snapshots");
     let needed = files_of_tape(&snapshots, NAME, &tape).into_iter().collect::<BTreeSet<_>>();
@@ -43,35 +43,35 @@ fn comparison_of_a_child() {
 }
 
 /// A folder with a tape and its accepted snapshots.
-struct Kept {
+struct Accepted {
     folder: TempDir,
     tape: String,
 }
 
-impl Kept {
-    fn of(tape: &str) -> Kept {
-        let kept = Kept { folder: tempfile::tempdir().expect("temporary folders can be made"), tape: tape.to_owned() };
-        assert_eq!(kept.findings(tape, &[("INSTA_UPDATE", "always")]), Vec::<String>::new());
-        assert_eq!(kept.findings(tape, &[("INSTA_UPDATE", "no")]), Vec::<String>::new(), "an accepted tape has no findings");
-        kept
+impl Accepted {
+    fn of(tape: &str) -> Accepted {
+        let accepted = Accepted { folder: tempfile::tempdir().expect("temporary folders can be made"), tape: tape.to_owned() };
+        assert_eq!(accepted.findings(tape, &[("INSTA_UPDATE", "always")]), Vec::<String>::new());
+        assert_eq!(accepted.findings(tape, &[("INSTA_UPDATE", "no")]), Vec::<String>::new(), "an accepted tape has no findings");
+        accepted
     }
 
     fn snapshots(&self) -> PathBuf {
         self.folder.path().join("snapshots")
     }
 
-    /// The file whose name begins and ends so.
+    /// The file whose name begins with `start` and ends with `end`.
     fn file(&self, start: &str, end: &str) -> PathBuf {
-        let is_asked = |path: &PathBuf| {
+        let matches = |path: &PathBuf| {
             path.file_name().is_some_and(|name| {
                 let name = name.to_string_lossy();
                 name.starts_with(start) && name.ends_with(end)
             })
         };
-        files(&self.snapshots()).into_iter().find(is_asked).expect("the snapshots have it")
+        files(&self.snapshots()).into_iter().find(matches).expect("the snapshots have it")
     }
 
-    /// What is found when the tape becomes another one.
+    /// The findings if the tape is replaced by another one.
     fn findings(&self, tape: &str, variables: &[(&str, &str)]) -> Vec<String> {
         fs::write(self.folder.path().join("tape.jsonl"), tape).expect("a temporary folder takes files");
         let mut child = Command::new(std::env::current_exe().expect("a test knows its program"));
@@ -86,7 +86,7 @@ impl Kept {
         text.lines().filter_map(|line| Some(line.strip_prefix(MARK)?.to_owned())).collect()
     }
 
-    /// The same, where nothing may be written.
+    /// As `findings`, with `INSTA_UPDATE=no`. Checks that nothing is written.
     fn findings_without_update(&self, tape: &str) -> Vec<String> {
         let before = contents(&self.snapshots());
         let findings = self.findings(tape, &[("INSTA_UPDATE", "no")]);
@@ -103,104 +103,104 @@ fn small() -> String {
     "{\"seq\":0,\"k\":\"meta\"}\n{\"seq\":1,\"k\":\"msg.in\",\"text\":\"hello\"}\n".to_owned()
 }
 
-/// A tape that is kept compressed.
+/// A tape whose snapshot is compressed.
 fn big() -> String {
     format!("{}{{\"seq\":2,\"k\":\"msg.out\",\"text\":\"{}\"}}\n", small(), "words ".repeat(TEXT_BYTES / 6))
 }
 
-/// How many findings contain a text.
+/// The number of findings that contain a text.
 fn about(findings: &[String], text: &str) -> usize {
     findings.iter().filter(|finding| finding.contains(text)).count()
 }
 
 #[test]
-fn a_changed_byte_is_a_finding() {
-    let kept = Kept::of(&small());
-    let findings = kept.findings_without_update(&small().replace("hello", "hallo"));
+fn changed_byte_is_a_finding() {
+    let accepted = Accepted::of(&small());
+    let findings = accepted.findings_without_update(&small().replace("hello", "hallo"));
     assert_eq!((findings.len(), about(&findings, "other content")), (1, 1), "{findings:?}");
 }
 
 #[test]
 fn changed_line_ends_are_a_finding() {
-    let kept = Kept::of(&small());
+    let accepted = Accepted::of(&small());
     for changed in [small().replace('\n', "\r\n"), small().trim_end().to_owned(), small() + "\n"] {
-        let findings = kept.findings_without_update(&changed);
+        let findings = accepted.findings_without_update(&changed);
         assert_eq!((findings.len(), about(&findings, "line ends")), (1, 1), "{changed:?} {findings:?}");
     }
-    let path = kept.file("tape@", ".snap");
+    let path = accepted.file("tape@", ".snap");
     let text = fs::read_to_string(&path).expect("it was listed");
     fs::write(&path, text + "\n").expect("a temporary folder takes files");
-    assert_eq!(about(&kept.findings_without_update(&kept.tape), "line ends"), 1);
+    assert_eq!(about(&accepted.findings_without_update(&accepted.tape), "line ends"), 1);
 }
 
 #[test]
-fn a_changed_byte_of_a_big_tape_is_a_finding_of_both_forms() {
-    let kept = Kept::of(&big());
-    let (before, end) = kept.tape.split_at(kept.tape.len() - 10);
-    let findings = kept.findings_without_update(&format!("{before}{}", end.replace('w', "W")));
+fn changed_byte_of_a_big_tape_is_a_finding_in_both_forms() {
+    let accepted = Accepted::of(&big());
+    let (before, end) = accepted.tape.split_at(accepted.tape.len() - 10);
+    let findings = accepted.findings_without_update(&format!("{before}{}", end.replace('w', "W")));
     assert_eq!((findings.len(), about(&findings, "tape@"), about(&findings, "excerpt@")), (2, 1, 1), "{findings:?}");
 }
 
 #[test]
-fn a_missing_snapshot_is_a_finding() {
+fn missing_snapshot_is_a_finding() {
     for (tape, start, end) in
         [(small(), "tape@", ".snap"), (big(), "tape@", ".snap"), (big(), "tape@", ".zst"), (big(), "excerpt@", ".snap")]
     {
-        let kept = Kept::of(&tape);
-        fs::remove_file(kept.file(start, end)).expect("it was listed");
-        let findings = kept.findings_without_update(&tape);
+        let accepted = Accepted::of(&tape);
+        fs::remove_file(accepted.file(start, end)).expect("it was listed");
+        let findings = accepted.findings_without_update(&tape);
         assert_eq!((findings.len(), about(&findings, start)), (1, 1), "{start}{end}: {findings:?}");
     }
 }
 
 #[test]
-fn damaged_compressed_bytes_are_a_finding_and_another_compression_is_none() {
-    let kept = Kept::of(&big());
-    let path = kept.file("tape@", ".zst");
-    let another = zstd::bulk::compress(kept.tape.as_bytes(), 1).expect("memory can be compressed");
+fn damaged_compressed_bytes_are_a_finding_but_another_compression_level_is_not() {
+    let accepted = Accepted::of(&big());
+    let path = accepted.file("tape@", ".zst");
+    let another = zstd::bulk::compress(accepted.tape.as_bytes(), 1).expect("memory can be compressed");
     assert_ne!(another, fs::read(&path).expect("it was listed"));
     fs::write(&path, &another).expect("a temporary folder takes files");
-    assert!(kept.findings_without_update(&kept.tape).is_empty());
+    assert!(accepted.findings_without_update(&accepted.tape).is_empty());
     for damaged in [another[..another.len() - 1].to_vec(), [another.as_slice(), b"\n"].concat(), Vec::new()] {
         fs::write(&path, damaged).expect("a temporary folder takes files");
-        assert_eq!(about(&kept.findings_without_update(&kept.tape), "tape@"), 1);
+        assert_eq!(about(&accepted.findings_without_update(&accepted.tape), "tape@"), 1);
     }
 }
 
 #[test]
-fn a_snapshot_that_no_tape_needs_is_a_finding_until_all_are_rewritten() {
-    let kept = Kept::of(&big());
-    let findings = kept.findings_without_update(&small());
+fn orphan_snapshot_is_a_finding_until_all_are_rewritten() {
+    let accepted = Accepted::of(&big());
+    let findings = accepted.findings_without_update(&small());
     assert_eq!(about(&findings, "belongs to no fixture"), 2, "the compressed form and the excerpt: {findings:?}");
-    assert!(kept.findings(&small(), &[("INSTA_UPDATE", "always")]).is_empty());
-    assert_eq!(files(&kept.snapshots()).len(), 1);
+    assert!(accepted.findings(&small(), &[("INSTA_UPDATE", "always")]).is_empty());
+    assert_eq!(files(&accepted.snapshots()).len(), 1);
 
-    let stray = kept.snapshots().join("harness/1.0.0/removed/tape@session.jsonl.snap");
+    let stray = accepted.snapshots().join("harness/1.0.0/removed/tape@session.jsonl.snap");
     fs::create_dir_all(stray.parent().expect("it is in a folder")).expect("a temporary folder takes folders");
     fs::write(stray.with_extension("snap.new"), "").expect("a temporary folder takes files");
     fs::write(stray, "").expect("a temporary folder takes files");
-    assert_eq!(about(&kept.findings_without_update(&small()), "belongs to no fixture"), 2);
+    assert_eq!(about(&accepted.findings_without_update(&small()), "belongs to no fixture"), 2);
 }
 
 #[test]
-fn continuous_integration_writes_nothing() {
-    let kept = Kept::of(&big());
-    let before = contents(&kept.snapshots());
-    assert_eq!(kept.findings(&big().replace("hello", "hallo"), &[("CI", "true")]).len(), 2);
-    assert!(before == contents(&kept.snapshots()));
+fn nothing_is_written_with_ci_set() {
+    let accepted = Accepted::of(&big());
+    let before = contents(&accepted.snapshots());
+    assert_eq!(accepted.findings(&big().replace("hello", "hallo"), &[("CI", "true")]).len(), 2);
+    assert!(before == contents(&accepted.snapshots()));
 }
 
 #[test]
-fn a_change_waits_for_a_review_and_is_no_orphan() {
+fn change_pending_review_is_no_orphan() {
     for tape in [small(), big()] {
-        let kept = Kept::of(&tape);
-        let before = contents(&kept.snapshots());
+        let accepted = Accepted::of(&tape);
+        let before = contents(&accepted.snapshots());
         let review = [("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")];
-        assert!(kept.findings(&tape.replace("hello", "hallo"), &review).is_empty(), "`cargo insta test` lets it pass");
-        let after = contents(&kept.snapshots());
-        assert!(before.iter().all(|file| after.contains(file)), "the accepted snapshots are as they were");
-        assert!(after.len() > before.len(), "the changed ones are beside them");
-        assert_eq!(kept.findings(&tape, &[]), Vec::<String>::new());
-        assert!(before == contents(&kept.snapshots()), "the tape is as it was, so nothing waits any more");
+        assert!(accepted.findings(&tape.replace("hello", "hallo"), &review).is_empty(), "`cargo insta test` lets it pass");
+        let after = contents(&accepted.snapshots());
+        assert!(before.iter().all(|file| after.contains(file)), "the accepted snapshots are unchanged");
+        assert!(after.len() > before.len(), "the changed ones are added");
+        assert_eq!(accepted.findings(&tape, &[]), Vec::<String>::new());
+        assert!(before == contents(&accepted.snapshots()), "the tape is as it was, so no review is pending any more");
     }
 }

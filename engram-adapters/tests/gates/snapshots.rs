@@ -1,4 +1,4 @@
-//! Snapshots, kept by `insta`: tapes and the contract, compared byte for byte. A big tape is kept compressed, beside an excerpt.
+//! Snapshots with `insta`: tapes and the contract, compared byte for byte. A big tape is stored compressed, with a readable excerpt.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,27 +10,27 @@ use insta::{Settings, assert_binary_snapshot, assert_snapshot};
 use crate::excerpt::excerpt;
 use crate::tree::{files, root};
 
-/// Tapes up to this size are kept as text.
+/// Tapes up to this size in bytes are stored as text.
 pub const TEXT_BYTES: usize = 48 << 10;
-/// How hard the others are compressed: they are written seldom.
+/// The zstd level for other tapes. High, as they are rarely written.
 const LEVEL: i32 = 19;
-/// The ending of the compressed form. `insta` keeps it beside a file with its own metadata.
+/// The extension of the compressed form. `insta` adds a file with its own metadata.
 const COMPRESSED: &str = "jsonl.zst";
 
-/// Where the snapshots are. `cargo insta` looks for them in the folder of a package.
+/// The folder of the snapshots. `cargo insta` looks for them in the folder of a package.
 pub fn folder() -> PathBuf {
     root().join("engram-adapters/snapshots")
 }
 
 /// The folder of a tape's snapshots, and the session that their names end in.
-fn place<'n>(snapshots: &Path, tape_name: &'n str) -> (PathBuf, &'n str) {
+fn folder_and_session<'n>(snapshots: &Path, tape_name: &'n str) -> (PathBuf, &'n str) {
     let (folder, session) = tape_name.rsplit_once('/').unwrap_or(("", tape_name));
     (snapshots.join(folder), session)
 }
 
-/// The files that keep a tape.
+/// The snapshot files of a tape.
 pub fn files_of_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<PathBuf> {
-    let (folder, session) = place(snapshots, tape_name);
+    let (folder, session) = folder_and_session(snapshots, tape_name);
     let mut kept = vec![folder.join(format!("tape@{session}.snap"))];
     if tape.len() > TEXT_BYTES {
         kept.push(folder.join(format!("tape@{session}.snap.{COMPRESSED}")));
@@ -41,7 +41,7 @@ pub fn files_of_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<PathB
 
 /// Compares a tape with its snapshots.
 pub fn compare_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<String> {
-    let (folder, session) = place(snapshots, tape_name);
+    let (folder, session) = folder_and_session(snapshots, tape_name);
     if tape.len() <= TEXT_BYTES {
         return Vec::from_iter(compare_text(&folder, "tape", Some(session), tape));
     }
@@ -58,7 +58,7 @@ pub fn compare_contract(name: &str, text: &str) -> Option<String> {
 /// The snapshots of the contract.
 const CONTRACT: [&str; 5] = ["conformance", "coverage", "descriptors", "detection-matrix", "errors"];
 
-/// The files that keep the contract.
+/// The snapshot files of the contract.
 pub fn files_of_contract() -> Vec<PathBuf> {
     CONTRACT.iter().map(|name| folder().join(format!("_contract/{name}.snap"))).collect()
 }
@@ -82,13 +82,13 @@ fn finding(path: &Path, settings: &Settings, assertion: impl FnOnce()) -> Option
 
 fn compare_text(folder: &Path, name: &str, session: Option<&str>, text: &str) -> Option<String> {
     let path = folder.join(session.map_or(format!("{name}.snap"), |session| format!("{name}@{session}.snap")));
-    finding(&path, &settings(folder, session), || assert_snapshot!(name, text)).or_else(|| inexact(&path, text))
+    finding(&path, &settings(folder, session), || assert_snapshot!(name, text)).or_else(|| compare_exactly(&path, text))
 }
 
-/// Compares what `insta` does not: it takes `\r\n` for `\n`, and ignores white space at the end.
-fn inexact(path: &Path, text: &str) -> Option<String> {
+/// Compares exactly: `insta` treats `\r\n` as `\n`, and ignores white space at the end.
+fn compare_exactly(path: &Path, text: &str) -> Option<String> {
     if path.with_extension("snap.new").exists() {
-        // The text differs, and the change waits for a review.
+        // The text differs, and the change is pending review.
         return None;
     }
     let kept = fs::read_to_string(path).unwrap_or_default();
@@ -97,8 +97,8 @@ fn inexact(path: &Path, text: &str) -> Option<String> {
         .then(|| format!("{} differs in line ends or in white space at its end; INSTA_UPDATE=force rewrites it", path.display()))
 }
 
-/// Compares a tape with its compressed form. Kept bytes that decompress to the tape are compared with themselves, so that another
-/// version of the compressor changes no snapshot.
+/// Compares a tape with its compressed snapshot. A snapshot that decompresses to the tape is compared with itself, so that another
+/// version of the compressor causes no difference.
 fn compare_compressed(folder: &Path, session: &str, tape: &str) -> Option<String> {
     let path = folder.join(format!("tape@{session}.snap.{COMPRESSED}"));
     let decompressed = |kept: &Vec<u8>| zstd::bulk::decompress(kept, tape.len()).is_ok_and(|kept| kept == tape.as_bytes());
@@ -107,16 +107,16 @@ fn compare_compressed(folder: &Path, session: &str, tape: &str) -> Option<String
     finding(&path, &settings(folder, Some(session)), || assert_binary_snapshot!(&format!("tape.{COMPRESSED}"), bytes))
 }
 
-/// The files that no test needs.
+/// The files that no test uses.
 pub fn orphans(snapshots: &Path, needed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let is_needed = |path: &PathBuf| {
-        // A change that waits for a review belongs to its snapshot.
+        // A change pending review belongs to its snapshot.
         needed.contains(path) || needed.contains(Path::new(&path.to_string_lossy().replace(".snap.new", ".snap")))
     };
     files(snapshots).into_iter().filter(|path| !is_needed(path)).collect()
 }
 
-/// Reports the files that no test needs, or removes them where the environment asks to rewrite all snapshots.
+/// Reports the files that no test uses, or removes them if the environment asks to rewrite all snapshots.
 pub fn remove_or_report(orphans: &[PathBuf]) -> Vec<String> {
     let is_removed = std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always");
     let mut findings = Vec::new();

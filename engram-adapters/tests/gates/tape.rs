@@ -1,4 +1,4 @@
-//! Tapes as the gates see them: made of an artifact in a given way.
+//! Tapes of the artifacts, converted once and shared by all gates.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
@@ -20,11 +20,11 @@ const SHOWN: usize = 5;
 pub struct Tape {
     /// The tape's bytes.
     pub text: String,
-    /// What the driver says of it.
+    /// The summary of the conversion.
     pub summary: Summary,
 }
 
-/// Converts bytes by one adapter.
+/// Converts bytes with one adapter.
 pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, context: SideInfo) -> Result<Tape, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
     let mut out = Vec::new();
@@ -32,13 +32,13 @@ pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, 
     Ok(Tape { text: String::from_utf8(out).expect("a tape is UTF-8"), summary })
 }
 
-/// Converts an artifact as the command does, with its surroundings.
+/// Converts an artifact as the command does, with its side files.
 pub fn convert_artifact(artifact: &Artifact) -> Result<Tape, AdapterError> {
     convert_bytes(artifact.entry.adapter, &artifact.bytes, policy_for(artifact), artifact.context.clone())
 }
 
-/// Strict, since every session of the tree is of a supported version; but for the few that record no version and
-/// whose structure proves no schema, which the strict policy has to refuse.
+/// Strict: every session of the tree has a supported version. Permissive for the few that record no version and whose structure proves
+/// no schema: the strict policy rejects these.
 pub fn policy_for(artifact: &Artifact) -> Policy {
     let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
     let identity = artifact.entry.adapter.identify(&input.head().expect("memory can be read"));
@@ -46,12 +46,12 @@ pub fn policy_for(artifact: &Artifact) -> Policy {
     if is_identified { Policy::Strict } else { Policy::Permissive }
 }
 
-/// As [`convert_artifact`], each artifact once for all gates.
+/// As [`convert_artifact`], but each artifact is converted once for all gates.
 pub fn tape_of(artifact: &'static Artifact) -> Result<&'static Tape, String> {
     type Made = OnceLock<Result<Tape, String>>;
     static TAPES: OnceLock<Mutex<HashMap<usize, &'static Made>>> = OnceLock::new();
     let made: &'static Made = {
-        let mut tapes = TAPES.get_or_init(Mutex::default).lock().expect("no gate panics while it holds the table");
+        let mut tapes = TAPES.get_or_init(Mutex::default).lock().expect("no gate panics with the lock");
         tapes.entry(std::ptr::from_ref(artifact) as usize).or_insert_with(|| Box::leak(Box::default()))
     };
     made.get_or_init(|| convert_artifact(artifact).map_err(|error| format!("{}: {error}", artifact.full_name())))
@@ -59,7 +59,7 @@ pub fn tape_of(artifact: &'static Artifact) -> Result<&'static Tape, String> {
         .map_err(Clone::clone)
 }
 
-/// The rules that a tape breaks.
+/// The rules that a tape violates.
 pub fn violations(name: &str, tape: &str) -> Vec<String> {
     check(tape).iter().take(SHOWN).map(|violation| format!("{name}: {violation}")).collect()
 }

@@ -1,4 +1,4 @@
-//! How the project reads: rules for source files and the fixture tree that no compiler checks.
+//! Rules for source files and the fixture tree that the compiler does not check.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::tree::{Case, fixture_cases, fixtures, is_printed, root};
 const SOURCE_LINES: usize = 400;
 /// The most in a test file.
 const TEST_LINES: usize = 600;
-/// File names that say nothing.
+/// File names without meaning.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "manager", "common", "misc"];
 /// Marks of unfinished work.
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
@@ -46,7 +46,7 @@ fn sources() -> Vec<Source> {
     found
 }
 
-/// The folders of the adapters: whatever in the adapters' source is a folder, and not shared.
+/// The folders of the adapters: all folders of the source but the shared ones.
 fn adapter_folders(sources: &[Source]) -> BTreeSet<&str> {
     let below = sources.iter().filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
     let folders = below.filter_map(|path| path.split_once('/').map(|(folder, _)| folder));
@@ -60,12 +60,12 @@ fn harness_names() -> BTreeSet<String> {
     known.into_iter().chain(registered).collect()
 }
 
-/// Everything that one file breaks.
-fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<String>) -> Vec<String> {
+/// The rules that one file violates.
+fn violations_of(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<String>) -> Vec<String> {
     let (path, text) = (source.path.as_str(), source.text.as_str());
     let mut broken = Vec::new();
     if !text.starts_with("//!") {
-        broken.push("does not begin with `//!` and what lives there".to_owned());
+        broken.push("does not begin with a `//!` line about its content".to_owned());
     }
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
     let is_test = path.contains("/tests/") || path.ends_with("tests.rs") || path.contains("/benches/");
@@ -74,7 +74,7 @@ fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<St
         broken.push(format!("has {lines} lines of code, more than {most}"));
     }
     if EMPTY_NAMES.contains(&path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs")) {
-        broken.push("has a name that says nothing".to_owned());
+        broken.push("has a name without meaning".to_owned());
     }
     if !path.ends_with("gates/tidy.rs") {
         let unfinished = UNFINISHED.iter().filter(|mark| text.contains(**mark));
@@ -88,7 +88,7 @@ fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<St
     }
     if let Some(own) = adapters.iter().find(|adapter| path.starts_with(&format!("engram-adapters/src/{adapter}/"))) {
         let others = adapters.iter().filter(|other| *other != own && text.contains(&format!("{other}::")));
-        broken.extend(others.map(|other| format!("reaches into the adapter {other}")));
+        broken.extend(others.map(|other| format!("uses the adapter {other}")));
         if text.contains("semver") && !path.ends_with("/revisions.rs") {
             broken.push("compares versions: revisions.rs does that".to_owned());
         }
@@ -96,8 +96,8 @@ fn broken_by(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<St
     broken.into_iter().map(|what| format!("{path} {what}")).collect()
 }
 
-/// Everything wrong with the cases of the fixture tree, apart from what their tapes say.
-fn broken_cases(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<String> {
+/// The findings for the cases of the fixture tree, apart from their tapes.
+fn case_findings(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<String> {
     let mut broken = Vec::new();
     for case in cases {
         let files = files(case);
@@ -122,7 +122,7 @@ fn files_of(case: &Case) -> Vec<String> {
     crate::tree::files(&case.folder).into_iter().map(below).collect()
 }
 
-/// Files in the fixture tree that lie in no case.
+/// Files of the fixture tree that are in no case.
 fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
     let in_case = |path: &Path| {
         cases.iter().any(|case| path.starts_with(&case.folder))
@@ -133,50 +133,50 @@ fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
 }
 
 #[test]
-fn source_files_keep_the_rules() {
+fn source_files_follow_the_rules() {
     let (sources, harnesses) = (sources(), harness_names());
     let adapters = adapter_folders(&sources);
     assert!(sources.len() > 20 && !adapters.is_empty(), "the walk finds the workspace");
-    let broken: Vec<String> = sources.iter().flat_map(|source| broken_by(source, &adapters, &harnesses)).collect();
+    let broken: Vec<String> = sources.iter().flat_map(|source| violations_of(source, &adapters, &harnesses)).collect();
     let mut tally = Tally::default();
     tally.count_many("source files", sources.len() as u64);
-    report::say("tidy", &tally);
-    report::none("tidy", &broken);
+    report::print("tidy", &tally);
+    report::assert_none("tidy", &broken);
 }
 
 #[test]
-fn the_fixture_tree_keeps_the_rules() {
+fn fixture_tree_follows_the_rules() {
     let cases = fixture_cases();
-    let mut broken = broken_cases(&cases, files_of);
+    let mut broken = case_findings(&cases, files_of);
     broken.extend(stray_files(&root().join("fixtures"), &cases));
     let read =
         fixtures().cases.iter().filter(|(_, artifacts)| artifacts.is_empty()).map(|(case, _)| format!("{} has no session", case.name()));
     broken.extend(read);
-    report::none("tidy", &broken);
+    report::assert_none("tidy", &broken);
 }
 
 #[test]
-fn the_project_has_its_papers() {
-    let papers =
+fn project_documents_exist() {
+    let documents =
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "deny.toml", "clippy.toml", ".gitattributes"];
-    let missing: Vec<&str> = papers.into_iter().filter(|name| !root().join(name).is_file()).collect();
+    let missing: Vec<&str> = documents.into_iter().filter(|name| !root().join(name).is_file()).collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
 }
 
 #[test]
-fn each_rule_catches_what_it_is_for() {
+fn each_rule_detects_its_violation() {
     let (adapters, harnesses) = (BTreeSet::from(["one", "two"]), harness_names());
     let found =
-        |path: &str, text: &str| broken_by(&Source { path: path.to_owned(), text: text.to_owned() }, &adapters, &harnesses).join("; ");
+        |path: &str, text: &str| violations_of(&Source { path: path.to_owned(), text: text.to_owned() }, &adapters, &harnesses).join("; ");
     assert_eq!(found("engram-core/src/good.rs", "//! Good.\n"), "");
     let long = format!("//! Long.\n{}", "fn f() {}\n".repeat(401));
     let cases = [
         ("engram-core/src/bare.rs", "fn f() {}\n", "does not begin"),
         ("engram-core/src/long.rs", long.as_str(), "401 lines"),
-        ("engram-core/src/utils.rs", "//! Things.\n", "says nothing"),
+        ("engram-core/src/utils.rs", "//! Things.\n", "without meaning"),
         ("engram-core/src/half.rs", "//! Half.\nfn f() { todo!() }\n", "unfinished"),
         ("engram-adapters/src/shared/x.rs", "//! For Claude.\n", "names the harness"),
-        ("engram-adapters/src/one/x.rs", "//! X.\nuse crate::two::Y;\n", "reaches into the adapter two"),
+        ("engram-adapters/src/one/x.rs", "//! X.\nuse crate::two::Y;\n", "uses the adapter two"),
         ("engram-adapters/src/one/x.rs", "//! X.\nuse semver::Version;\n", "compares versions"),
     ];
     for (path, text, what) in cases {
@@ -186,9 +186,9 @@ fn each_rule_catches_what_it_is_for() {
 }
 
 #[test]
-fn an_odd_case_is_a_finding() {
-    let case = Case { harness: "unheard-of".into(), version: "1.0.0".into(), scenario: "x".into(), folder: PathBuf::from("x") };
-    let found = broken_cases(std::slice::from_ref(&case), |_| vec!["truth.json".into(), "notes.txt".into(), "session/a.jsonl".into()]);
+fn irregular_case_is_a_finding() {
+    let case = Case { harness: "unknown-harness".into(), version: "1.0.0".into(), scenario: "x".into(), folder: PathBuf::from("x") };
+    let found = case_findings(std::slice::from_ref(&case), |_| vec!["truth.json".into(), "notes.txt".into(), "session/a.jsonl".into()]);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(!stray_files(&root().join("engram-adapters/tests"), &[]).is_empty());
 }

@@ -1,4 +1,4 @@
-//! What the gates run over: the fixture tree, the recordings beside it where there are any, and the sessions in them.
+//! The input of the gates: the fixture tree, further recordings if there are any, and the sessions in them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,10 +12,10 @@ use engram_conformance::{Form, Recordings, Session, read_decompressed, registry}
 use engram_core::adapter::SideInfo;
 use rayon::prelude::*;
 
-/// One scenario of one harness version: session files, what really happened, and how it was recorded.
+/// One scenario of one harness version: session files, the ground truth, and how it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// The harness, as its folder is called.
+    /// The harness: the name of its folder.
     pub harness: String,
     /// The harness version.
     pub version: String,
@@ -36,7 +36,7 @@ impl Case {
 pub struct Artifact {
     /// The case that it belongs to.
     pub case: Case,
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its path below the folder that all sessions of the case share.
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Artifact {
     pub entry: &'static Entry,
     /// The form that it is in.
     pub form: Form,
-    /// What the files around it say.
+    /// Facts from files next to it.
     pub context: SideInfo,
 }
 
@@ -59,7 +59,7 @@ impl Artifact {
 
 /// The workspace root.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a workspace")
 }
 
 /// A JSON file of the tree.
@@ -88,7 +88,7 @@ fn is_registered(harness: &str) -> bool {
     REGISTRY.iter().any(|entry| entry.adapter.describe().harness_family == harness)
 }
 
-/// The cases of the fixture tree. There must be some for every registered harness, or a gate over them would prove nothing.
+/// The cases of the fixture tree. Fails if a registered harness has none: then a gate would prove nothing.
 pub fn fixture_cases() -> Vec<Case> {
     let found = cases(&root().join("fixtures"));
     for entry in REGISTRY {
@@ -98,12 +98,12 @@ pub fn fixture_cases() -> Vec<Case> {
     found
 }
 
-/// The cases of the recordings that `ENGRAM_RECORDINGS` names (from the workspace root), of registered harnesses. None where it is not set.
+/// The cases of the recordings that `ENGRAM_RECORDINGS` names (from the workspace root), of registered harnesses. Empty if it is not set.
 pub fn recording_cases() -> Vec<Case> {
     let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return Vec::new() };
     let folder = root().join(folder);
     let found: Vec<Case> = cases(&folder).into_iter().filter(|case| is_registered(&case.harness)).collect();
-    assert!(!found.is_empty(), "ENGRAM_RECORDINGS is set, but {} holds no recordings", folder.display());
+    assert!(!found.is_empty(), "ENGRAM_RECORDINGS is set, but {} contains no recordings", folder.display());
     found
 }
 
@@ -112,7 +112,7 @@ pub fn read_session(path: &Path) -> Vec<u8> {
     read_decompressed(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The session files of a case, and what is wrong with the others.
+/// The session files of a case, and the findings for the others.
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
     let (found, findings) = registry::sessions(&case.harness, &case.folder);
     let artifact = |(session, entry): (Session, &'static Entry)| {
@@ -153,7 +153,7 @@ pub fn fixtures() -> &'static Corpus {
     FIXTURES.get_or_init(|| Corpus::read(fixture_cases()))
 }
 
-/// The recordings beside the workspace, where the environment names them.
+/// The recordings that the environment names, if any.
 pub fn recordings() -> &'static Corpus {
     static RECORDINGS: OnceLock<Corpus> = OnceLock::new();
     RECORDINGS.get_or_init(|| Corpus::read(recording_cases()))

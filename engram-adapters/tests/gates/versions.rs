@@ -1,4 +1,4 @@
-//! Versions removed from a log, or known to be bad: refused when strict, degraded and said so when permissive.
+//! Logs without a version or of a known-bad version: rejected by the strict policy, degraded by the permissive one.
 
 use engram_conformance::tape::events;
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, SideInfo, StreamAdapter};
@@ -33,8 +33,8 @@ fn without_version(artifact: &Artifact, version: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What is wrong with how an adapter meets bytes of a version that it cannot trust.
-fn met(adapter: &dyn StreamAdapter, bytes: &[u8], code: ErrorCode, support: &str) -> Vec<String> {
+/// The findings for an adapter that converts a log of a version that it cannot trust.
+fn untrusted_version_findings(adapter: &dyn StreamAdapter, bytes: &[u8], code: ErrorCode, support: &str) -> Vec<String> {
     let mut findings = Vec::new();
     match convert_bytes(adapter, bytes, Policy::Strict, SideInfo::default()) {
         Err(error) if error.code == code && error.adapter.is_some() && error.harness.is_some() => {}
@@ -43,13 +43,13 @@ fn met(adapter: &dyn StreamAdapter, bytes: &[u8], code: ErrorCode, support: &str
     }
     match convert_bytes(adapter, bytes, Policy::Permissive, SideInfo::default()) {
         Err(error) => findings.push(format!("permissive fails: {error}")),
-        Ok(tape) => findings.extend(degraded(&events(&tape.text)[0].0, code, support)),
+        Ok(tape) => findings.extend(degraded_tape_findings(&events(&tape.text)[0].0, code, support)),
     }
     findings
 }
 
-/// What the first event of a degraded tape has to say, and does not.
-fn degraded(start: &Value, code: ErrorCode, support: &str) -> Vec<String> {
+/// The facts that the first event of a degraded tape must have, and does not.
+fn degraded_tape_findings(start: &Value, code: ErrorCode, support: &str) -> Vec<String> {
     let mut findings = Vec::new();
     if start["support"] != support {
         findings.push(format!("support is {}, not {support}", start["support"]));
@@ -80,31 +80,31 @@ fn each(findings: impl Fn(&Artifact, &str) -> Vec<String> + Sync) -> (Tally, Vec
 }
 
 #[test]
-fn a_removed_version_is_not_guessed() {
+fn log_without_version_is_not_guessed() {
     let (tally, findings) = each(|artifact, version| {
-        met(artifact.entry.adapter, &without_version(artifact, version), ErrorCode::UnknownHarnessVersion, "unknown")
+        untrusted_version_findings(artifact.entry.adapter, &without_version(artifact, version), ErrorCode::UnknownHarnessVersion, "unknown")
     });
-    report::say("removed versions", tally);
-    report::none("removed versions", &findings);
+    report::print("removed versions", tally);
+    report::assert_none("removed versions", &findings);
 }
 
-/// An adapter with a known-bad list of its own.
-struct Distrusting {
+/// An adapter with another known-bad list.
+struct WithKnownBad {
     inner: &'static dyn StreamAdapter,
     descriptor: &'static AdapterDescriptor,
 }
 
-impl Distrusting {
-    /// The adapter that distrusts one version. A test makes few of these, so that it may leak them.
+impl WithKnownBad {
+    /// The adapter, with one known-bad version. Leaks memory; tests make few of these.
     fn new(inner: &'static dyn StreamAdapter, version: &str) -> Self {
         let versions: &'static str = Box::leak(format!("={version}").into_boxed_str());
         let known_bad: &'static [KnownBad] = Box::leak(Box::new([KnownBad { versions, reason: "for the test" }]));
         let matrix = VersionMatrix { known_bad, ..inner.describe().matrix };
-        Distrusting { inner, descriptor: Box::leak(Box::new(AdapterDescriptor { matrix, ..*inner.describe() })) }
+        WithKnownBad { inner, descriptor: Box::leak(Box::new(AdapterDescriptor { matrix, ..*inner.describe() })) }
     }
 }
 
-impl StreamAdapter for Distrusting {
+impl StreamAdapter for WithKnownBad {
     fn describe(&self) -> &'static AdapterDescriptor {
         self.descriptor
     }
@@ -123,18 +123,20 @@ impl StreamAdapter for Distrusting {
 }
 
 #[test]
-fn a_known_bad_version_is_refused_or_degraded() {
+fn known_bad_version_is_rejected_or_degraded() {
     let (tally, findings) = each(|artifact, version| {
-        let adapter = Distrusting::new(artifact.entry.adapter, version);
-        met(&adapter, &artifact.bytes, ErrorCode::KnownBadVersion, "known_bad")
+        let adapter = WithKnownBad::new(artifact.entry.adapter, version);
+        untrusted_version_findings(&adapter, &artifact.bytes, ErrorCode::KnownBadVersion, "known_bad")
     });
-    report::say("known-bad versions", tally);
-    report::none("known-bad versions", &findings);
+    report::print("known-bad versions", tally);
+    report::assert_none("known-bad versions", &findings);
 }
 
 #[test]
-fn a_supported_version_is_not_degraded() {
-    let (_, findings) = each(|artifact, _| met(artifact.entry.adapter, &artifact.bytes, ErrorCode::UnknownHarnessVersion, "unknown"));
-    assert!(findings.iter().any(|finding| finding.contains("strict gives a tape")), "the gate tells a good version from a bad one");
+fn supported_version_is_not_degraded() {
+    let (_, findings) = each(|artifact, _| {
+        untrusted_version_findings(artifact.entry.adapter, &artifact.bytes, ErrorCode::UnknownHarnessVersion, "unknown")
+    });
+    assert!(findings.iter().any(|finding| finding.contains("strict gives a tape")), "the gate distinguishes good and bad versions");
     assert!(findings.iter().any(|finding| finding.contains("degraded is []")));
 }

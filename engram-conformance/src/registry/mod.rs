@@ -44,7 +44,11 @@ pub const UNIT_TESTED: &[(&str, &str, &str)] = &[
     ("progress.state", "engram-adapters/src/claude_code/tests/progress.rs", "progress_of_a_running_call_is_bookkeeping"),
     ("queue.taken_back", "engram-adapters/src/claude_code/tests/session.rs", "queued_prompt_that_is_taken_back_is_emitted_at_the_end"),
     ("result.links", "engram-adapters/src/claude_code/tests/results.rs", "every_text_of_a_structured_result_is_accounted_for"),
-    ("result.repeated", "engram-adapters/src/claude_code/tests/progress.rs", "sub_agent_without_its_own_file_is_converted_with_its_session"),
+    (
+        "result.repeated",
+        "engram-adapters/src/claude_code/tests/progress.rs",
+        "sub_agent_without_its_own_file_is_converted_with_its_session",
+    ),
     ("result.state", "engram-adapters/src/claude_code/tests/results.rs", "every_text_of_a_structured_result_is_accounted_for"),
     ("result.structured", "engram-adapters/src/claude_code/tests/attachments.rs", "structured_output_of_a_known_call_is_a_duplicate"),
     ("review.words", "engram-adapters/src/codex/tests.rs", "review_mode_gives_system_events"),

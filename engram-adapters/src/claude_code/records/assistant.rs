@@ -12,8 +12,8 @@ use crate::claude_code::schema::{Block, Line, Message};
 use crate::claude_code::state::open_calls::Call;
 use crate::claude_code::state::session_state::SessionState;
 use crate::claude_code::tools::TOOLS;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use engram_core::keys::hash64;
 
 /// `assistant`: one block of a message (from 1.0.10 on), or a whole message (before, and after a failed stream).
 #[inline(never)]

@@ -10,8 +10,8 @@ use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::schema::Progress;
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{non_empty_text, text};
+use engram_core::keys::hash64;
 
 /// `progress/bash_progress`: the output of a command so far, kept until its result comes.
 pub(super) fn bash_progress(

@@ -9,8 +9,8 @@ use crate::claude_code::revisions::dialect;
 use crate::claude_code::schema::{Fact, Line};
 use crate::claude_code::state::last_stated::Changes;
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{non_empty_text, raw_str, text};
+use engram_core::keys::hash64;
 
 /// Fills in the record and emits the session facts that it changes. Returns whether there were any.
 ///

@@ -15,7 +15,7 @@ use super::patches;
 use super::result_context::EditTarget;
 use crate::claude_code::schema::{Replacement, Structured};
 use crate::claude_code::state::last_edit::LastEdit;
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, whole_range};
+use crate::shared::spans::{ChangedSpan, Rewrite, full_range, hash_and_anchors};
 use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
@@ -78,7 +78,7 @@ fn emit_write(
         Some(before) if before == after => return Ok(false),
         None if patches::is_empty(result.structured_patch()) => return Ok(false),
         Some(before) => {
-            ChangedSpan::whole(&before, &after).describe(&mut event);
+            ChangedSpan::of_files(&before, &after).set_in(&mut event);
             event.file_before_hash = last.hash_of(&before);
             event.file_after_hash = Hash::of_pinned_text(&after);
         }
@@ -91,7 +91,7 @@ fn emit_write(
 
 /// Sets the after side of an event that created or replaced a whole file.
 pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
-    event.after_range = Some(whole_range(after));
+    event.after_range = Some(full_range(after));
     (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(after.strip_suffix('\n').unwrap_or(after));
     event.file_after_hash = Hash::of_pinned_text(after);
 }
@@ -109,7 +109,7 @@ fn emit_replacements(
     let single = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::list_or(result.edits(), single);
     // If a person changed the proposal, no field has the text that was written.
-    let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::in_room(&before, last.take_scratch()));
+    let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::with_scratch(&before, last.take_scratch()));
     let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, result.structured_patch()));
     let Some(rewrite) = applied else {
         let mut event = edit.event(EditOp::Update);
@@ -126,7 +126,7 @@ fn emit_replacements(
     let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_pinned_text(rewrite.after()));
     for span in rewrite.spans() {
         let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
-        span.describe(&mut event);
+        span.set_in(&mut event);
         out.emit(event, RESULT)?;
     }
     last.keep(rewrite.into_after(), file_after_hash);
@@ -178,7 +178,7 @@ pub(super) fn emit_notebook_edit(edit: &EditTarget<'_>, result: &Structured<'_>,
         if before == after {
             return Ok(false);
         }
-        ChangedSpan::trimmed(1, before, 1, after).describe(&mut event);
+        ChangedSpan::trimmed(1, before, 1, after).set_in(&mut event);
         event.file_before_hash = Hash::of_pinned_text(before);
         event.file_after_hash = Hash::of_pinned_text(after);
     }

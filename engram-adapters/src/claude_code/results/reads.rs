@@ -50,7 +50,7 @@ pub(super) fn emit_shown_read(
     let content = result.content.and_then(|content| content.decode_into(buffer).ok());
     if let Some(lines) = content.and_then(linenum::strip_gutter) {
         event.range = Some(lines.range);
-        if lines.longest < MAX_SHOWN_LINE {
+        if lines.longest_line_bytes < MAX_SHOWN_LINE {
             (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
         }
     }

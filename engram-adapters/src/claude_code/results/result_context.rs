@@ -8,8 +8,8 @@ use super::result_text::repeats;
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::schema::{Block, Structured};
 use crate::claude_code::state::open_calls::{Call, KeptArguments};
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Field, Value, non_empty_text};
+use engram_core::keys::hash64;
 
 /// One tool result with its call.
 pub(super) struct ResultContext<'a> {

@@ -16,9 +16,9 @@ use crate::claude_code::schema::{FileArguments, Replacement};
 use crate::claude_code::state::last_edit::LastCell;
 use crate::claude_code::state::open_calls::KeptArguments;
 use crate::claude_code::state::session_state::Scratch;
-use crate::shared::correlate::hash64;
 use crate::shared::spans::hash_and_anchors;
 use crate::shared::value::{is_true, parse, raw_str, text};
+use engram_core::keys::hash64;
 
 /// Emits what the call's arguments show. Returns whether there was anything.
 #[inline(never)]

@@ -12,8 +12,8 @@ use super::status::{exit_code, status};
 use crate::claude_code::blocks::{CONTENT, images, missing_in_block};
 use crate::claude_code::schema::{Block, Line, Structured};
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Value, is_true, non_empty_text, text};
+use engram_core::keys::hash64;
 
 /// One `tool_result` block. Returns false if it only repeats an earlier result.
 #[inline(never)]

@@ -2,7 +2,7 @@
 
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Line;
-use crate::shared::correlate::SeenSet;
+use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Value, text};
 
 /// What has been emitted. Messages and calls go by hashes.
@@ -36,7 +36,7 @@ impl Dedup {
     pub fn begin_message(&mut self, message: Option<u64>) {
         if self.messages_are_repeated && self.open_message != message {
             if let Some(last) = self.open_message {
-                self.finished_messages.first(last);
+                self.finished_messages.insert(last);
             }
             self.open_message = message;
         }
@@ -45,23 +45,23 @@ impl Dedup {
     /// False for a block of a finished message that has been emitted. A message may contain the same block twice while it is open.
     pub fn insert_block(&mut self, block: Value<'_>) -> bool {
         let (true, Some(message)) = (self.messages_are_repeated, self.open_message) else { return true };
-        let is_new = self.blocks.first((message, block.raw()));
+        let is_new = self.blocks.insert((message, block.raw()));
         is_new || !self.finished_messages.contains(message)
     }
 
     /// False for a wrapped line that has been converted.
     pub fn insert_wrapped_line(&mut self, line: &Line<'_>) -> bool {
-        text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.first(uuid.decode_lossy()))
+        text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert(uuid.decode_lossy()))
     }
 
     /// False for a call that has been emitted.
     pub fn insert_call(&mut self, call: u64) -> bool {
-        self.calls.first(call)
+        self.calls.insert(call)
     }
 
     /// False for a call with a result that has been emitted.
     pub fn insert_result(&mut self, call: u64) -> bool {
-        self.results.first(call)
+        self.results.insert(call)
     }
 
     /// True for a call with a result that has been emitted.

@@ -7,8 +7,9 @@ use engram_core::tool_kind::ToolKind;
 
 use crate::claude_code::schema::FileArguments;
 use crate::claude_code::tools::TOOLS;
-use crate::shared::correlate::{PendingCalls, hash64};
+use crate::shared::pending_calls::PendingCalls;
 use crate::shared::value::{Field, text};
+use engram_core::keys::hash64;
 
 /// Calls that have no result yet, by the hash of the raw call id.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use engram_core::text::Text;
 use super::deferred::{DeferredText, MAX_DEFERRED_BYTES};
 use crate::claude_code::blocks::is_harness_text;
 use crate::claude_code::omission_rules::rule;
-use crate::shared::correlate::hash64;
+use engram_core::keys::hash64;
 
 /// Queued prompts that have not reached the conversation, oldest first.
 #[derive(Default)]

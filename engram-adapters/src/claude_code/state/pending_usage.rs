@@ -10,7 +10,7 @@ use engram_core::text::Text;
 
 use crate::claude_code::record::Record;
 use crate::claude_code::schema::Usage;
-use crate::shared::correlate::SeenSet;
+use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Field, number, text};
 
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
@@ -74,7 +74,7 @@ impl PendingUsage {
         let (line, message) = (&record.line, &record.message);
         let (Some(usage), Some(id)) = (message.usage(), record.message_key) else { return Ok(()) };
         let is_final = message.stop_reason().is_some() || line.cost_usd().is_some();
-        let was_emitted = if is_final { !self.emitted.first(id) } else { self.emitted.contains(id) };
+        let was_emitted = if is_final { !self.emitted.insert(id) } else { self.emitted.contains(id) };
         if was_emitted {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl PendingCount {
             RecordHeader { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay },
         );
         out.set_pointer_prefix(self.prefix);
-        emitted.first(self.message);
+        emitted.insert(self.message);
         let counts = self.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
         emit_usage(self.model.as_deref().map(Text::Token), counts, None, out)
     }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Line;
-use crate::shared::correlate::{KeyMap, hash64};
 use crate::shared::value::{is_true, text};
+use engram_core::keys::{KeyMap, hash64};
 
 /// Chains of sidechain lines. A chain without an agent id is named after the `uuid` of its first line.
 pub struct Sidechains {

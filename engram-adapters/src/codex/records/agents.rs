@@ -101,7 +101,7 @@ fn emit_activity(call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, at: &
 /// A review begins. The prompt of the reviewer has its own message, in this session or in the reviewer's.
 pub fn entered_review_mode(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let review = Review::strict(record.value, record.at)?;
-    let instructions = review.target().and_then(|target| target.first("instructions")).or(review.prompt());
+    let instructions = review.target().and_then(|target| target.first_member("instructions")).or(review.prompt());
     let hint = review.user_facing_hint();
     let event = |field| Meta::System { name: Text::Plain("entered_review_mode"), text: text(field) };
     out.emit(event(hint.or(instructions)), Pointer::At(record.at))?;

@@ -105,7 +105,7 @@ pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter
     if is_line_type(raw_str(envelope.kind())) {
         return Err(Fault::malformed("/payload", "an object", "nothing"));
     }
-    if raw_str(line.first("record_type")) == "state" {
+    if raw_str(line.first_member("record_type")) == "state" {
         return omitted("state");
     }
     convert_bare(state, line, &Bare::strict(line, "")?, out)
@@ -115,13 +115,13 @@ fn convert_envelope(state: &mut SessionState, line: &Line<'_>, payload: Value<'_
     let t = tape_time(line.timestamp());
     let line_type = raw_str(line.kind());
     if line_type == "session_meta" {
-        state.replay.begin_thread(payload.first("id"), payload.first("subagent_history_start_ordinal"));
+        state.replay.begin_thread(payload.first_member("id"), payload.first_member("subagent_history_start_ordinal"));
     }
     let replay = state.replay.is_replay(line.ordinal(), payload, t.as_deref());
-    let payload_type = raw_str(payload.first("type"));
+    let payload_type = raw_str(payload.first_member("type"));
     let is_item_event = line_type == "event_msg" && payload_type == "item_completed";
-    let item = if is_item_event { payload.first("item") } else { None };
-    let id = if line_type == "response_item" { payload.first("id") } else { item.and_then(|item| item.first("id")) };
+    let item = if is_item_event { payload.first_member("item") } else { None };
+    let id = if line_type == "response_item" { payload.first_member("id") } else { item.and_then(|item| item.first_member("id")) };
     out.set_header(RecordHeader { t: t.as_deref(), id: text(id), replay });
     let (prefix, name, value, at) = match line_type {
         "response_item" => ("response_item/", payload_type, payload, "/payload"),
@@ -129,7 +129,7 @@ fn convert_envelope(state: &mut SessionState, line: &Line<'_>, payload: Value<'_
             let Some(item) = item.filter(|item| item.is_object()) else {
                 return Err(Fault::malformed("/payload/item", "an item", "nothing"));
             };
-            ("event_msg/item_completed/", raw_str(item.first("type")), item, "/payload/item")
+            ("event_msg/item_completed/", raw_str(item.first_member("type")), item, "/payload/item")
         }
         "event_msg" => ("event_msg/", payload_type, payload, "/payload"),
         other if is_line_type(other) => ("", other, payload, "/payload"),
@@ -157,7 +157,7 @@ pub fn convert_item(
     container: Container,
     out: &mut Emitter<'_>,
 ) -> Result<Outcome, Fault> {
-    let name = raw_str(item.first("type"));
+    let name = raw_str(item.first_member("type"));
     let row = find("response_item/", name).ok_or_else(|| Fault::unrecognized(name))?;
     let record = Record { name: row.record, value: item, at, t: None, replay: false, container };
     convert_record(state, row, &record, out)

@@ -52,7 +52,7 @@ fn text_of<'a>(event: &Notice<'a>) -> Result<Value<'a>, Fault> {
 
 /// Emits the memories that an answer cites: the lines of each, and a note.
 fn emit_citations(citations: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    for (index, entry) in elements(citations.first("entries")).enumerate() {
+    for (index, entry) in elements(citations.first_member("entries")).enumerate() {
         let entry = Citation::lenient(entry);
         let number = |field: Field<'_>| field.map_or(String::new(), |number| number.raw().to_owned());
         let lines = format!("{}:{}-{}", raw_str(entry.path()), number(entry.line_start()), number(entry.line_end()));

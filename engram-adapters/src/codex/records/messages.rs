@@ -144,7 +144,7 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
 
 /// The images of a message that no other record had.
 fn new_images<'a>(mirrors: &mut MirrorDedup, content: Field<'a>) -> Vec<Attachment<'a>> {
-    let images = elements(content).filter_map(|part| part.first("image_url")).filter(|url| url.text().is_some());
+    let images = elements(content).filter_map(|part| part.first_member("image_url")).filter(|url| url.text().is_some());
     images.filter(|image| mirrors.is_new(Side::Model, Fact::Image, image.raw())).filter_map(media::data_url).collect()
 }
 

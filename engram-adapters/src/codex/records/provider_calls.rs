@@ -103,7 +103,7 @@ fn ok_result<'a>(tool: &'a str, call_id: Text<'a>) -> ToolResult<'a> {
 
 /// The title, address and excerpt of each page that a search found, as one JSON token.
 fn pages(results: Field<'_>) -> Option<String> {
-    let fields = elements(results).flat_map(|page| ["title", "url", "snippet"].into_iter().filter_map(move |name| page.first(name)));
+    let fields = elements(results).flat_map(|page| ["title", "url", "snippet"].into_iter().filter_map(move |name| page.first_member(name)));
     let texts: Vec<&str> = fields.filter(|field| field.text().is_some()).map(|text| unquote(text.raw())).collect();
     (!texts.is_empty()).then(|| format!("\"{}\"", texts.join("\\n")))
 }

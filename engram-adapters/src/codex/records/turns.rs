@@ -40,7 +40,7 @@ pub fn turn_aborted(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter
 /// An error of the harness or the provider.
 pub fn error(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = text(Notice::strict(record.value, record.at)?.message());
-    let code = record.value.first("codex_error_info").map(text_or_json);
+    let code = record.value.first_member("codex_error_info").map(text_or_json);
     out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"))?;
     Ok(Outcome::Mapped)
 }
@@ -93,7 +93,7 @@ pub fn undo_completed(_: &mut SessionState, record: &Record<'_>, out: &mut Emitt
 
 /// A goal of the thread, or its new status.
 pub fn thread_goal_updated(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let of_goal = |name: &str| -> Field<'_> { record.value.first("goal")?.first(name) };
+    let of_goal = |name: &str| -> Field<'_> { record.value.first_member("goal")?.first_member(name) };
     let name = format!("thread_goal.{}", raw_str(of_goal("status")));
     emit_system_event(&name, text(of_goal("objective")), Pointer::At("/payload/goal"), out)
 }

@@ -13,7 +13,7 @@ use crate::codex::state::session_state::SessionState;
 
 /// The counts of the last request as an event.
 pub fn token_count(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let Some(info) = record.value.first("info").map(|info| TokenInfo::strict(info, "/payload/info")).transpose()? else {
+    let Some(info) = record.value.first_member("info").map(|info| TokenInfo::strict(info, "/payload/info")).transpose()? else {
         return Ok(record.omitted_by(&omissions::NO_COUNTS));
     };
     let Some(last) = info.last() else {

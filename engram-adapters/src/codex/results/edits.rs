@@ -8,8 +8,8 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::shared::patch::{FileChange, Run, Snippet, begin_patch, unified_runs};
-use crate::shared::spans::{hash_and_anchors, whole_range};
+use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified_runs};
+use crate::shared::spans::{full_range, hash_and_anchors};
 use crate::shared::value::{Value, raw_str, text};
 
 use crate::codex::schema::{Change, Command};
@@ -100,7 +100,7 @@ fn add_operation(files: &mut SeenFiles, path: &str) -> EditOp {
 fn added_file<'c>(listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
     let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(op, listed.file) };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
-        edit.after_range = Some(whole_range(&content));
+        edit.after_range = Some(full_range(&content));
         edit.file_after_hash = Hash::of_pinned_text(&content);
         describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
     }
@@ -110,7 +110,7 @@ fn added_file<'c>(listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
 fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
     let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Delete, listed.file) };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
-        edit.before_range = Some(whole_range(&content));
+        edit.before_range = Some(full_range(&content));
         edit.file_before_hash = Hash::of_pinned_text(&content);
         describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
     }
@@ -181,7 +181,7 @@ fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: 
     edit
 }
 
-fn describe_run(edit: &mut CodeEdit<'_>, run: &Run<'_>) {
+fn describe_run(edit: &mut CodeEdit<'_>, run: &ChangedRun<'_>) {
     let range = |first: u64, lines: &[&str]| Range { first, last: first + lines.len() as u64 - 1 };
     edit.before_range = Some(range(run.before_first, &run.before));
     edit.after_range = Some(range(run.after_first, &run.after));

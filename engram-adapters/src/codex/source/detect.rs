@@ -146,7 +146,7 @@ fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a
 }
 
 fn is_bare(line: Value<'_>) -> bool {
-    raw_str(line.first("record_type")) == "state" || BARE_TYPES.contains(&raw_str(line.first("type")))
+    raw_str(line.first_member("record_type")) == "state" || BARE_TYPES.contains(&raw_str(line.first_member("type")))
 }
 
 /// `session` of the TypeScript document: its first member, followed by `items`. The document may be longer than the head.

@@ -58,13 +58,15 @@ fn spawning_call(rollout: &Path, child: &str) -> Option<String> {
 fn call_that_started(line: &str, child: &str) -> Option<String> {
     let mut index = StructuralIndex::default();
     let payload = parse(line, &mut index).ok()?.member("payload")?;
-    let call = match payload.first("item").map(AgentActivity::lenient) {
-        None if raw_str(payload.first("type")).starts_with("collab_") || raw_str(payload.first("type")) == "sub_agent_activity" => {
+    let call = match payload.first_member("item").map(AgentActivity::lenient) {
+        None if raw_str(payload.first_member("type")).starts_with("collab_")
+            || raw_str(payload.first_member("type")) == "sub_agent_activity" =>
+        {
             let event = AgentActivity::lenient(payload);
             let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| raw_str(event.kind()) == "started"));
             (raw_str(started) == child).then_some(event.call_id().or(event.event_id()))?
         }
-        None if raw_str(payload.first("type")) == "function_call_output" => {
+        None if raw_str(payload.first_member("type")) == "function_call_output" => {
             let output = Output::lenient(payload);
             let printed = text(output.output())?.decode().ok()?;
             printed.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id())?

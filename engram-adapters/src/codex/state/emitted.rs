@@ -1,6 +1,6 @@
 //! Texts that were emitted and files that were changed, by hash.
 
-use crate::shared::correlate::SeenSet;
+use crate::shared::seen_set::SeenSet;
 
 /// Texts that later records may repeat.
 #[derive(Debug, Default)]
@@ -11,12 +11,12 @@ pub struct EmittedTexts {
 impl EmittedTexts {
     /// Records an answer (a JSON token). True when it is new.
     pub fn insert_answer(&mut self, token: &str) -> bool {
-        self.seen.first(("answer", token))
+        self.seen.insert(("answer", token))
     }
 
     /// Records instructions (a JSON token). True when they are new.
     pub fn insert_instructions(&mut self, token: &str) -> bool {
-        self.seen.first(("instructions", token))
+        self.seen.insert(("instructions", token))
     }
 }
 
@@ -29,6 +29,6 @@ pub struct SeenFiles {
 impl SeenFiles {
     /// Records a file. True when it is new.
     pub fn insert(&mut self, path: &str) -> bool {
-        self.seen.first(path)
+        self.seen.insert(path)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::hash::Hash;
 
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Field, Value};
+use engram_core::keys::hash64;
 
 /// The last values of facts that many records repeat.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Facts that Codex writes twice: once as an item for the model and once as an event for the screen.
 
-use crate::shared::correlate::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, hash64};
 
 /// Which of the two records of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::shared::correlate::{PendingCalls, hash64};
+use crate::shared::pending_calls::PendingCalls;
+use engram_core::keys::hash64;
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

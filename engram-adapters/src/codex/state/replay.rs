@@ -1,8 +1,8 @@
 //! Replayed history: which records a fork or a sub-agent copied from another thread.
 
-use crate::shared::correlate::hash64;
 use crate::shared::time::millis;
 use crate::shared::value::{Field, Value};
+use engram_core::keys::hash64;
 
 /// The longest pause inside a copy, in milliseconds. A copy is written at once.
 const MAX_PAUSE_MS: i64 = 1000;
@@ -50,7 +50,7 @@ impl ReplayTracker {
         self.last_copied_ms = now.or(self.last_copied_ms);
         let is_own = match (self.own_from, ordinal.and_then(Value::unsigned)) {
             (Some(own_from), Some(ordinal)) => ordinal >= own_from,
-            _ => match (self.started_ms, payload.first("turn_id").and_then(|id| uuid_millis(id.raw()))) {
+            _ => match (self.started_ms, payload.first_member("turn_id").and_then(|id| uuid_millis(id.raw()))) {
                 (Some(started), Some(turn)) => turn >= started,
                 (None, _) => pause > MAX_PAUSE_MS,
                 (Some(_), None) => false,

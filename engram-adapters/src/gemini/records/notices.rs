@@ -8,8 +8,8 @@ use super::message_record::MessageRecord;
 use crate::gemini::schema::raw;
 use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
-use crate::shared::correlate::hash64;
 use crate::shared::value::non_empty_text;
+use engram_core::keys::hash64;
 
 /// An information.
 pub(super) fn info(

@@ -13,8 +13,8 @@ use crate::gemini::results::responses::{emit_displayed_response, emit_response};
 use crate::gemini::schema::{FunctionResponse, Part, parts};
 use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
-use crate::shared::correlate::hash64;
 use crate::shared::value::{Value, text};
+use engram_core::keys::hash64;
 
 /// Converts a message in the user's place.
 #[inline(never)]
@@ -94,7 +94,7 @@ impl PartList<'_> {
     ) -> Result<(), Fault> {
         if let Some(response) = part.response() {
             // Usually the model's turn has the result already.
-            if response.first("id").is_some_and(|id| state.dedup.repeats_response(hash64(id.raw()), response)) {
+            if response.first_member("id").is_some_and(|id| state.dedup.repeats_response(hash64(id.raw()), response)) {
                 return Ok(());
             }
             // A file next to a single result is part of that result.

@@ -84,14 +84,14 @@ fn file_versions(
     edit.file_before_hash = if creates { None } else { Hash::of_pinned_text(&before) };
     edit.file_after_hash = Hash::of_pinned_text(&after);
     if op != EditOp::Update {
-        ChangedSpan::whole(&before, &after).describe(&mut edit);
+        ChangedSpan::of_files(&before, &after).set_in(&mut edit);
         return tally.emit(edit, pointer, out);
     }
     let rewrite = replacement(&before, &after, &request.args);
     let spans = rewrite.as_ref().map_or_else(|| vec![covering_span(&before, &after)], Rewrite::spans);
     for span in spans {
         let mut edit = edit.clone();
-        span.describe(&mut edit);
+        span.set_in(&mut edit);
         tally.emit(edit, pointer, out)?;
     }
     Ok(())
@@ -115,7 +115,7 @@ fn snippet(
     if creates && request.op == EditOp::Update {
         // The file that `replace` creates is exactly the new text.
         edit.file_after_hash = Hash::of_pinned_text(&new);
-        ChangedSpan::whole("", &new).describe(&mut edit);
+        ChangedSpan::of_files("", &new).set_in(&mut edit);
         return tally.emit(edit, pointer, out);
     }
     (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&new);

@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 use super::call_record::CallRecord;
 use crate::gemini::schema::{FileArgs, MASKED_OUTPUT, parts};
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::spans::{hash_and_anchors, line_count, whole_range};
+use crate::shared::spans::{full_range, hash_and_anchors, line_count};
 use crate::shared::value::{Field, text};
 
 /// The line between the notice and the lines of a partial read (0.10.0 to 0.61.0).
@@ -78,7 +78,7 @@ pub(super) fn read_many_files(tally: &mut RecordTally, record: &CallRecord<'_>, 
         let event = CodeRead {
             call_id: self::text(record.call.id()),
             file: Text::Plain(file),
-            range: is_whole.then(|| whole_range(content)),
+            range: is_whole.then(|| full_range(content)),
             total_lines: is_whole.then(|| line_count(content)),
             hash,
             anchor_hashes,
@@ -95,7 +95,7 @@ fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
         return None;
     }
     let text = output.strip_suffix('\n').unwrap_or(output);
-    Some(Lines { range: whole_range(output), total: Some(line_count(output)), text: Some(text) })
+    Some(Lines { range: full_range(output), total: Some(line_count(output)), text: Some(text) })
 }
 
 /// The lines of a partial read. The harness counts the empty text after a final line end as a line; this does not.

@@ -13,10 +13,10 @@ use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
 use crate::gemini::tools::TOOLS;
-use crate::shared::correlate::hash64;
 use crate::shared::route::{Action, Route};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
+use engram_core::keys::hash64;
 
 type FileHandler = fn(&mut RecordTally, &CallRecord<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
 

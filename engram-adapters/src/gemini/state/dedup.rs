@@ -5,8 +5,8 @@ pub use super::repeated_turns::RepeatedParts;
 use super::repeated_turns::RepeatedTurns;
 use super::seen_calls::SeenCalls;
 use crate::gemini::schema::{Form, FunctionResponse, Record};
-use crate::shared::correlate::hash64;
 use crate::shared::value::Value;
+use engram_core::keys::hash64;
 
 /// Which facts the log has stated before.
 pub struct Dedup {

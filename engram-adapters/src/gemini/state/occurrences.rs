@@ -8,7 +8,7 @@ use std::hash::Hash;
 
 use engram_core::text::Text;
 
-use crate::shared::correlate::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, hash64};
 
 /// How often each text occurred in the log. 12 bytes a text.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! Model turns that the harness writes again under the same id.
 
 use crate::gemini::schema::Record;
-use crate::shared::correlate::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, hash64};
+
 use crate::shared::value::Field;
 
 /// The parts of a turn, each as a key. 32 bytes a turn.

@@ -1,7 +1,8 @@
 //! What the log has stated about each call.
 
 use crate::gemini::schema::{FunctionResponse, Response};
-use crate::shared::correlate::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, hash64};
+
 use crate::shared::value::Value;
 
 /// What the log has stated about each call, by the key of its id.

@@ -124,7 +124,7 @@ fn convert_record(
 
 /// True when a part of the message states the tokens of each request.
 fn has_step_finish(parts: Value<'_>) -> bool {
-    parts.elements().any(|part| raw_str(part.first("type")) == "step-finish")
+    parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish")
 }
 
 /// What is wrong with an export as one document. It takes precedence over a fault of one of its records.

@@ -13,7 +13,7 @@ use crate::opencode::schema::{Envelope, Model, Summary, Time, Tokens};
 use crate::opencode::state::last_stated::LastStated;
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
-use crate::shared::correlate::SeenSet;
+use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Value, integer, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.
@@ -68,13 +68,13 @@ fn session_facts(
 fn system_prompts(seen: &mut SeenSet, system: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
     let mut emitted = false;
     for prompt in system.elements().filter_map(Value::text) {
-        if seen.first(("list", prompt.raw())) {
+        if seen.insert(("list", prompt.raw())) {
             out.emit(Meta::Context(implicit_input(&prompt.decode_lossy())), pointer)?;
             emitted = true;
         }
     }
     if let Some(prompt) = non_empty_text(Some(system))
-        && seen.first(system.raw())
+        && seen.insert(system.raw())
     {
         // On a user message it is the caller's own prompt, not the harness's.
         let input = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };

@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Pointer};
 
 use crate::opencode::schema::{Part, Time};
 use crate::opencode::state::message_context::MessageContext;
-use crate::shared::time::Clock;
+use crate::shared::time::MillisFormatter;
 use crate::shared::value::integer;
 
 /// One part of a message.
@@ -19,7 +19,7 @@ pub(super) struct PartRecord<'r> {
 
 impl PartRecord<'_> {
     /// Sets the header of the part's events.
-    pub(super) fn set_header(&self, clock: &mut Clock, out: &mut Emitter<'_>) {
+    pub(super) fn set_header(&self, clock: &mut MillisFormatter, out: &mut Emitter<'_>) {
         let time = Time::lenient_opt(self.part.time());
         self.message.set_header(integer(time.start().or(time.created())), self.part.id(), clock, out);
     }

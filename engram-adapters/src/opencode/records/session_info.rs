@@ -19,7 +19,7 @@ pub(super) fn session_info(state: &mut SessionState, info: Value<'_>, out: &mut 
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
-    let created = created.and_then(|created| state.clock.spell(created));
+    let created = created.and_then(|created| state.clock.format(created));
     out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
     let model = Model::lenient_opt(info.model());
     let facts = SessionFacts {

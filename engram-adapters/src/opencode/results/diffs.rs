@@ -3,13 +3,13 @@
 
 use engram_core::event::{CodeEdit, Range};
 
-use crate::shared::patch::{FileChange, Run, unified_runs};
+use crate::shared::patch::{ChangedRun, FileChange, unified_runs};
 use crate::shared::spans::hash_and_anchors;
 
 /// A diff of one file.
 pub(super) struct Diff<'d> {
     /// The changed runs of lines.
-    pub runs: Vec<Run<'d>>,
+    pub runs: Vec<ChangedRun<'d>>,
     /// The text of the hunks.
     hunks: &'d str,
 }
@@ -64,7 +64,7 @@ impl<'d> Diff<'d> {
     }
 
     /// Sets the ranges of an edit, and the hashes of its lines if they are exact.
-    pub fn describe(&self, run: &Run<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
+    pub fn describe(&self, run: &ChangedRun<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
         event.before_range = Some(range(run.before_first, &run.before));
         event.after_range = Some(range(run.after_first, &run.after));
         if is_exact {

@@ -100,7 +100,7 @@ impl<'e> CallEdits<'e> {
         let spans = if rewrite.after() == after { rewrite.spans() } else { vec![ChangedSpan::trimmed(1, before, 1, after)] };
         for span in spans.iter().filter(|_| before != after) {
             let mut event = CodeEdit::new(EditOp::Update, file);
-            span.describe(&mut event);
+            span.set_in(&mut event);
             event.file_before_hash = Hash::of_pinned_text(before);
             event.file_after_hash = Hash::of_pinned_text(after);
             self.emit(event, out)?;

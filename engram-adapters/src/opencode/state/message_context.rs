@@ -5,7 +5,7 @@ use engram_core::text::Text;
 
 use super::replay::ReplayTracker;
 use crate::opencode::schema::{Envelope, Time};
-use crate::shared::time::Clock;
+use crate::shared::time::MillisFormatter;
 use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str, text};
 
 /// Who wrote a message.
@@ -58,8 +58,8 @@ impl<'a> MessageContext<'a> {
     }
 
     /// Sets the time and id of the current record, and whether it is a copy.
-    pub fn set_header(&self, millis: Option<i64>, id: Field<'_>, clock: &mut Clock, out: &mut Emitter<'_>) {
-        let time = millis.or_else(|| integer(self.printed_at)).and_then(|millis| clock.spell(millis));
+    pub fn set_header(&self, millis: Option<i64>, id: Field<'_>, clock: &mut MillisFormatter, out: &mut Emitter<'_>) {
+        let time = millis.or_else(|| integer(self.printed_at)).and_then(|millis| clock.format(millis));
         out.set_header(RecordHeader { t: time, id: text(id), replay: self.is_replay });
     }
 }

@@ -6,8 +6,8 @@ use super::compaction::PendingCompaction;
 use super::last_stated::LastStated;
 use super::replay::ReplayTracker;
 use crate::opencode::revisions::{Dialect, dialect};
-use crate::shared::correlate::SeenSet;
-use crate::shared::time::Clock;
+use crate::shared::seen_set::SeenSet;
+use crate::shared::time::MillisFormatter;
 
 /// What is remembered from record to record.
 pub struct SessionState {
@@ -18,7 +18,7 @@ pub struct SessionState {
     pub last_stated: LastStated,
     /// System prompts that have been emitted.
     pub system_prompts: SeenSet,
-    pub clock: Clock,
+    pub clock: MillisFormatter,
 }
 
 impl SessionState {
@@ -31,7 +31,7 @@ impl SessionState {
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),
             system_prompts: SeenSet::default(),
-            clock: Clock::default(),
+            clock: MillisFormatter::default(),
         }
     }
 }

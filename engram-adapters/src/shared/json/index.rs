@@ -1,96 +1,34 @@
-//! The one checking pass over a record: where each of its values begins and ends, so that none is looked for twice.
-
-use std::ops::Range;
+//! The structural index: one pass over a record that validates its JSON and finds where each value begins and ends.
 
 use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
+use super::node::Node;
 use super::scan::Scanner;
-use super::string_mask::{ESCAPES_AT, OffFastPath, Pass, Quotes};
-use crate::shared::json_type::{JsonType, SHAPES};
+use super::string_mask::{MaskCursor, OffFastPath, StringMask};
+use crate::shared::json_type::JsonType;
 
-/// The most values of one record. The index takes 16 bytes a value, and a text of short ones would make it many times its size.
+/// The most values in one record. A node has 16 bytes, so a record of many short values needs several times its size.
 const MAX_VALUES: usize = 4 << 20;
-/// Large records have fewer values than one in so many bytes.
-const BYTES_A_NODE: usize = 32;
+/// The initial guess for the number of nodes. Large records have fewer values than this.
+const BYTES_PER_NODE: usize = 32;
 
-/// One value: where it lies, and how many values it and all that is in it are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::shared) struct Node {
-    /// Where its name begins, if it is a member of an object.
-    pub name: u32,
-    pub start: u32,
-    pub end: u32,
-    /// How many nodes it and all that is in it take, above that the escapes that a string may hold (those of all 64 bytes that it has
-    /// a part of), and above these its shapes.
-    packed: u32,
-}
-
-/// Where the shapes of a node begin: behind the two kinds of escapes that sound strings have.
-const SHAPES_AT: u32 = ESCAPES_AT + 2;
-
-/// The shape of a node, where it stands in it.
-const fn placed(shape: JsonType) -> u32 {
-    (shape as u32) << SHAPES_AT
-}
-
-impl Node {
-    /// How many nodes it and all that is in it take.
-    #[inline(always)]
-    pub fn size(self) -> usize {
-        (self.packed & ((1 << ESCAPES_AT) - 1)) as usize
-    }
-
-    /// The kinds of escapes that a string may hold.
-    #[inline(always)]
-    pub fn escapes(self) -> u8 {
-        (self.packed >> ESCAPES_AT) as u8 & ((1 << (SHAPES_AT - ESCAPES_AT)) - 1)
-    }
-
-    /// The shapes that it has, a bit each: all of them where it is `null`.
-    #[inline(always)]
-    pub fn shapes(self) -> u8 {
-        (self.packed >> SHAPES_AT) as u8
-    }
-
-    /// True when its value is of this shape, and not `null`.
-    #[inline(always)]
-    pub fn is(self, shape: JsonType) -> bool {
-        self.shapes() == shape as u8
-    }
-
-    /// Where its name lies in `text`, without its quotes. Between the name and the value are a colon, and white space at most.
-    #[inline(always)]
-    pub fn name_in(self, text: &[u8]) -> Range<usize> {
-        let start = self.start as usize;
-        let is_end = |end: &usize| text.get(*end) == Some(&b'"');
-        // Mostly there is the colon alone, or one space behind it.
-        let end = [start.wrapping_sub(2), start.wrapping_sub(3)].into_iter().find(is_end).unwrap_or_else(|| end_of_name(text, start));
-        self.name as usize + 1..end
-    }
-}
-
-#[cold]
-fn end_of_name(text: &[u8], start: usize) -> usize {
-    let before = text.get(..start).unwrap_or_default();
-    before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()
-}
-
-/// Where the values of a record lie. Used again for each record, so that it allocates only while records grow.
+/// The positions of a record's values. Reuse one index for all records: its memory grows to the largest record and stays.
 #[derive(Debug, Default)]
 pub struct StructuralIndex {
-    pub(super) quotes: Quotes,
-    /// DecodeBuffer for nodes: those of the last record, and what lies behind them.
+    pub(super) mask: StringMask,
+    /// The nodes of the current record, then unused ones.
     pub(super) nodes: Vec<Node>,
 }
 
-/// Why a text is not noted.
+/// Why a text could not be indexed.
 #[derive(Debug)]
 pub(super) enum Stop {
+    /// The text is not JSON, or the mask does not cover enough of it yet.
     OffFastPath,
-    /// There is no room for its nodes.
-    Full,
+    /// There are more values than allocated nodes.
+    OutOfNodes,
 }
 
 impl From<OffFastPath> for Stop {
@@ -100,46 +38,47 @@ impl From<OffFastPath> for Stop {
 }
 
 impl StructuralIndex {
-    /// Checks that `text` is one JSON value and notes where its values lie.
+    /// Validates that `text` is one JSON value, and returns the nodes of its values.
     ///
     /// # Errors
-    /// [`Fault::Json`] with what `serde_json` says of the text, [`Fault::Limit`] when it holds too many values.
+    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values.
     pub(in crate::shared) fn build(&mut self, text: &str) -> Result<&[Node], Fault> {
-        match self.check(text) {
+        match self.index(text) {
             Ok(count) => Ok(&self.nodes[..count]),
-            Err(stop) => Err(stop.fault(text)),
+            Err(stop) => Err(stop.into_fault(text)),
         }
     }
 
-    /// How many nodes `text` has.
-    fn check(&mut self, text: &str) -> Result<usize, Stop> {
-        let mut pass = Pass::new(text)?;
-        self.quotes.clear();
-        self.quotes.note(&mut pass, text.len())?;
-        self.make_room(text.len() / BYTES_A_NODE + 1);
-        self.walk(text, 0, 0, |walk: &mut Builder<'_, false>| walk.whole())
+    /// Indexes `text` and returns the number of its nodes.
+    fn index(&mut self, text: &str) -> Result<usize, Stop> {
+        let mut cursor = MaskCursor::new(text)?;
+        self.mask.clear();
+        self.mask.extend(&mut cursor, text.len())?;
+        self.grow_nodes(text.len() / BYTES_PER_NODE + 1);
+        self.with_builder(text, 0, 0, |builder: &mut Builder<'_, false>| builder.document())
     }
 
-    /// Walks over `text` from `at` on, with as much room for nodes as that takes. The quotes that are noted begin at `from`.
+    /// Runs `step` with a builder that begins at `at`; runs it again with more nodes if they run out. The mask covers `text` from
+    /// `mask_start`.
     #[inline(always)]
-    pub(super) fn walk<const PRETTY: bool, T>(
+    pub(super) fn with_builder<const PRETTY: bool, T>(
         &mut self,
         text: &str,
-        from: u32,
+        mask_start: u32,
         at: u32,
-        take: impl Fn(&mut Builder<'_, PRETTY>) -> Result<T, Stop>,
+        step: impl Fn(&mut Builder<'_, PRETTY>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         loop {
-            let scanner = Scanner::new(text, self.quotes.strings(from, at));
-            let mut walk = Builder { scanner, nodes: &mut self.nodes, count: 0 };
-            match take(&mut walk) {
-                Err(Stop::Full) if self.nodes.len() < MAX_VALUES => self.make_room(2 * self.nodes.len()),
-                taken => return taken,
+            let scanner = Scanner::new(text, self.mask.strings(mask_start, at));
+            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0 };
+            match step(&mut builder) {
+                Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => self.grow_nodes(2 * self.nodes.len()),
+                result => return result,
             }
         }
     }
 
-    pub(super) fn make_room(&mut self, nodes: usize) {
+    pub(super) fn grow_nodes(&mut self, nodes: usize) {
         let nodes = nodes.min(MAX_VALUES);
         if nodes > self.nodes.len() {
             self.nodes.resize(nodes, Node::default());
@@ -148,25 +87,25 @@ impl StructuralIndex {
 }
 
 impl Stop {
-    /// What is wrong with `text`.
+    /// The error for `text`.
     #[cold]
-    pub(super) fn fault(self, text: &str) -> Fault {
-        if let Stop::Full = self {
+    pub(super) fn into_fault(self, text: &str) -> Fault {
+        if let Stop::OutOfNodes = self {
             return LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into();
         }
         match serde_json::from_str::<IgnoredAny>(text) {
             Err(error) => error.into(),
-            // The scanner accepts what `serde_json` does, so this text is longer than an index can say.
+            // The scanner accepts what `serde_json` accepts, so this text is too long for 32-bit positions.
             Ok(_) => LimitExceeded { limit: "record_bytes", allowed: u64::from(u32::MAX) }.into(),
         }
     }
 }
 
-/// The way over a text, from value to value.
+/// Builds the nodes of a text, value by value.
 pub(super) struct Builder<'t, const PRETTY: bool> {
     pub scanner: Scanner<'t, PRETTY>,
     nodes: &'t mut [Node],
-    /// Nodes noted so far.
+    /// Nodes built so far.
     pub count: usize,
 }
 
@@ -182,42 +121,42 @@ struct Open {
 struct Next {
     /// Where its name begins, if it has one.
     name: u32,
-    /// Where it begins, white space before it aside; behind it if it is noted.
+    /// Where it begins, or white space before it. If it has its node already: the position after it.
     at: u32,
-    is_noted: bool,
+    has_node: bool,
 }
 
-/// What is around the whole.
-const NOTHING: Open = Open { node: u32::MAX, close: 0 };
+/// No enclosing container.
+const TOP_LEVEL: Open = Open { node: u32::MAX, close: 0 };
 
 impl<const PRETTY: bool> Builder<'_, PRETTY> {
-    /// Notes the one value of the text, and gives the number of its nodes.
+    /// Builds the nodes of a text that is one value, and returns their number.
     #[inline(always)]
-    fn whole(&mut self) -> Result<usize, Stop> {
+    fn document(&mut self) -> Result<usize, Stop> {
         let end = self.value(0)?;
-        if self.scanner.ends_behind(end) { Ok(self.count) } else { Err(Stop::OffFastPath) }
+        if self.scanner.is_blank_from(end) { Ok(self.count) } else { Err(Stop::OffFastPath) }
     }
 
-    /// Notes the value at `at`, white space before it aside, and gives the place behind it.
+    /// Builds the nodes of the value at `at`, which white space may precede, and returns the position after it.
     #[inline(always)]
     pub(super) fn value(&mut self, at: u32) -> Result<u32, Stop> {
         let (start, byte) = self.scanner.skip_whitespace(at)?;
-        if closing(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
+        if closing_byte(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
     }
 
-    /// Notes the container at `start` and all that is in it, and gives the place behind it. Never recurses: the node of an open
-    /// container tells what is around it.
+    /// Builds the nodes of the container at `start`, and returns the position after it. Does not recurse: the node of an open
+    /// container names the enclosing one.
     #[inline(always)]
     fn container(&mut self, start: u32) -> Result<u32, Stop> {
-        let mut open = NOTHING;
+        let mut open = TOP_LEVEL;
         let mut at = start;
         loop {
             let next = self.next_in(open, at)?;
             at = next.at;
-            if !next.is_noted {
+            if !next.has_node {
                 let byte;
                 (at, byte) = self.scanner.skip_whitespace(at)?;
-                if let Some(close) = closing(byte) {
+                if let Some(close) = closing_byte(byte) {
                     open = self.open(next.name, at, close, open)?;
                     let first;
                     (at, first) = self.scanner.skip_whitespace(at + 1)?;
@@ -228,7 +167,7 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
                     at = self.scalar(byte, next.name, at)?;
                 }
             }
-            // Behind a value is another one, or the end of what is around it.
+            // A value is followed by another one, or by the end of its container.
             loop {
                 let byte = self.scanner.byte(at)?;
                 if byte == b',' {
@@ -236,7 +175,7 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
                     break;
                 }
                 if byte != open.close {
-                    at = self.scanner.behind_some_spaces(at)?;
+                    at = self.scanner.skip_required_whitespace(at)?;
                     continue;
                 }
                 at += 1;
@@ -248,81 +187,80 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
         }
     }
 
-    /// Notes the start of a container. Until it ends, its node says what is around it.
+    /// Adds the node of a container that begins here.
     #[inline(always)]
     fn open(&mut self, name: u32, start: u32, close: u8, outer: Open) -> Result<Open, Stop> {
         let node = self.count as u32;
-        self.push(Node { name, start, end: outer.node, packed: placed(if close == b'}' { JsonType::Object } else { JsonType::Array }) })?;
+        let json_type = if close == b'}' { JsonType::Object } else { JsonType::Array };
+        self.push(Node::open_container(json_type, name, start, outer.node))?;
         Ok(Open { node, close })
     }
 
-    /// Notes the end of a container, and gives what is around it.
+    /// Completes the node of a container, and returns the enclosing container.
     #[inline(always)]
     fn close(&mut self, open: Open, end: u32) -> Result<Option<Open>, Stop> {
         let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::OffFastPath)?;
-        let outer = std::mem::replace(&mut container.end, end);
-        container.packed |= self.count as u32 - open.node;
-        let Some(around) = self.nodes.get(outer as usize) else { return Ok(None) };
-        Ok(Some(Open { node: outer, close: if around.is(JsonType::Object) { b'}' } else { b']' } }))
+        let outer = container.close_container(end, self.count as u32 - open.node);
+        let Some(enclosing) = self.nodes.get(outer as usize) else { return Ok(None) };
+        Ok(Some(Open { node: outer, close: if enclosing.is(JsonType::Object) { b'}' } else { b']' } }))
     }
 
-    /// What is next in a container.
+    /// The next value in a container.
     #[inline(always)]
     fn next_in(&mut self, open: Open, at: u32) -> Result<Next, Stop> {
-        if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, is_noted: false }) }
+        if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, has_node: false }) }
     }
 
-    /// The next member of an object that is not noted in one go, as strings, words and numbers are that are spaced as usual; or the last.
+    /// Builds the nodes of members as long as they are scalars with the usual spacing. Returns the first other member, or the last one.
     #[inline(always)]
     fn member(&mut self, at: u32) -> Result<Next, Stop> {
         let mut name = self.scanner.find(b'"', at)?;
         loop {
-            let (end, _) = self.scanner.behind_string()?;
+            let (end, _) = self.scanner.skip_string()?;
             let Some((start, first)) = self.scanner.value_of_name(end) else {
-                return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, is_noted: false });
+                return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, has_node: false });
             };
             let at = match first {
-                b'{' | b'[' | ..=b' ' => return Ok(Next { name, at: start, is_noted: false }),
+                b'{' | b'[' | ..=b' ' => return Ok(Next { name, at: start, has_node: false }),
                 _ => self.scalar(first, name, start)?,
             };
-            match self.scanner.name_behind(at) {
+            match self.scanner.next_name(at) {
                 Some(next) => name = next,
-                None => return Ok(Next { name, at, is_noted: true }),
+                None => return Ok(Next { name, at, has_node: true }),
             }
         }
     }
 
-    /// Notes a value that is no container, and gives the place behind it. `byte` is its first.
+    /// Adds the node of a value that is no container, and returns the position after it. `byte` is its first byte.
     #[inline(always)]
     fn scalar(&mut self, byte: u8, name: u32, start: u32) -> Result<u32, Stop> {
         if byte == b'"' {
             return self.string(name, start);
         }
         let end = self.scanner.skip_literal(byte, start)?;
-        self.push(Node { name, start, end, packed: u32::from(SHAPES[usize::from(byte)]) << SHAPES_AT | 1 })?;
+        self.push(Node::literal(byte, name, start, end))?;
         Ok(end)
     }
 
-    /// Notes a string, and gives the place behind it.
+    /// Adds the node of a string, and returns the position after it.
     #[inline(always)]
     fn string(&mut self, name: u32, start: u32) -> Result<u32, Stop> {
-        let (end, escapes) = self.scanner.behind_string()?;
-        self.push(Node { name, start, end, packed: placed(JsonType::String) | escapes | 1 })?;
+        let (end, escapes) = self.scanner.skip_string()?;
+        self.push(Node::string(name, start, end, escapes))?;
         Ok(end)
     }
 
-    /// Notes a value. The text's places fit 32 bits.
     #[inline(always)]
     fn push(&mut self, node: Node) -> Result<(), Stop> {
-        *self.nodes.get_mut(self.count).ok_or(Stop::Full)? = node;
+        *self.nodes.get_mut(self.count).ok_or(Stop::OutOfNodes)? = node;
         self.count += 1;
         Ok(())
     }
 }
 
-/// The byte that ends what `byte` begins, if that is an object or an array.
+/// The byte that ends an object or array, by its first byte.
 #[inline(always)]
-fn closing(byte: u8) -> Option<u8> {
+fn closing_byte(byte: u8) -> Option<u8> {
     match byte {
         b'{' => Some(b'}'),
         b'[' => Some(b']'),
@@ -337,14 +275,14 @@ mod tests {
     use super::*;
 
     /// The scanner accepts exactly what `serde_json` does.
-    fn agree(text: &str) {
+    fn assert_agrees(text: &str) {
         let mut index = StructuralIndex::default();
-        let accepted = index.check(text).is_ok();
+        let accepted = index.index(text).is_ok();
         assert_eq!(accepted, serde_json::from_str::<IgnoredAny>(text).is_ok(), "{text:?}");
     }
 
     #[test]
-    fn what_is_not_json_is_declined() {
+    fn invalid_json_is_rejected() {
         for text in [
             "",
             "{",
@@ -370,37 +308,37 @@ mod tests {
             "{1:2}",
             "\"\\",
         ] {
-            agree(text);
+            assert_agrees(text);
             assert!(StructuralIndex::default().build(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
-    fn deep_values_are_noted_without_recursion() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let deep = format!("{}{}", "[{\"a\":".repeat(50_000), "1".to_owned() + &"}]".repeat(50_000));
-        agree(&deep);
+        assert_agrees(&deep);
         assert!(StructuralIndex::default().build(&deep).is_ok());
     }
 
     #[test]
-    fn too_many_values_are_a_limit() {
+    fn too_many_values_exceed_a_limit() {
         let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
         assert!(matches!(StructuralIndex::default().build(&many), Err(Fault::Limit(_))));
     }
 
     proptest! {
         #[test]
-        fn any_text_is_judged_alike(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,60}"#) {
-            agree(&text);
-            agree(&format!("{{\"a\":{text}}}"));
+        fn accepts_what_serde_json_accepts(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,60}"#) {
+            assert_agrees(&text);
+            assert_agrees(&format!("{{\"a\":{text}}}"));
         }
 
         #[test]
-        fn cut_text_is_judged_alike(name in any::<String>(), other in ".{0,80}", cut in 0usize..200) {
+        fn accepts_no_truncated_text_that_serde_json_rejects(name in any::<String>(), other in ".{0,80}", cut in 0usize..200) {
             let text = serde_json::json!({"name": name, "x": [other, {"k\n": name}], "y": -1.5e3}).to_string();
-            agree(&text);
+            assert_agrees(&text);
             let cut = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            agree(&text[..cut]);
+            assert_agrees(&text[..cut]);
         }
     }
 }

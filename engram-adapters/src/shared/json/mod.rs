@@ -1,11 +1,12 @@
-//! Looking at JSON text without building it: the checking pass and its index.
+//! JSON text without a tree: a validating pass builds an index of all values.
 
 mod index;
+mod node;
 mod pull;
 mod scan;
 mod string_mask;
+mod value;
 
-pub(in crate::shared) use index::Node;
 pub use index::StructuralIndex;
 pub use pull::PullReader;
-pub(in crate::shared) use string_mask::NONCANONICAL;
+pub use value::{Field, Value, one_or_many, parse};

@@ -1,102 +1,125 @@
-//! A text that is read from front to back, a value at a time, so that no more is noted of it than the value at hand.
+//! A pull reader: reads one large document value by value, and keeps the index of the current value only.
 
 use engram_core::emit::Fault;
 
 use super::index::{Builder, Stop, StructuralIndex};
-use super::string_mask::{OffFastPath, Pass};
-use crate::shared::value::Value;
+use super::string_mask::{MaskCursor, OffFastPath};
+use super::value::Value;
 
-/// Bytes whose quotes are noted together: few enough that they stay in a core's cache until they have been walked over.
-const NOTED_BYTES: usize = 32 << 10;
+/// Bytes whose string mask is computed at once. They must still be in the cache when the scanner reads them.
+const MASK_BYTES: usize = 32 << 10;
 
-/// Nodes that there is room for at least.
+/// The initial number of nodes.
 const FIRST_NODES: usize = 1 << 10;
 
-/// The values of a JSON text, one behind the other. What is wrong with the text is said where it stands, not before.
+/// Reads the values of a JSON text in order. An error is reported when the reader reaches it, not before.
+///
+/// ```
+/// use engram_adapters::shared::value::{PullReader, StructuralIndex};
+///
+/// let mut index = StructuralIndex::default();
+/// let mut reader = PullReader::of(r#"{"version":1,"messages":[{"id":"a"},{"id":"b"}]}"#, &mut index)?;
+/// assert!(reader.enter(b'{')?);
+/// let mut messages = 0;
+/// while let Some(name) = reader.member()? {
+///     if name == "messages" && reader.enter(b'[')? {
+///         while reader.element()? {
+///             let message = reader.value()?;
+///             assert!(message.member("id").is_some());
+///             messages += 1;
+///         }
+///     } else {
+///         reader.value()?;
+///     }
+/// }
+/// reader.end()?;
+/// assert_eq!(messages, 2);
+/// # Ok::<(), engram_core::emit::Fault>(())
+/// ```
 #[derive(Debug)]
 pub struct PullReader<'t, 'i> {
     text: &'t str,
     index: &'i mut StructuralIndex,
-    pass: Pass<'t>,
-    /// Where the quotes that are noted begin.
-    noted_from: u32,
-    /// Where what comes next begins, white space before it aside.
+    cursor: MaskCursor<'t>,
+    /// The position of the mask's first block.
+    mask_start: u32,
+    /// The position of the next value, or of white space before it.
     at: u32,
-    /// A container has just been entered.
+    /// No member or element of the current container has been read.
     is_first: bool,
 }
 
 impl<'t, 'i> PullReader<'t, 'i> {
-    /// In front of all of `text`.
+    /// A reader at the start of `text`.
     ///
     /// # Errors
-    /// As those of the other methods: [`Fault::Json`] where `text` is not JSON, [`Fault::Limit`] where a value holds too many values.
+    /// All methods: [`Fault::Json`] if `text` is not JSON, [`Fault::Limit`] if one value contains too many values.
     pub fn of(text: &'t str, index: &'i mut StructuralIndex) -> Result<Self, Fault> {
-        let pass = Pass::new(text).map_err(|declined| Stop::from(declined).fault(text))?;
-        index.quotes.clear();
-        index.make_room(FIRST_NODES);
-        Ok(PullReader { text, index, pass, noted_from: 0, at: 0, is_first: false })
+        let cursor = MaskCursor::new(text).map_err(|error| Stop::from(error).into_fault(text))?;
+        index.mask.clear();
+        index.grow_nodes(FIRST_NODES);
+        Ok(PullReader { text, index, cursor, mask_start: 0, at: 0, is_first: false })
     }
 
-    /// Enters the next value, if that begins with `open`.
+    /// Enters the next value if it begins with `open` (`{` or `[`). Returns whether it did.
     ///
     /// # Errors
     /// See [`PullReader::of`].
     pub fn enter(&mut self, open: u8) -> Result<bool, Fault> {
-        self.step(|walk, at| {
-            let (start, byte) = walk.scanner.skip_whitespace(at)?;
+        self.step(|builder, at| {
+            let (start, byte) = builder.scanner.skip_whitespace(at)?;
             Ok((start + u32::from(byte == open), byte == open))
         })
         .inspect(|entered| self.is_first = *entered)
     }
 
-    /// The name of the next member of the object at hand; none at its end, which is then passed.
+    /// The name of the next member of the current object. At its end: leaves the object and returns none.
     ///
     /// # Errors
     /// See [`PullReader::of`].
     pub fn member(&mut self) -> Result<Option<&'t str>, Fault> {
-        if !self.goes_on(b'}')? {
+        if !self.has_next(b'}')? {
             return Ok(None);
         }
         let text = self.text;
-        self.step(|walk, at| {
-            let start = walk.scanner.find(b'"', at)?;
-            let (end, _) = walk.scanner.behind_string()?;
+        self.step(|builder, at| {
+            let start = builder.scanner.find(b'"', at)?;
+            let (end, _) = builder.scanner.skip_string()?;
             let name = text.get(start as usize + 1..end as usize - 1).ok_or(OffFastPath)?;
-            Ok((walk.scanner.find(b':', end)? + 1, Some(name)))
+            Ok((builder.scanner.find(b':', end)? + 1, Some(name)))
         })
     }
 
-    /// True when the list at hand has another element; its end is passed otherwise.
+    /// True if the current array has another element. At its end: leaves the array and returns false.
     ///
     /// # Errors
     /// See [`PullReader::of`].
     pub fn element(&mut self) -> Result<bool, Fault> {
-        self.goes_on(b']')
+        self.has_next(b']')
     }
 
-    /// The next value.
+    /// Reads the next value.
     ///
     /// # Errors
     /// See [`PullReader::of`].
     pub fn value(&mut self) -> Result<Value<'_>, Fault> {
-        let count = self.step(|walk, at| Ok((walk.value(at)?, walk.count)))?;
+        let count = self.step(|builder, at| Ok((builder.value(at)?, builder.count)))?;
         Ok(Value::of_nodes(self.text, &self.index.nodes[..count]))
     }
 
-    /// Sees to it that the text ends here.
+    /// Checks that only white space follows.
     ///
     /// # Errors
     /// See [`PullReader::of`].
     pub fn end(&mut self) -> Result<(), Fault> {
-        let ends = self.step(|walk, at| Ok((at, walk.scanner.ends_behind(at))))?;
-        if ends { Ok(()) } else { Err(Stop::OffFastPath.fault(self.text)) }
+        let is_end = self.step(|builder, at| Ok((at, builder.scanner.is_blank_from(at))))?;
+        if is_end { Ok(()) } else { Err(Stop::OffFastPath.into_fault(self.text)) }
     }
 
-    /// Goes to the next value of a container that `close` ends, or behind its end.
-    fn goes_on(&mut self, close: u8) -> Result<bool, Fault> {
+    /// Moves to the next value of a container that ends with `close`, or out of the container.
+    fn has_next(&mut self, close: u8) -> Result<bool, Fault> {
         let is_first = std::mem::take(&mut self.is_first);
-        self.step(|walk, at| match walk.scanner.skip_whitespace(at)? {
+        self.step(|builder, at| match builder.scanner.skip_whitespace(at)? {
             (at, byte) if byte == close => Ok((at + 1, false)),
             (at, b',') if !is_first => Ok((at + 1, true)),
             (at, _) if is_first => Ok((at, true)),
@@ -104,29 +127,29 @@ impl<'t, 'i> PullReader<'t, 'i> {
         })
     }
 
-    /// Takes up the walk where it stands. `take` gives the place that it has come to; it is asked again where the walk came to the
-    /// end of what is noted.
+    /// Runs `read` at the current position, and moves to the position that it returns. If the string mask ends too early, extends it
+    /// and runs `read` again.
     #[inline(always)]
-    fn step<T>(&mut self, take: impl Fn(&mut Builder<'_, true>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
-        let mut bytes = NOTED_BYTES;
+    fn step<T>(&mut self, read: impl Fn(&mut Builder<'_, true>, u32) -> Result<(u32, T), Stop>) -> Result<T, Fault> {
+        let mut bytes = MASK_BYTES;
         loop {
-            match self.index.walk(self.text, self.noted_from, self.at, |walk| take(walk, self.at)) {
-                Ok((at, taken)) => {
+            match self.index.with_builder(self.text, self.mask_start, self.at, |builder| read(builder, self.at)) {
+                Ok((at, result)) => {
                     self.at = at;
-                    return Ok(taken);
+                    return Ok(result);
                 }
-                Err(Stop::OffFastPath) if !self.pass.is_done() => self.note(bytes)?,
-                Err(stop) => return Err(stop.fault(self.text)),
+                Err(Stop::OffFastPath) if !self.cursor.is_done() => self.extend_mask(bytes)?,
+                Err(stop) => return Err(stop.into_fault(self.text)),
             }
             bytes *= 2;
         }
     }
 
-    /// Notes the quotes of so many bytes more, in place of those passed.
+    /// Discards the mask of what was read, and computes the mask of the next `bytes`.
     #[inline(never)]
-    fn note(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.noted_from = self.index.quotes.forget(self.noted_from, self.at);
-        self.index.quotes.note(&mut self.pass, bytes).map_err(|declined| Stop::from(declined).fault(self.text))
+    fn extend_mask(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.mask_start = self.index.mask.discard_before(self.mask_start, self.at);
+        self.index.mask.extend(&mut self.cursor, bytes).map_err(|error| Stop::from(error).into_fault(self.text))
     }
 }
 
@@ -137,64 +160,64 @@ mod tests {
 
     use super::*;
 
-    /// What the pieces of an object are, those of its lists apart.
-    fn pieces(text: &str) -> Result<Vec<String>, Fault> {
+    /// The names and values of an object, with the elements of its arrays as separate values.
+    fn read_all(text: &str) -> Result<Vec<String>, Fault> {
         let mut index = StructuralIndex::default();
-        let mut pieces = PullReader::of(text, &mut index)?;
+        let mut reader = PullReader::of(text, &mut index)?;
         let mut found = Vec::new();
-        if !pieces.enter(b'{')? {
-            found.push(pieces.value()?.raw().to_owned());
-            return pieces.end().map(|()| found);
+        if !reader.enter(b'{')? {
+            found.push(reader.value()?.raw().to_owned());
+            return reader.end().map(|()| found);
         }
-        while let Some(name) = pieces.member()? {
+        while let Some(name) = reader.member()? {
             found.push(name.to_owned());
-            if pieces.enter(b'[')? {
-                while pieces.element()? {
-                    found.push(pieces.value()?.raw().to_owned());
+            if reader.enter(b'[')? {
+                while reader.element()? {
+                    found.push(reader.value()?.raw().to_owned());
                 }
             } else {
-                found.push(pieces.value()?.raw().to_owned());
+                found.push(reader.value()?.raw().to_owned());
             }
         }
-        pieces.end().map(|()| found)
+        reader.end().map(|()| found)
     }
 
     #[test]
-    fn a_document_falls_into_its_pieces() {
-        let found = pieces(" {\"a\" : {\"x\": [1]}, \n\t\"list\":[ {\"y\" : \"\\n\"} , [2],3 ],\"none\": [ ], \"b\":null }\n").unwrap();
+    fn members_and_elements_are_read_in_order() {
+        let found = read_all(" {\"a\" : {\"x\": [1]}, \n\t\"list\":[ {\"y\" : \"\\n\"} , [2],3 ],\"none\": [ ], \"b\":null }\n").unwrap();
         assert_eq!(found, ["a", "{\"x\": [1]}", "list", "{\"y\" : \"\\n\"}", "[2]", "3", "none", "b", "null"]);
-        assert_eq!(pieces("{ }").unwrap(), [""; 0]);
-        assert_eq!(pieces(" 7").unwrap(), ["7"]);
+        assert_eq!(read_all("{ }").unwrap(), [""; 0]);
+        assert_eq!(read_all(" 7").unwrap(), ["7"]);
     }
 
     #[test]
-    fn values_are_found_beyond_what_is_noted_at_first() {
+    fn mask_is_extended_when_it_ends_too_early() {
         let list: Vec<String> = (0..5000).map(|n| format!("{{\n  \"n\": \"{n}\"\n}}")).collect();
-        let found = pieces(&format!("{{\"list\": [\n{}\n]}}", list.join(",\n"))).unwrap();
+        let found = read_all(&format!("{{\"list\": [\n{}\n]}}", list.join(",\n"))).unwrap();
         assert_eq!(found[1..], list);
     }
 
     #[test]
-    fn members_lie_on_lines_with_any_spaces_before_them() {
+    fn members_may_be_on_lines_with_any_indentation() {
         for between in ["\n", "\r\n", " \n", "\n\n", "\n\t"].map(|line| (0..40).map(move |spaces| format!("{line}{}", " ".repeat(spaces))))
         {
             for line in between {
                 let text =
                     format!("{{{line}\"a\": \"x\",{line}\"b\": [{line}{{{line}\"c\": \"y\",{line}\"d\": 1{line}}}{line}]{line}}}{line}");
-                let found = pieces(&text).unwrap();
+                let found = read_all(&text).unwrap();
                 assert_eq!(found[0..3], ["a", "\"x\"", "b"], "{text:?}");
-                assert!(pieces(&text.replace('x', &line)).is_err(), "{text:?}");
+                assert!(read_all(&text.replace('x', &line)).is_err(), "{text:?}");
             }
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_judged_as_serde_json_does(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,40}"#, spaces in 0..NOTED_BYTES + 100) {
-            let spread = text.replace([' ', ','], ",\n  ") + &" ".repeat(20);
-            for text in [format!("{{\"a\":[{text}]}}"), format!("{{{}\"b\"{text}:[]}}", " ".repeat(spaces)), spread, text] {
+        fn accepts_what_serde_json_accepts(text in r#"[{}\[\],:"\\ntrue0-9.eE+ \n-]{0,40}"#, spaces in 0..MASK_BYTES + 100) {
+            let pretty = text.replace([' ', ','], ",\n  ") + &" ".repeat(20);
+            for text in [format!("{{\"a\":[{text}]}}"), format!("{{{}\"b\"{text}:[]}}", " ".repeat(spaces)), pretty, text] {
                 let accepted = serde_json::from_str::<IgnoredAny>(&text).is_ok();
-                prop_assert_eq!(pieces(&text).is_ok(), accepted, "{:?}", text);
+                prop_assert_eq!(read_all(&text).is_ok(), accepted, "{:?}", text);
             }
         }
     }

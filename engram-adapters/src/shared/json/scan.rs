@@ -1,15 +1,16 @@
-//! A strict scanner over JSON text: where a value ends. Accepts exactly what `serde_json` skips over.
+//! A strict scanner that finds the end of a JSON value. Accepts exactly what `serde_json` accepts.
 //!
-//! Most bytes of a log lie in strings, and [`Strings`] has passed over those already. What the scanner does not accept is
-//! left to `serde_json`, which then says what is wrong.
+//! Most bytes of a log are in strings, which [`Strings`] skips by their mask. A text that the scanner rejects is parsed by `serde_json`
+//! for its error.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 
-use super::string_mask::{Escapes, OffFastPath, Strings};
+use super::node::Escapes;
+use super::string_mask::{OffFastPath, Strings};
 
-/// JSON text and its quotes. Takes places and gives places, so that a place stays in a register. It expects text that is `PRETTY`
-/// over lines with a member each, or else text without white space, and is slower in the other.
+/// A scanner over JSON text and its strings. Methods take and return positions, which then stay in registers. `PRETTY` is faster for
+/// text with one member per line, and otherwise the scanner is faster for text without white space. Both accept any JSON.
 #[derive(Debug)]
 pub(super) struct Scanner<'t, const PRETTY: bool> {
     text: &'t [u8],
@@ -17,25 +18,25 @@ pub(super) struct Scanner<'t, const PRETTY: bool> {
 }
 
 impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
-    /// A scanner of `text` and the strings that lie ahead.
+    /// A scanner of `text`, with its strings from the current position on.
     pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
         Scanner { text: text.as_bytes(), strings }
     }
 
-    /// The byte at `at`.
+    /// The byte at position `at`.
     #[inline(always)]
     pub(super) fn byte(&self, at: u32) -> Result<u8, OffFastPath> {
         self.text.get(at as usize).copied().ok_or(OffFastPath)
     }
 
-    /// True when these bytes stand at `at`.
+    /// True if these bytes are at `at`.
     #[inline(always)]
     fn has(&self, at: u32, bytes: &[u8]) -> bool {
         let at = at as usize;
         self.text.get(at..at + bytes.len()) == Some(bytes)
     }
 
-    /// The first place from `at` on that is no white space, and the byte there. Mostly there is none before it, or one space.
+    /// The first position from `at` on without white space, and the byte there. Usually there is no white space, or one space.
     #[inline(always)]
     pub(super) fn skip_whitespace(&self, at: u32) -> Result<(u32, u8), OffFastPath> {
         let byte = self.byte(at)?;
@@ -48,45 +49,45 @@ impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
         {
             return Ok((at + 1, next));
         }
-        let at = self.behind_any_spaces(at);
+        let at = self.skip_any_whitespace(at);
         Ok((at, self.byte(at)?))
     }
 
-    /// The first place from `at` on that is no white space, where a line mostly ends.
+    /// As `skip_whitespace`, where usually a line ends.
     #[inline(always)]
-    fn behind_any_spaces(&self, at: u32) -> u32 {
+    fn skip_any_whitespace(&self, at: u32) -> u32 {
         if PRETTY
-            && let Some(start) = behind_line_end(self.text, at)
+            && let Some(start) = skip_line_feed(self.text, at)
             && self.text.get(start as usize).is_some_and(|byte| *byte > b' ')
         {
             return start;
         }
-        behind_spaces(self.text, at)
+        skip_long_whitespace(self.text, at)
     }
 
-    /// As `behind_any_spaces`, where there must be some.
+    /// As `skip_any_whitespace`, where some white space is required.
     #[inline(always)]
-    pub(super) fn behind_some_spaces(&self, at: u32) -> Result<u32, OffFastPath> {
-        let behind = self.behind_any_spaces(at);
-        if behind > at { Ok(behind) } else { Err(OffFastPath) }
+    pub(super) fn skip_required_whitespace(&self, at: u32) -> Result<u32, OffFastPath> {
+        let end = self.skip_any_whitespace(at);
+        if end > at { Ok(end) } else { Err(OffFastPath) }
     }
 
-    /// True when nothing but white space is behind `at`.
-    pub(super) fn ends_behind(&self, at: u32) -> bool {
-        at as usize == self.text.len() || self.behind_any_spaces(at) as usize == self.text.len()
+    /// True if only white space follows from `at` on.
+    pub(super) fn is_blank_from(&self, at: u32) -> bool {
+        at as usize == self.text.len() || self.skip_any_whitespace(at) as usize == self.text.len()
     }
 
-    /// The place of `expected`, white space before it aside.
+    /// The position of the byte `expected`, which only white space may precede.
     #[inline(always)]
     pub(super) fn find(&self, expected: u8, at: u32) -> Result<u32, OffFastPath> {
         if self.byte(at)? == expected {
             return Ok(at);
         }
-        let at = self.behind_any_spaces(at);
+        let at = self.skip_any_whitespace(at);
         if self.byte(at)? == expected { Ok(at) } else { Err(OffFastPath) }
     }
 
-    /// Where the value begins that the name before `at` names, and its first byte, if all is spaced as usual.
+    /// Where the value of a member begins, and its first byte, if the spacing is the usual one. `at` is the position after the name.
     #[inline(always)]
     pub(super) fn value_of_name(&self, at: u32) -> Option<(u32, u8)> {
         let between: &[u8] = if PRETTY { b": " } else { b":" };
@@ -95,97 +96,97 @@ impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
         (self.text[at as usize..start] == *between).then_some((start as u32, first))
     }
 
-    /// Where the name of the next member begins, if one comes behind `at` and all is spaced as usual.
+    /// Where the name of the next member begins, if one follows the value that ends at `at`, with the usual spacing.
     #[inline(always)]
-    pub(super) fn name_behind(&self, at: u32) -> Option<u32> {
+    pub(super) fn next_name(&self, at: u32) -> Option<u32> {
         if !PRETTY {
             return self.has(at, b",\"").then_some(at + 1);
         }
-        let start = behind_line_end(self.text, at + 1)?;
+        let start = skip_line_feed(self.text, at + 1)?;
         let is_name = self.has(at, b",") && self.has(start, b"\"");
         is_name.then_some(start)
     }
 
-    /// The place behind the string whose first quote comes next, and the escapes that it may hold.
+    /// The position after the next string, and the escapes that it may contain.
     #[inline(always)]
-    pub(super) fn behind_string(&mut self) -> Result<(u32, Escapes), OffFastPath> {
+    pub(super) fn skip_string(&mut self) -> Result<(u32, Escapes), OffFastPath> {
         let (end, escapes) = self.strings.next_end()?;
         Ok((end + 1, escapes))
     }
 
-    /// The place behind a number or a word at `at`. `byte` is its first.
+    /// The position after a number, `true`, `false` or `null` at `at`. `byte` is its first byte.
     #[inline(always)]
     pub(super) fn skip_literal(&self, byte: u8, at: u32) -> Result<u32, OffFastPath> {
         skip_literal(self.text, byte, at as usize).map(|end| end as u32)
     }
 }
 
-/// The first place from `at` on that is no white space. Out of the way of what most texts are: records without white space, or
-/// members each on a line of its own.
+/// The first position from `at` on without white space. Not inlined: most texts have none, or have one member per line, and other
+/// code handles these.
 #[inline(never)]
-fn behind_spaces(text: &[u8], mut at: u32) -> u32 {
+fn skip_long_whitespace(text: &[u8], mut at: u32) -> u32 {
     while matches!(text.get(at as usize), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-        at = behind_line_end(text, at).unwrap_or(at + 1);
+        at = skip_line_feed(text, at).unwrap_or(at + 1);
     }
     at
 }
 
-/// The place behind a line end at `at` and the first spaces of the next line: behind all of them, if they are as few as mostly.
+/// The position after a line feed at `at` and up to 16 spaces, the usual indentation.
 #[inline(always)]
-fn behind_line_end(text: &[u8], at: u32) -> Option<u32> {
+fn skip_line_feed(text: &[u8], at: u32) -> Option<u32> {
     let [b'\n', spaces @ ..] = text.get(at as usize..)?.first_chunk::<17>()? else { return None };
     let spaces = dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, spaces).simd_eq(b' ').to_bitmask());
     Some(at + 1 + spaces.trailing_ones())
 }
 
-/// Only what is rare is called, so that the scanner stays in registers.
+/// Only rare cases are function calls, so that the scanner stays in registers.
 #[inline(always)]
 fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<usize, OffFastPath> {
     match byte {
         b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
-        b't' => behind_word(text, at, b"true"),
-        b'f' => behind_word(text, at, b"false"),
-        b'n' => behind_word(text, at, b"null"),
-        _ => behind_any_number(text, at),
+        b't' => skip_keyword(text, at, b"true"),
+        b'f' => skip_keyword(text, at, b"false"),
+        b'n' => skip_keyword(text, at, b"null"),
+        _ => skip_number(text, at),
     }
 }
 
 #[inline(always)]
-fn behind_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, OffFastPath> {
-    if text.get(at..).is_some_and(|rest| rest.starts_with(word)) { Ok(at + word.len()) } else { Err(OffFastPath) }
+fn skip_keyword(text: &[u8], at: usize, keyword: &[u8]) -> Result<usize, OffFastPath> {
+    if text.get(at..).is_some_and(|rest| rest.starts_with(keyword)) { Ok(at + keyword.len()) } else { Err(OffFastPath) }
 }
 
-/// How many digits a number at `at` has, if it is of the most usual kind: whole, not negative, and short. `first` is the first of them.
+/// The number of digits at `at` of a short non-negative integer, the usual kind of number. `first` is the first digit.
 #[inline(always)]
 fn short_number(text: &[u8], first: u8, at: usize) -> Option<usize> {
     let digits = leading_digits(text.get(at..)?.first_chunk()?);
-    let is_whole = !matches!(text.get(at + digits)?, b'.' | b'e' | b'E');
-    (digits < DIGITS && is_whole && (digits == 1 || first != b'0')).then_some(digits)
+    let is_integer = !matches!(text.get(at + digits)?, b'.' | b'e' | b'E');
+    (digits < DIGITS && is_integer && (digits == 1 || first != b'0')).then_some(digits)
 }
 
 #[inline(never)]
-fn behind_any_number(text: &[u8], at: usize) -> Result<usize, OffFastPath> {
+fn skip_number(text: &[u8], at: usize) -> Result<usize, OffFastPath> {
     let start = at + usize::from(text.get(at) == Some(&b'-'));
-    let mut at = behind_digits(text, start)?;
+    let mut at = skip_digits(text, start)?;
     if at > start + 1 && text.get(start) == Some(&b'0') {
         return Err(OffFastPath);
     }
     if text.get(at) == Some(&b'.') {
-        at = behind_digits(text, at + 1)?;
+        at = skip_digits(text, at + 1)?;
     }
     if matches!(text.get(at), Some(b'e' | b'E')) {
         at += 1 + usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
-        at = behind_digits(text, at)?;
+        at = skip_digits(text, at)?;
     }
     Ok(at)
 }
 
-/// The place behind some digits, of which there must be one.
+/// The position after one or more digits.
 #[inline(always)]
-fn behind_digits(text: &[u8], start: usize) -> Result<usize, OffFastPath> {
+fn skip_digits(text: &[u8], start: usize) -> Result<usize, OffFastPath> {
     let mut at = start;
-    while let Some(part) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let digits = leading_digits(part);
+    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let digits = leading_digits(bytes);
         at += digits;
         if digits < DIGITS {
             return if at > start { Ok(at) } else { Err(OffFastPath) };
@@ -197,10 +198,10 @@ fn behind_digits(text: &[u8], start: usize) -> Result<usize, OffFastPath> {
     if at > start { Ok(at) } else { Err(OffFastPath) }
 }
 
-/// Bytes that are looked at together for digits.
+/// Bytes that are checked for digits at once.
 const DIGITS: usize = 16;
 
-/// How many digits these bytes begin with.
+/// The number of digits at the start of these bytes.
 #[inline(always)]
 fn leading_digits(bytes: &[u8; DIGITS]) -> usize {
     let digits = dispatch!(Level::baseline(), simd => (u8x16::load_array_ref(simd, bytes) - b'0').simd_le(9).to_bitmask());

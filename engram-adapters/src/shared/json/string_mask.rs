@@ -1,139 +1,141 @@
-//! Where the strings of a record begin and end, found 64 bytes at a time, so that no string is searched on its own.
+//! The quotes and escapes of a record, found 64 bytes at a time with SIMD, so that no string is scanned byte by byte.
 
 use engram_core::text::block::{BLOCK, escaped, pad_block, prefix_xor};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
-/// The text is not JSON, or not the kind of JSON that the fast path takes.
+use super::node::{CANONICAL, Escapes, NONCANONICAL};
+
+/// The text is not JSON, or not in the form that the fast path expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OffFastPath;
 
-/// Bytes that are near each other: where one is a control character, they are looked at again while all of them are in the cache.
-const PART: usize = 64 * BLOCK;
+/// Bytes of a chunk. A chunk with a control character is examined again, so it must fit the first-level cache.
+const CHUNK_BYTES: usize = 64 * BLOCK;
 
-/// What a part of a text holds, 64 bytes each.
+/// The string mask of a part of a text.
 #[derive(Debug, Default)]
-pub(super) struct Quotes {
+pub(super) struct StringMask {
     blocks: Vec<Block>,
 }
 
-/// What 64 bytes hold.
+/// The mask of 64 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// Quotes that are not escaped, a bit a byte: each string has two.
+    /// A bit for each unescaped quote. Each string has two.
     quotes: u64,
     escapes: Escapes,
 }
 
 impl Block {
-    const NONE: Block = Block { quotes: 0, escapes: 0 };
+    const EMPTY: Block = Block { quotes: 0, escapes: Escapes::NONE };
 }
 
-impl Quotes {
-    /// Forgets all.
+impl StringMask {
+    /// Removes all blocks.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
     }
 
-    /// Forgets the blocks before `at`, and gives the place where the others begin, as it is given where these begin.
-    pub(super) fn forget(&mut self, from: u32, at: u32) -> u32 {
-        let passed = ((at - from) as usize / BLOCK).min(self.blocks.len());
+    /// Removes the blocks before position `at`. `start` is the position of the first block; returns its new value.
+    pub(super) fn discard_before(&mut self, start: u32, at: u32) -> u32 {
+        let passed = ((at - start) as usize / BLOCK).min(self.blocks.len());
         self.blocks.drain(..passed);
-        from + (passed * BLOCK) as u32
+        start + (passed * BLOCK) as u32
     }
 
-    /// Notes the quotes of the next `bytes` of a text, or of what is left of it, and checks what strings may hold: sound escapes, no
-    /// control characters. What the text's end cuts off is left to the scanner, which finds no closing quote.
-    pub(super) fn note(&mut self, pass: &mut Pass<'_>, bytes: usize) -> Result<(), OffFastPath> {
-        self.note_by(Level::new(), pass, bytes)
+    /// Adds the mask of the next `bytes` of a text (or of the rest, if it is shorter). Checks that strings have valid escapes and no
+    /// control characters. A string or escape that the end of the text cuts off is left to the scanner, which finds no closing quote.
+    pub(super) fn extend(&mut self, cursor: &mut MaskCursor<'_>, bytes: usize) -> Result<(), OffFastPath> {
+        self.extend_at_level(Level::new(), cursor, bytes)
     }
 
-    /// As `note`, by the vectors of a level.
+    /// As `extend`, with the vectors of one SIMD level.
     #[inline(always)]
-    fn note_by(&mut self, level: Level, pass: &mut Pass<'_>, bytes: usize) -> Result<(), OffFastPath> {
-        let rest = pass.text.get(pass.at..).unwrap_or_default();
+    fn extend_at_level(&mut self, level: Level, cursor: &mut MaskCursor<'_>, bytes: usize) -> Result<(), OffFastPath> {
+        let rest = cursor.text.get(cursor.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
         dispatch!(level, simd => {
-            for part in rest.chunks(PART) {
-                self.note_part(simd, pass, part);
+            for chunk in rest.chunks(CHUNK_BYTES) {
+                self.extend_by_chunk(simd, cursor, chunk);
             }
         });
-        if pass.is_unsound { Err(OffFastPath) } else { Ok(()) }
+        if cursor.is_invalid { Err(OffFastPath) } else { Ok(()) }
     }
 
     #[inline(always)]
-    fn note_part<S: Simd>(&mut self, simd: S, pass: &mut Pass<'_>, part: &[u8]) {
-        let (whole, last) = part.as_chunks::<BLOCK>();
+    fn extend_by_chunk<S: Simd>(&mut self, simd: S, cursor: &mut MaskCursor<'_>, chunk: &[u8]) {
+        let (full, last) = chunk.as_chunks::<BLOCK>();
         let first = self.blocks.len();
-        self.blocks.resize(first + part.len().div_ceil(BLOCK), Block::NONE);
-        let noted = &mut self.blocks[first..];
-        // A pass of its own stays in registers.
-        let (mut passing, mut lowest, mut parity) = (*pass, u8x64::splat(simd, b' '), 0);
-        for (block, bytes) in noted.iter_mut().zip(whole) {
+        self.blocks.resize(first + chunk.len().div_ceil(BLOCK), Block::EMPTY);
+        let blocks = &mut self.blocks[first..];
+        // A local copy stays in registers.
+        let (mut local, mut lowest, mut parity) = (*cursor, u8x64::splat(simd, b' '), 0);
+        for (block, bytes) in blocks.iter_mut().zip(full) {
             let bytes = u8x64::load_array_ref(simd, bytes);
             lowest = lowest.min(bytes);
-            *block = passing.block(Window { bytes, before: 0 });
+            *block = local.next_block(Window { bytes, skipped: 0 });
             parity ^= block.quotes;
         }
-        if let Some(block) = noted.get_mut(whole.len()) {
-            let window = Window::ending(simd, pass.text.get(..passing.at + last.len()).unwrap_or_default(), last.len());
+        if let Some(block) = blocks.get_mut(full.len()) {
+            let window = Window::ending(simd, cursor.text.get(..local.at + last.len()).unwrap_or_default(), last.len());
             lowest = lowest.min(window.bytes);
-            *block = passing.block(window);
+            *block = local.next_block(window);
             parity ^= block.quotes;
         }
-        if controls(lowest) != 0 {
-            passing.is_unsound |= any_in_strings(simd, noted, part, passing.begins_in_string);
+        if control_characters(lowest) != 0 {
+            local.is_invalid |= has_control_character_in_string(simd, blocks, chunk, local.begins_in_string);
         }
-        passing.begins_in_string ^= parity.count_ones() % 2 == 1;
-        *pass = passing;
+        local.begins_in_string ^= parity.count_ones() % 2 == 1;
+        *cursor = local;
     }
 
-    /// The strings from `at` on, which lies in none. What is noted begins at `from`.
+    /// The strings from `at` on, a position outside of all strings. `start` is the position of the first block.
     #[inline(always)]
-    pub(super) fn strings(&self, from: u32, at: u32) -> Strings<'_> {
-        let number = (at - from) as usize / BLOCK;
+    pub(super) fn strings(&self, start: u32, at: u32) -> Strings<'_> {
+        let number = (at - start) as usize / BLOCK;
         let mut rest = self.blocks.get(number..).unwrap_or_default().iter();
-        let mut block = rest.next().copied().unwrap_or(Block::NONE);
+        let mut block = rest.next().copied().unwrap_or(Block::EMPTY);
         block.quotes &= u64::MAX << (at as usize % BLOCK);
         Strings { block, start: at - at % BLOCK as u32, rest }
     }
 }
 
-/// The way over a text's strings, from the first to the last.
+/// Iterates over the strings of a text.
 #[derive(Debug)]
 pub(super) struct Strings<'t> {
-    /// The block at hand, without the quotes that were passed.
+    /// The current block, without the quotes that were consumed.
     block: Block,
-    /// Where it begins.
+    /// The position of the current block.
     start: u32,
-    /// The blocks behind it.
+    /// The blocks after it.
     rest: std::slice::Iter<'t, Block>,
 }
 
 impl Strings<'_> {
-    /// The place of the quote that ends the next string, and the escapes that the string may hold.
+    /// The position of the next string's closing quote, and the escapes that the string may contain.
     #[inline(always)]
     pub(super) fn next_end(&mut self) -> Result<(u32, Escapes), OffFastPath> {
         while self.block.quotes == 0 {
             self.advance()?;
         }
-        self.pass_quote();
+        self.consume_quote();
         let mut escapes = self.block.escapes;
         while self.block.quotes == 0 {
             self.advance()?;
-            escapes |= self.block.escapes;
+            escapes = escapes.or(self.block.escapes);
         }
         let end = self.start + self.block.quotes.trailing_zeros();
-        self.pass_quote();
+        self.consume_quote();
         Ok((end, escapes))
     }
 
     #[inline(always)]
-    fn pass_quote(&mut self) {
+    fn consume_quote(&mut self) {
         self.block.quotes &= self.block.quotes.wrapping_sub(1);
     }
 
-    /// Goes to the next block.
+    /// Moves to the next block.
     #[inline(always)]
     fn advance(&mut self) -> Result<(), OffFastPath> {
         self.block = *self.rest.next().ok_or(OffFastPath)?;
@@ -142,138 +144,130 @@ impl Strings<'_> {
     }
 }
 
-/// The pass over a text, block by block.
+/// How far the mask of a text has been computed, and the state that carries over to the next block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pass<'t> {
+pub(super) struct MaskCursor<'t> {
     text: &'t [u8],
-    /// Where the block at hand begins.
+    /// The position of the next block.
     at: usize,
-    /// A backslash at the end of the block before escapes the first byte of this one.
+    /// A backslash at the end of the previous block escapes the first byte of the next one.
     begins_escaped: bool,
-    /// The part at hand begins in a string.
+    /// The next chunk begins in a string.
     begins_in_string: bool,
-    /// A backslash stands before what is no escape, or a string holds a control character.
-    is_unsound: bool,
+    /// There is an invalid escape, or a control character in a string.
+    is_invalid: bool,
 }
 
-impl<'t> Pass<'t> {
-    /// A pass over `text`, whose places must fit 32 bits.
+impl<'t> MaskCursor<'t> {
+    /// A cursor at the start of `text`, whose positions must fit 32 bits.
     pub(super) fn new(text: &'t str) -> Result<Self, OffFastPath> {
         u32::try_from(text.len() + BLOCK).map_err(|_| OffFastPath)?;
         let text = text.as_bytes();
-        Ok(Pass { text, at: 0, begins_escaped: false, begins_in_string: false, is_unsound: false })
+        Ok(MaskCursor { text, at: 0, begins_escaped: false, begins_in_string: false, is_invalid: false })
     }
 
-    /// True when the whole text has been passed.
+    /// True at the end of the text.
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.text.len()
     }
 
-    /// What the next block holds.
+    /// The mask of the next block.
     #[inline(always)]
-    fn block<S: Simd>(&mut self, bytes: Window<S>) -> Block {
-        let (quotes, backslashes) = (bytes.hits(b'"'), bytes.hits(b'\\'));
-        let mut block = Block { quotes, escapes: 0 };
+    fn next_block<S: Simd>(&mut self, bytes: Window<S>) -> Block {
+        let (quotes, backslashes) = (bytes.matches(b'"'), bytes.matches(b'\\'));
+        let mut block = Block { quotes, escapes: Escapes::NONE };
         if backslashes != 0 || self.begins_escaped {
             let (escaped, begins_escaped) = escaped(backslashes, self.begins_escaped);
             self.begins_escaped = begins_escaped;
-            let usual = quotes | backslashes | bytes.hits(b'n') | bytes.hits(b't');
-            block = Block { quotes: quotes & !escaped, escapes: self.escapes(escaped, escaped & !usual) };
+            let common = quotes | backslashes | bytes.matches(b'n') | bytes.matches(b't');
+            block = Block { quotes: quotes & !escaped, escapes: self.escapes(escaped, escaped & !common) };
         }
         self.at += BLOCK;
         block
     }
 
-    /// What the escaped bytes of the block make. `others` are those that are no usual ones.
+    /// The kinds of escapes in the block, by the mask of escaped bytes. `uncommon` is the mask of those other than `"`, `\`, `n`, `t`.
     #[inline(always)]
-    fn escapes(&mut self, escaped: u64, others: u64) -> Escapes {
-        let mut escapes = if escaped == 0 { 0 } else { CANONICAL };
-        if others != 0 {
-            escapes |= rarer(self.text.get(self.at..).unwrap_or_default(), others);
-            self.is_unsound |= escapes & UNSOUND != 0;
+    fn escapes(&mut self, escaped: u64, uncommon: u64) -> Escapes {
+        let mut kinds = if escaped == 0 { 0 } else { CANONICAL };
+        if uncommon != 0 {
+            kinds |= uncommon_kinds(self.text.get(self.at..).unwrap_or_default(), uncommon);
+            self.is_invalid |= kinds & INVALID != 0;
         }
-        u32::from(escapes & !UNSOUND) << ESCAPES_AT
+        Escapes::of_kinds(kinds)
     }
 }
 
-/// 64 bytes, the first of which may lie before what is looked for.
+/// 64 bytes, of which the first `skipped` precede the block.
 #[derive(Clone, Copy)]
 struct Window<S: Simd> {
     bytes: u8x64<S>,
-    before: usize,
+    skipped: usize,
 }
 
 impl<S: Simd> Window<S> {
-    /// The last `len` bytes of `text`, of which there are less than 64, and what is before them.
+    /// The last `len` bytes of `text` (less than 64), and the bytes before them.
     #[inline(always)]
     fn ending(simd: S, text: &[u8], len: usize) -> Self {
         match text.last_chunk() {
-            Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), before: BLOCK - len },
-            None => Window { bytes: u8x64::load_array_ref(simd, &pad_block(text)), before: text.len() - len },
+            Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), skipped: BLOCK - len },
+            None => Window { bytes: u8x64::load_array_ref(simd, &pad_block(text)), skipped: text.len() - len },
         }
     }
 
-    /// A bit for each byte that is `byte`.
+    /// A bit for each byte of the block that equals `byte`.
     #[inline(always)]
-    fn hits(self, byte: u8) -> u64 {
-        self.bytes.simd_eq(byte).to_bitmask() >> self.before
+    fn matches(self, byte: u8) -> u64 {
+        self.bytes.simd_eq(byte).to_bitmask() >> self.skipped
     }
 }
 
-/// What these bytes of a block, which are escaped, make. The block begins `text`.
+/// The kinds of the escapes whose bytes after the backslash are in the mask `escaped`. `text` begins with the block.
 #[inline(never)]
-fn rarer(text: &[u8], mut escaped: u64) -> u8 {
-    let mut escapes = 0;
+fn uncommon_kinds(text: &[u8], mut escaped: u64) -> u8 {
+    let mut kinds = 0;
     while escaped != 0 {
-        // One that the text's end cuts off is left to the scanner.
-        let [byte, behind @ ..] = text.get(escaped.trailing_zeros() as usize..).unwrap_or_default() else { break };
-        let has_digits = || behind.get(..4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        escapes |= if *byte == b'u' && !has_digits() { UNSOUND } else { ESCAPES[usize::from(*byte)] };
+        // An escape that the end of the text cuts off is left to the scanner.
+        let [byte, rest @ ..] = text.get(escaped.trailing_zeros() as usize..).unwrap_or_default() else { break };
+        let has_digits = || rest.get(..4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        kinds |= if *byte == b'u' && !has_digits() { INVALID } else { KINDS[usize::from(*byte)] };
         escaped &= escaped - 1;
     }
-    escapes
+    kinds
 }
 
-/// Kinds of escapes, a bit each in the highest byte: the others are a node's.
-pub(super) type Escapes = u32;
-/// Where they begin.
-pub(super) const ESCAPES_AT: u32 = 24;
-/// The tape spells it so.
-const CANONICAL: u8 = 0b001;
-/// The tape may spell it otherwise.
-pub(in crate::shared) const NONCANONICAL: u8 = 0b010;
-/// None at all.
-const UNSOUND: u8 = 0b100;
+/// A backslash before a byte that JSON does not allow there.
+const INVALID: u8 = 0b100;
 
-/// What a byte behind a backslash makes.
-const ESCAPES: [u8; 256] = {
-    let mut escapes = [UNSOUND; 256];
+/// The kind of an escape, by the byte after the backslash.
+const KINDS: [u8; 256] = {
+    let mut kinds = [INVALID; 256];
     let mut canonical: &[u8] = b"\"\\bfnrt";
     while let [byte, others @ ..] = canonical {
-        escapes[*byte as usize] = CANONICAL;
+        kinds[*byte as usize] = CANONICAL;
         canonical = others;
     }
-    (escapes[b'/' as usize], escapes[b'u' as usize]) = (NONCANONICAL, NONCANONICAL);
-    escapes
+    (kinds[b'/' as usize], kinds[b'u' as usize]) = (NONCANONICAL, NONCANONICAL);
+    kinds
 };
 
-/// True when a control character of this part of a text lies in a string.
+/// True if a string of this chunk contains a control character.
 #[inline(always)]
-fn any_in_strings<S: Simd>(simd: S, blocks: &[Block], part: &[u8], begins_in_string: bool) -> bool {
-    let (mut before, mut any) = (if begins_in_string { u64::MAX } else { 0 }, 0);
-    let (whole, last) = part.as_chunks::<BLOCK>();
+fn has_control_character_in_string<S: Simd>(simd: S, blocks: &[Block], chunk: &[u8], begins_in_string: bool) -> bool {
+    let (mut carry, mut found) = (if begins_in_string { u64::MAX } else { 0 }, 0);
+    let (full, last) = chunk.as_chunks::<BLOCK>();
     let last = (!last.is_empty()).then(|| pad_block(last));
-    for (block, bytes) in blocks.iter().zip(whole.iter().chain(&last)) {
-        let in_strings = before ^ prefix_xor(block.quotes);
-        any |= in_strings & controls(u8x64::load_array_ref(simd, bytes));
-        before = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
+    for (block, bytes) in blocks.iter().zip(full.iter().chain(&last)) {
+        let in_strings = carry ^ prefix_xor(block.quotes);
+        found |= in_strings & control_characters(u8x64::load_array_ref(simd, bytes));
+        carry = if in_strings >> 63 == 1 { u64::MAX } else { 0 };
     }
-    any != 0
+    found != 0
 }
 
-/// A bit for each byte below U+0020, which no string may hold.
+/// A bit for each byte below U+0020. Strings may not contain these.
 #[inline(always)]
-fn controls<S: Simd>(bytes: u8x64<S>) -> u64 {
+fn control_characters<S: Simd>(bytes: u8x64<S>) -> u64 {
     bytes.simd_lt(b' ').to_bitmask()
 }
 
@@ -283,55 +277,55 @@ mod tests {
 
     use super::*;
 
-    /// The ends of the strings of `text`.
-    fn noted(text: &str) -> Option<Vec<u32>> {
-        let noted = |level: Level| {
-            let (mut quotes, mut pass) = (Quotes::default(), Pass::new(text).ok()?);
-            quotes.note_by(level, &mut pass, text.len()).ok()?;
-            let mut strings = quotes.strings(0, 0);
+    /// The positions of the closing quotes. All SIMD levels must agree.
+    fn ends(text: &str) -> Option<Vec<u32>> {
+        let at_level = |level: Level| {
+            let (mut mask, mut cursor) = (StringMask::default(), MaskCursor::new(text).ok()?);
+            mask.extend_at_level(level, &mut cursor, text.len()).ok()?;
+            let mut strings = mask.strings(0, 0);
             Some(std::iter::from_fn(|| strings.next_end().ok()).collect::<Vec<_>>())
         };
-        let widest = noted(Level::new());
-        assert_eq!(widest, noted(Level::baseline()));
+        let widest = at_level(Level::new());
+        assert_eq!(widest, at_level(Level::baseline()));
         widest.map(|ends| ends.into_iter().map(|(end, _)| end).collect())
     }
 
     #[test]
-    fn escapes_reach_over_the_end_of_a_block() {
+    fn escapes_may_cross_block_boundaries() {
         for lead in 50..80 {
             let text = format!("{}\"\\\"\\\\\"", " ".repeat(lead));
-            assert_eq!(noted(&text), Some(vec![lead as u32 + 5]), "{lead}");
+            assert_eq!(ends(&text), Some(vec![lead as u32 + 5]), "{lead}");
         }
     }
 
     #[test]
-    fn what_no_string_may_hold_is_declined() {
+    fn invalid_escapes_are_rejected() {
         for text in ["\"\\x\"", "\"\\u12\"", "\"\\u12g4\""] {
-            assert_eq!(noted(text), None, "{text:?}");
-            assert_eq!(noted(&format!("{}{text}", " ".repeat(63))), None, "{text:?}");
+            assert_eq!(ends(text), None, "{text:?}");
+            assert_eq!(ends(&format!("{}{text}", " ".repeat(63))), None, "{text:?}");
         }
     }
 
     #[test]
-    fn control_characters_stand_between_strings_only() {
-        for lead in (0..200).chain(PART - 70..PART + 70) {
+    fn control_characters_are_allowed_only_between_strings() {
+        for lead in (0..200).chain(CHUNK_BYTES - 70..CHUNK_BYTES + 70) {
             let (blank, word) = (" ".repeat(lead), "x".repeat(lead));
-            assert!(noted(&format!("{blank}\n\"{word}\"\n\"\"\t")).is_some(), "{lead}");
-            assert_eq!(noted(&format!("{blank}\"{word}\n\"")), None, "{lead}");
-            assert_eq!(noted(&format!("\"\"{blank}\"\\\"{word}\\\\\t{word}\"")), None, "{lead}");
+            assert!(ends(&format!("{blank}\n\"{word}\"\n\"\"\t")).is_some(), "{lead}");
+            assert_eq!(ends(&format!("{blank}\"{word}\n\"")), None, "{lead}");
+            assert_eq!(ends(&format!("\"\"{blank}\"\\\"{word}\\\\\t{word}\"")), None, "{lead}");
         }
     }
 
     #[test]
-    fn an_open_string_has_no_end() {
+    fn unterminated_string_has_no_end() {
         for text in ["\"", "\"\\", "\"\\\""] {
-            assert!(noted(text).is_none_or(|places| places.is_empty()), "{text:?}");
+            assert!(ends(text).is_none_or(|ends| ends.is_empty()), "{text:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn strings_are_found_whole(texts in proptest::collection::vec(any::<String>(), 0..6)) {
+        fn all_strings_are_found(texts in proptest::collection::vec(any::<String>(), 0..6)) {
             let tokens: Vec<String> = texts.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
             let mut expected = Vec::new();
             let mut at = 0;
@@ -339,7 +333,7 @@ mod tests {
                 expected.push((at + token.len() - 1) as u32);
                 at += token.len() + 1;
             }
-            prop_assert_eq!(noted(&tokens.join(",")), Some(expected));
+            prop_assert_eq!(ends(&tokens.join(",")), Some(expected));
         }
     }
 }

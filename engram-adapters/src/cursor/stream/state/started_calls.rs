@@ -1,8 +1,9 @@
 //! Calls that were started and are not completed.
 
 use crate::cursor::tool_calls::payload::CallRecord;
-use crate::shared::correlate::{PendingCalls, hash64};
+use crate::shared::pending_calls::PendingCalls;
 use crate::shared::value::Value;
+use engram_core::keys::hash64;
 
 /// The started calls of a capture.
 #[derive(Default)]

@@ -1,17 +1,27 @@
-//! Open calls that wait for their results, and what has been said before.
+//! Calls that have no result yet, with the facts that their results need.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-pub use engram_core::keys::{KeyMap, hash64, key_map};
+use engram_core::keys::{KeyMap, hash64};
 
-/// The most calls that are held open. Older ones are forgotten: their results then come without the call's facts.
+/// The most open calls. Beyond it the oldest is forgotten; its result then lacks the facts of the call.
 const MAX_OPEN: usize = 4096;
 
-/// What is kept of each open call, by call id.
+/// Facts of each open call, by call id. Bounded: at most 4096 calls.
+///
+/// ```
+/// use engram_adapters::shared::pending_calls::PendingCalls;
+///
+/// let mut calls = PendingCalls::default();
+/// calls.open("call_1", "ls -l");
+/// assert_eq!(calls.close("call_1"), Some("ls -l"));
+/// assert_eq!(calls.close("call_1"), None);
+/// ```
 #[derive(Debug)]
 pub struct PendingCalls<T> {
     calls: KeyMap<T>,
+    /// The calls in the order in which they were opened, with some that are closed.
     order: VecDeque<u64>,
 }
 
@@ -22,21 +32,20 @@ impl<T> Default for PendingCalls<T> {
 }
 
 impl<T> PendingCalls<T> {
-    /// Opens a call.
+    /// Opens a call. Replaces the facts if the call is open.
     pub fn open(&mut self, call_id: impl Hash, facts: T) {
         let call = hash64(call_id);
         if self.calls.insert(call, facts).is_none() {
             self.order.push_back(call);
         }
-        // Closed calls stay in the order until there are as many of them as may be open.
         if self.order.len() > 2 * MAX_OPEN || self.calls.len() > MAX_OPEN {
-            self.forget();
+            self.shrink();
         }
     }
 
-    /// Forgets the order of closed calls, and the oldest of too many open ones.
+    /// Removes closed calls from the order, and the oldest open calls if there are too many.
     #[cold]
-    fn forget(&mut self) {
+    fn shrink(&mut self) {
         if self.order.len() > 2 * MAX_OPEN {
             self.order.retain(|call| self.calls.contains_key(call));
         }
@@ -46,48 +55,24 @@ impl<T> PendingCalls<T> {
         }
     }
 
-    /// What is kept of an open call.
+    /// The facts of an open call.
     pub fn get(&self, call_id: impl Hash) -> Option<&T> {
         self.calls.get(&hash64(call_id))
     }
 
-    /// As [`PendingCalls::get`], to change it.
+    /// The facts of an open call, mutable.
     pub fn get_mut(&mut self, call_id: impl Hash) -> Option<&mut T> {
         self.calls.get_mut(&hash64(call_id))
     }
 
-    /// Closes a call.
+    /// Closes a call and returns its facts. None if it is not open.
     pub fn close(&mut self, call_id: impl Hash) -> Option<T> {
         self.calls.remove(&hash64(call_id))
     }
 
-    /// What is kept of the open calls, oldest first.
+    /// The facts of all open calls, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.order.iter().filter_map(|call| self.calls.get(call))
-    }
-}
-
-/// What has been said before, at eight bytes a fact.
-#[derive(Debug)]
-pub struct SeenSet {
-    facts: KeyMap<()>,
-}
-
-impl Default for SeenSet {
-    fn default() -> Self {
-        SeenSet { facts: key_map() }
-    }
-}
-
-impl SeenSet {
-    /// True when the fact is new.
-    pub fn first(&mut self, fact: impl Hash) -> bool {
-        self.facts.insert(hash64(fact), ()).is_none()
-    }
-
-    /// True when the fact was said before. Does not record it.
-    pub fn contains(&self, fact: impl Hash) -> bool {
-        self.facts.contains_key(&hash64(fact))
     }
 }
 

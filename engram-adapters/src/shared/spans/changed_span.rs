@@ -1,0 +1,64 @@
+//! One changed span of lines, and the hashes and anchors of its text.
+
+use engram_core::anchor::anchors;
+use engram_core::event::{CodeEdit, Range};
+use engram_core::hash::Hash;
+
+use super::lines::{first_line, full_range, last_line, line_count};
+
+/// One changed span: its lines before and after. Texts are lines joined with `\n`, without a final one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedSpan<'t> {
+    /// The lines before: 1-based and inclusive. `last` is `first - 1` if there are none.
+    pub before: Range,
+    /// Their text.
+    pub before_text: &'t str,
+    /// The lines after, in the same form.
+    pub after: Range,
+    /// Their text.
+    pub after_text: &'t str,
+}
+
+impl<'t> ChangedSpan<'t> {
+    /// The span between two blocks of complete lines, without the lines that both begin or end with. The blocks begin at the lines
+    /// `before_first` and `after_first`.
+    pub fn trimmed(before_first: u64, before: &'t str, after_first: u64, after: &'t str) -> Self {
+        let (mut old, mut new, mut skipped) = (before, after, 0);
+        while !old.is_empty() && first_line(old) == first_line(new) {
+            let line = first_line(old).len();
+            (old, new, skipped) = (&old[line..], &new[line..], skipped + 1);
+        }
+        while !old.is_empty() && last_line(old) == last_line(new) {
+            let line = last_line(old).len();
+            (old, new) = (&old[..old.len() - line], &new[..new.len() - line]);
+        }
+        let side = |first: u64, lines: &'t str| {
+            let first = first + skipped;
+            (Range { first, last: first + line_count(lines) - 1 }, lines.strip_suffix('\n').unwrap_or(lines))
+        };
+        let ((before, before_text), (after, after_text)) = (side(before_first, old), side(after_first, new));
+        ChangedSpan { before, before_text, after, after_text }
+    }
+
+    /// The span of all lines of a file, before and after.
+    pub fn of_files(before: &'t str, after: &'t str) -> Self {
+        let side = |text: &'t str| (full_range(text), text.strip_suffix('\n').unwrap_or(text));
+        let ((before, before_text), (after, after_text)) = (side(before), side(after));
+        ChangedSpan { before, before_text, after, after_text }
+    }
+
+    /// Sets the ranges, hashes and anchors of an edit. A side whose text may differ from the file's bytes gets its range only.
+    pub fn set_in(&self, edit: &mut CodeEdit<'_>) {
+        edit.before_range = Some(self.before);
+        edit.after_range = Some(self.after);
+        (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(self.before_text);
+        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(self.after_text);
+    }
+}
+
+/// The hash and anchors of a text. Neither if the text may differ from the file's bytes.
+pub fn hash_and_anchors(text: &str) -> (Option<Hash>, Vec<u64>) {
+    let hash = Hash::of_pinned_text(text);
+    let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
+    (hash, anchors)
+}

@@ -1,0 +1,46 @@
+//! Lines of a text: counting, ranges, and the first and last one. A final `\n` ends the last line and begins none.
+
+use std::ops::Range as Bytes;
+
+use engram_core::event::Range;
+
+/// The number of line ends in a part of a text.
+pub(super) fn line_ends(text: &str, part: &Bytes<usize>) -> u64 {
+    memchr::memchr_iter(b'\n', &text.as_bytes()[part.clone()]).count() as u64
+}
+
+/// The first line of a text, with its line end.
+pub(super) fn first_line(text: &str) -> &str {
+    &text[..memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1)]
+}
+
+/// The last line of a text, with its line end.
+pub(super) fn last_line(text: &str) -> &str {
+    let without_end = text.strip_suffix('\n').unwrap_or(text);
+    &text[memchr::memrchr(b'\n', without_end.as_bytes()).map_or(0, |at| at + 1)..]
+}
+
+/// True if the last line has no line end.
+pub(super) fn has_open_line(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('\n')
+}
+
+/// The number of lines of a text.
+pub fn line_count(text: &str) -> u64 {
+    line_ends(text, &(0..text.len())) + u64::from(has_open_line(text))
+}
+
+/// The range of all lines of a text: 1-based and inclusive.
+pub fn full_range(text: &str) -> Range {
+    Range { first: 1, last: line_count(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn final_line_end_begins_no_line() {
+        assert_eq!([line_count(""), line_count("a"), line_count("a\n"), line_count("a\n\n")], [0, 1, 1, 2]);
+    }
+}

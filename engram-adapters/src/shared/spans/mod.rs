@@ -1,0 +1,9 @@
+//! Changed lines of a file: the spans that an edit touched, with ranges, hashes and anchors.
+
+mod changed_span;
+mod lines;
+mod rewrite;
+
+pub use changed_span::{ChangedSpan, hash_and_anchors};
+pub use lines::{full_range, line_count};
+pub use rewrite::Rewrite;
