@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use crate::error::AdapterError;
-pub use crate::head::Identity;
+pub use crate::input::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
 pub use crate::stream::{Evidence, Framing, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};

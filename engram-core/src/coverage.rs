@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::event::{ClaimGrade, Kind};
+use crate::event::Kind;
 
 /// The stable name of a known loss (`edit.shell`, `read.no_range`, ...).
 pub type GapCode = &'static str;
@@ -39,6 +39,31 @@ impl Grade {
         match self {
             Grade::Partial(gaps) => gaps,
             Grade::Full | Grade::None => &[],
+        }
+    }
+}
+
+/// A grade without the codes of its gaps, as a tape holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimGrade {
+    /// Every fact of the kind gives an event.
+    Full,
+    /// Some do.
+    Partial,
+    /// Never emitted.
+    None,
+}
+
+impl ClaimGrade {
+    /// Every grade.
+    pub const ALL: [ClaimGrade; 3] = [ClaimGrade::Full, ClaimGrade::Partial, ClaimGrade::None];
+
+    /// The name in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ClaimGrade::Full => "full",
+            ClaimGrade::Partial => "partial",
+            ClaimGrade::None => "none",
         }
     }
 }

@@ -7,7 +7,6 @@
 pub mod adapter;
 pub mod anchor;
 pub mod audit;
-mod byte_source;
 pub mod check;
 pub mod coverage;
 pub mod descriptor;
@@ -17,7 +16,6 @@ pub mod event;
 pub mod event_schema;
 mod fault;
 pub mod hash;
-pub mod head;
 mod input;
 pub mod json_schema;
 pub mod keys;
@@ -33,5 +31,6 @@ pub mod tape;
 pub mod text;
 pub mod time;
 pub mod tool_kind;
-mod truncation;
 pub mod version;
+
+pub use input::head;

@@ -2,22 +2,21 @@
 
 use simdutf8::compat::{Utf8Error, from_utf8};
 
-pub use crate::byte_source::{ByteSource, Memory, Reader};
 use crate::coverage::Coverage;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{KindCounts, RecordLocation};
 use crate::hash::Hash;
-use crate::head::{Head, first_value, is_blank};
-pub use crate::input::Input;
 use crate::input::NotText;
+use crate::input::head::{Head, first_value, is_blank};
+use crate::input::truncation::complete_items;
+pub use crate::input::{ByteSource, Input, Memory, Reader};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::sink::EventSink;
 use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
 use crate::support::{refusal, resolve_support};
-use crate::truncation::complete_items;
 use crate::version::Support;
 
 /// How a conversion is to be run.

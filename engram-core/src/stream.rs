@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::descriptor::AdapterDescriptor;
 use crate::emit::{Emitter, Fault};
 use crate::hash::Hash;
-use crate::head::{Head, Identity};
+use crate::input::head::{Head, Identity};
 use crate::ledger::Outcome;
 use crate::version::Revision;
 

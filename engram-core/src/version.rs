@@ -4,7 +4,7 @@ use semver::{Version, VersionReq};
 use serde::Serialize;
 
 use crate::coverage::Coverage;
-use crate::head::Identity;
+use crate::input::head::Identity;
 
 /// One revision of a harness's log schema, and what an adapter claims for it.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde_json::value::RawValue;
 
+use super::finding::Finding;
 use super::line::Checked;
-use super::{Finding, Rule};
+use super::rule::Rule;
 use crate::emit::NO_TIME;
 use crate::event::Kind;
 use crate::ledger::{Ledger, Omitted};

@@ -2,7 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::{Finding, Rule};
+use super::finding::Finding;
+use super::rule::Rule;
 use crate::event::Kind;
 use crate::event_schema::{self, Empty, EventSchema, Field, FieldType, Presence};
 use crate::tape::Members;

@@ -2,49 +2,16 @@
 //!
 //! `line` looks at each line by itself, `flow` at what the lines say together. Memory grows with the number of tool calls only.
 
+mod finding;
 mod flow;
 mod line;
 mod rule;
 
-use std::fmt;
 use std::io::{self, BufRead};
 
-pub use rule::Rule;
-
-use crate::error::excerpt;
-
-/// A rule that is broken at a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The 1-based line; the last one where something is missing at the end.
-    pub line: u64,
-    /// The rule.
-    pub rule: Rule,
-    /// What breaks it, with at most a short excerpt of the tape.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.line, self.rule, self.what)
-    }
-}
-
-/// A violation whose line is still to be said.
-struct Finding {
-    rule: Rule,
-    what: String,
-}
-
-impl Finding {
-    fn new(rule: Rule, what: impl AsRef<str>) -> Finding {
-        Finding { rule, what: excerpt(what.as_ref()) }
-    }
-
-    fn quoting(rule: Rule, place: &str, value: &str) -> Finding {
-        Finding { rule, what: format!("{} is {}", excerpt(place), excerpt(value)) }
-    }
-}
+use self::finding::Finding;
+pub use self::finding::Violation;
+pub use self::rule::Rule;
 
 /// Checks a tape. An empty list means that it keeps every rule.
 pub fn check(tape: &str) -> Vec<Violation> {

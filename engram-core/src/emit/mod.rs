@@ -9,7 +9,7 @@ use crate::error::{AdapterError, ErrorCode};
 use crate::event::{Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis};
 pub use crate::event::{Pointer, RecordLocation};
 pub use crate::fault::Fault;
-use crate::head::Identity;
+use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};

@@ -1,7 +1,7 @@
 //! Events that frame a tape: its start and stop, changes of version, and records that the adapter does not know.
 
-use crate::coverage::Coverage;
-use crate::event::{Kind, KindCounts};
+use super::kind::{Kind, KindCounts};
+use crate::coverage::{ClaimGrade, Coverage};
 use crate::hash::Hash;
 use crate::ledger::Ledger;
 use crate::policy::Policy;
@@ -17,31 +17,6 @@ pub struct Harness<'a> {
     pub version: Option<Text<'a>>,
     /// The revision of the log's schema, where it is known.
     pub schema: Option<&'a str>,
-}
-
-/// A grade without the codes of its gaps, as a tape holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClaimGrade {
-    /// Every fact of the kind gives an event.
-    Full,
-    /// Some do.
-    Partial,
-    /// Never emitted.
-    None,
-}
-
-impl ClaimGrade {
-    /// Every grade.
-    pub const ALL: [ClaimGrade; 3] = [ClaimGrade::Full, ClaimGrade::Partial, ClaimGrade::None];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ClaimGrade::Full => "full",
-            ClaimGrade::Partial => "partial",
-            ClaimGrade::None => "none",
-        }
-    }
 }
 
 /// How well a version is known, and what is claimed for it.

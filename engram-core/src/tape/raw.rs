@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{InvalidEvent, TapeError};
+use super::error::{InvalidEvent, TapeError};
 use crate::event::{EventSource, Kind, Origin, Pointer, Seq, TimeBasis};
 use crate::text::Text;
 use crate::text::json::replace_lone_surrogates;
@@ -94,7 +94,7 @@ impl<'t> Iterator for RawEvents<'t> {
             Some(line) => RawEvent::parse(line),
             None => Err(InvalidEvent::new("the last line has no line end")),
         };
-        Some(parsed.map_err(|error| TapeError { line: self.number, what: error.to_string() }))
+        Some(parsed.map_err(|error| error.at(self.number)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 
+use super::error::{InvalidEvent, TapeError};
 use super::raw::{Members, RawEvent, RawEvents, raw_events};
 use crate::event::*;
 use crate::hash::Hash;
@@ -10,27 +11,6 @@ use crate::policy::Policy;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
 use crate::version::Support;
-
-/// A line of a tape that is not an event. [`crate::check`] lists everything that is wrong with a tape.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the tape: {what}")]
-pub struct TapeError {
-    /// The 1-based line.
-    pub line: u64,
-    /// What is wrong.
-    pub what: String,
-}
-
-/// What is wrong with one line of a tape.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidEvent(String);
-
-impl InvalidEvent {
-    pub(crate) fn new(what: impl Into<String>) -> Self {
-        InvalidEvent(what.into())
-    }
-}
 
 /// The events of a tape, line by line. Goes on after a line that is not an event.
 pub fn events(tape: &str) -> Events<'_> {
@@ -51,7 +31,7 @@ impl<'t> Iterator for Events<'t> {
         let raw = self.raw.next()?;
         self.number += 1;
         let line = self.number;
-        Some(raw.and_then(|raw| EventRecord::from_raw(raw).map_err(|InvalidEvent(what)| TapeError { line, what })))
+        Some(raw.and_then(|raw| EventRecord::from_raw(raw).map_err(|error| error.at(line))))
     }
 }
 

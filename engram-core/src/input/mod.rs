@@ -1,15 +1,21 @@
 //! Reading an artifact: a head to look at, then lines, in memory bounded by the largest of them, hashed on the way.
 
+mod byte_source;
+pub mod head;
+pub(crate) mod truncation;
+
 use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter};
 use simdutf8::compat::Utf8Error;
 
-use crate::byte_source::{ByteSource, Memory, READ_BYTES, Reader};
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
-use crate::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 use crate::limits::Limits;
+
+use self::byte_source::READ_BYTES;
+pub use self::byte_source::{ByteSource, Memory, Reader};
+use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 
 /// An artifact being read.
 pub struct Input<S> {

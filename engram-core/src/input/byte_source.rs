@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use simdutf8::compat::{Utf8Error, from_utf8};
 
-use crate::head::HEAD_BYTES;
+use super::head::HEAD_BYTES;
 
 /// Bytes asked for at a time: few enough to stay in a core's cache from reading to writing.
 pub(crate) const READ_BYTES: usize = 64 << 10;
