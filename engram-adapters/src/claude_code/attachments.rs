@@ -174,7 +174,7 @@ fn attached_file(attachment: &Attachment<'_>, out: &mut Emitter) -> Result<(), F
     let content = text(held.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
     let image = held.and_then(|file| file.member("base64"));
     let (hash, bytes) = match (&content, image) {
-        (Some(content), _) => (Hash::of_pinned_text(content), Some(content.len() as u64)),
+        (Some(content), _) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
         (None, Some(_)) => {
             let (hash, bytes) = base64_hash(raw_str(image));
             (Some(hash), Some(bytes))

@@ -87,7 +87,7 @@ fn written(
         Some(before) => {
             ChangedSpan::whole(&before, &after).describe(&mut event);
             event.file_before_hash = last.hash_of(&before);
-            event.file_after_hash = Hash::of_pinned_text(&after);
+            event.file_after_hash = Hash::of_lossless_text(&after);
         }
         None => after_side(&mut event, &after),
     }
@@ -100,7 +100,7 @@ fn written(
 pub(super) fn after_side(event: &mut CodeEdit<'_>, after: &str) {
     event.after_range = Some(whole_range(after));
     (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(after.strip_suffix('\n').unwrap_or(after));
-    event.file_after_hash = Hash::of_pinned_text(after);
+    event.file_after_hash = Hash::of_lossless_text(after);
 }
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
@@ -130,7 +130,7 @@ fn replaced(
         out.emit(event, RESULT)?;
         return Ok(true);
     }
-    let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_pinned_text(rewrite.after()));
+    let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_lossless_text(rewrite.after()));
     for span in rewrite.spans() {
         let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
         span.describe(&mut event);
@@ -186,8 +186,8 @@ pub(super) fn notebook(edit: &Edit<'_>, result: &Structured<'_>, out: &mut Emitt
             return Ok(false);
         }
         ChangedSpan::trimmed(1, before, 1, after).describe(&mut event);
-        event.file_before_hash = Hash::of_pinned_text(before);
-        event.file_after_hash = Hash::of_pinned_text(after);
+        event.file_before_hash = Hash::of_lossless_text(before);
+        event.file_after_hash = Hash::of_lossless_text(after);
     }
     out.emit(event, RESULT)?;
     Ok(true)

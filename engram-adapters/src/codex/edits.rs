@@ -77,7 +77,7 @@ impl Converter {
                 edit.call_id = Some(call_id);
                 if let Some(content) = text(change.content()).and_then(|content| content.decode().ok()) {
                     edit.after_range = Some(whole_range(&content));
-                    edit.file_after_hash = Hash::of_pinned_text(&content);
+                    edit.file_after_hash = Hash::of_lossless_text(&content);
                     describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
                 }
                 out.emit(edit, at)?;
@@ -87,7 +87,7 @@ impl Converter {
                 edit.call_id = Some(call_id);
                 if let Some(content) = text(change.content()).and_then(|content| content.decode().ok()) {
                     edit.before_range = Some(whole_range(&content));
-                    edit.file_before_hash = Hash::of_pinned_text(&content);
+                    edit.file_before_hash = Hash::of_lossless_text(&content);
                     describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
                 }
                 out.emit(edit, at)?;

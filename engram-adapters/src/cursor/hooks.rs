@@ -261,7 +261,7 @@ impl<'a> Payload<'a> {
     /// The whole file that is about to be read: its hash. Whether it was read is another step's to say.
     fn file_content(&self, step: &str, out: &mut Emitter) -> Result<(), Fault> {
         let content = text(self.content()).and_then(|content| content.decode().ok());
-        let hash = content.as_deref().and_then(Hash::of_pinned_text);
+        let hash = content.as_deref().and_then(Hash::of_lossless_text);
         let bytes = content.as_deref().map(|content| content.len() as u64);
         let context = ImplicitInput { name: Text::Plain(step), file: non_empty_text(self.file_path()), hash, bytes, text: None };
         out.emit(Meta::Context(context), Pointer::At("/content"))?;

@@ -228,7 +228,7 @@ impl<'a> Ending<'a> {
         let Some(file) = non_empty_text(self.path()) else { return Ok(()) };
         let mut edit = CodeEdit { call_id: Some(called.call_id), ..CodeEdit::new(EditOp::Delete, file) };
         if let Some(Ok(before)) = text(self.prev_content()).map(|text| text.decode()) {
-            edit.file_before_hash = Hash::of_pinned_text(&before);
+            edit.file_before_hash = Hash::of_lossless_text(&before);
             ChangedSpan::whole(&before, "").describe(&mut edit);
         }
         out.emit(edit, called.pointer)?;

@@ -258,7 +258,7 @@ fn last_line(text: &str) -> &str {
 
 /// Hash and anchors of a text; neither where its real bytes are gone.
 pub fn hash_and_anchors(text: &str) -> (Option<Hash>, Vec<u64>) {
-    let hash = Hash::of_pinned_text(text);
+    let hash = Hash::of_lossless_text(text);
     let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
     (hash, anchors)
 }

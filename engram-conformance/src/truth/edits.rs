@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engram_core::event::Kind;
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
 use super::spans::{self, Lines};
@@ -154,7 +154,7 @@ pub fn whole_files(scene: &Scene<'_>, found: &mut Found) {
 fn hash_holds(scene: &Scene<'_>, found: &mut Found, (side, event): (&Side, &Event), key: &'static str, text: Real<'_>, others: bool) {
     let Some(said) = event.text(key) else { return };
     let id = event.text("call_id").unwrap_or_default();
-    let expected = text.text().filter(|text| is_pinned(text)).map(|text| Hash::of_text(text).to_string());
+    let expected = text.text().filter(|text| is_lossless(text)).map(|text| Hash::of_text(text).to_string());
     let why = match text {
         Real::Text(_) if expected.as_deref() == Some(said) => return found.count("file hashes"),
         _ if others => return found.note("file hashes between calls of one turn"),
@@ -164,7 +164,7 @@ fn hash_holds(scene: &Scene<'_>, found: &mut Found, (side, event): (&Side, &Even
         }
         Real::Unknown => "the file was not UTF-8",
         Real::Absent => "there was no file",
-        Real::Text(text) if !is_pinned(text) => "its text holds U+FFFD",
+        Real::Text(text) if !is_lossless(text) => "its text holds U+FFFD",
         Real::Text(_) => "the file hashes to something else",
     };
     found.fail(scene.at(side, event), format!("{key} is refuted: {why}"));
@@ -312,7 +312,7 @@ fn in_full(scene: &Scene<'_>, found: &mut Found, real: &RealEdit, call: &Call, e
         return;
     }
     for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
-        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_pinned(text)) else { continue };
+        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_lossless(text)) else { continue };
         let whole = text.replace("\r\n", "\n");
         let Some((side, event)) = events.iter().find(|(_, event)| !event.has(key)) else { continue };
         if !scene.sides.iter().any(|side| side.logs_together(&call.id, &whole)) {

@@ -1,7 +1,7 @@
 //! Line spans of real files: what a range and a hash say, and whether the file agrees.
 
 use engram_core::anchor::anchors;
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
 use crate::tape::Event;
@@ -43,7 +43,7 @@ pub fn refuted(event: &Event, side: &str, text: Option<&Lines>) -> Option<String
         return Some(format!("{side}_range {range:?} of a file of {} lines", text.0.len()));
     };
     let said = event.text(&field("hash"));
-    if said.is_some_and(|said| !is_pinned(&span) || said != Hash::of_text(&span).to_string()) {
+    if said.is_some_and(|said| !is_lossless(&span) || said != Hash::of_text(&span).to_string()) {
         return Some(format!("{side}_hash is not that of lines {range:?}, `{}`", crate::scene::short(&span)));
     }
     let found = event.0.get(field("anchor_hashes")).and_then(Value::as_array)?;

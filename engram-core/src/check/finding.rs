@@ -5,14 +5,15 @@ use std::fmt;
 use super::rule::Rule;
 use crate::error::excerpt;
 
-/// A rule that is broken at a line.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
-    /// The 1-based line; the last one where something is missing at the end.
+    /// The 1-based line; the last line if something is missing at the end.
     pub line: u64,
     /// The rule.
     pub rule: Rule,
-    /// What breaks it, with at most a short excerpt of the tape.
+    /// What is wrong, with at most a short excerpt of the tape.
     pub what: String,
 }
 
@@ -22,7 +23,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A violation whose line is still to be said.
+/// A violation without its line.
 pub(super) struct Finding {
     pub rule: Rule,
     pub what: String,
@@ -33,7 +34,7 @@ impl Finding {
         Finding { rule, what: excerpt(what.as_ref()) }
     }
 
-    pub fn quoting(rule: Rule, place: &str, value: &str) -> Finding {
-        Finding { rule, what: format!("{} is {}", excerpt(place), excerpt(value)) }
+    pub fn quoting(rule: Rule, subject: &str, value: &str) -> Finding {
+        Finding { rule, what: format!("{} is {}", excerpt(subject), excerpt(value)) }
     }
 }

@@ -1,6 +1,6 @@
-//! The checker: one tape against every rule of the spec that a tape alone can show.
+//! The checker: finds violations of the tape format.
 //!
-//! `line` looks at each line by itself, `flow` at what the lines say together. Memory grows with the number of tool calls only.
+//! `line` checks each line alone, `flow` checks all lines together. Memory grows only with the number of tool calls.
 
 mod finding;
 mod flow;
@@ -13,18 +13,25 @@ use self::finding::Finding;
 pub use self::finding::Violation;
 pub use self::rule::Rule;
 
-/// Checks a tape. An empty list means that it keeps every rule.
+/// Checks a tape, and returns its violations. An empty list means that the tape is valid.
+///
+/// ```
+/// use engram_core::check::{Rule, check};
+///
+/// assert!(check("not a tape").iter().any(|violation| violation.rule == Rule::Json));
+/// ```
 pub fn check(tape: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
-    // Reading from memory does not fail.
+    // Reading from memory cannot fail.
     let _ = check_stream(tape.as_bytes(), &mut |violation| violations.push(violation));
     violations
 }
 
-/// Checks a tape as it is read, and hands over each violation in the order of the lines.
+/// Checks a tape while it is read, and passes each violation to `report`, in the order of the lines. Memory is bounded by the longest line
+/// and the number of tool calls.
 ///
 /// # Errors
-/// When the reader fails.
+/// If the reader fails.
 pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -> io::Result<()> {
     let mut flow = flow::Flow::default();
     let (mut bytes, mut number, mut found) = (Vec::new(), 0, Vec::new());
@@ -45,7 +52,7 @@ fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<
         bytes
     });
     let Ok(mut line) = str::from_utf8(line) else {
-        return found.push(Finding::new(Rule::Utf8, "bytes that are no UTF-8"));
+        return found.push(Finding::new(Rule::Utf8, "bytes that are not UTF-8"));
     };
     if number == 1
         && let Some(rest) = line.strip_prefix('\u{feff}')
@@ -54,7 +61,7 @@ fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<
         line = rest;
     }
     if line.trim_ascii().is_empty() {
-        return found.push(Finding::new(Rule::BlankLine, "nothing but white space"));
+        return found.push(Finding::new(Rule::BlankLine, "a line with only white space"));
     }
     if let Some(event) = line::check(line, found) {
         flow.event(&event, found);

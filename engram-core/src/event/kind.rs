@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// The eight kinds of event (spec section 3).
+/// The eight kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Session metadata.
@@ -24,11 +24,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of the spec. `kind as usize` is its index here.
+    /// Every kind, in the order of the documentation. `kind as usize` is its index here.
     pub const ALL: [Kind; 8] =
         [Kind::Meta, Kind::MsgIn, Kind::MsgOut, Kind::ToolCall, Kind::ToolResult, Kind::CodeRead, Kind::CodeEdit, Kind::SpanLink];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Meta => "meta",
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
     }

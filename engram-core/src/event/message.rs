@@ -3,10 +3,10 @@
 use crate::hash::Hash;
 use crate::text::Text;
 
-/// Who speaks in a `msg.in`.
+/// The author of a `msg.in`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The user, or what the harness says in the user's place.
+    /// The user, or the harness in the name of the user.
     User,
     /// The system.
     System,
@@ -18,7 +18,7 @@ impl Role {
     /// Every role. `role as usize` is its index here.
     pub const ALL: [Role; 3] = [Role::User, Role::System, Role::Developer];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Role::User => "user",
@@ -28,14 +28,14 @@ impl Role {
     }
 }
 
-/// A file or image beside a message or result: named and hashed, never copied.
+/// A file or image of a message or result. The tape has its name and hash, never its content.
 #[derive(Debug, Clone)]
 pub struct Attachment<'a> {
     /// Media type, where the source states it.
     pub media_type: Option<Text<'a>>,
-    /// Hash of the decoded bytes, or of the base64 text where it does not decode.
+    /// Hash of the decoded bytes, or of the base64 text if it cannot be decoded.
     pub hash: Option<Hash>,
-    /// Number of the bytes hashed.
+    /// Number of hashed bytes.
     pub bytes: Option<u64>,
     /// File name or path, where the source states it.
     pub name: Option<Text<'a>>,
@@ -44,17 +44,17 @@ pub struct Attachment<'a> {
 /// Input to the agent.
 #[derive(Debug, Clone)]
 pub struct MsgIn<'a> {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
     /// The full text.
     pub text: Option<Text<'a>>,
-    /// True when the harness, not a person, wrote it.
+    /// True if the harness wrote it, not a person.
     pub synthetic: bool,
-    /// Images and files beside it.
+    /// Images and files that belong to it.
     pub attachments: Vec<Attachment<'a>>,
 }
 
-/// Where the agent's output goes.
+/// The purpose of output of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// The answer of the turn.
@@ -69,7 +69,7 @@ impl Channel {
     /// Every channel. `channel as usize` is its index here.
     pub const ALL: [Channel; 3] = [Channel::Final, Channel::Commentary, Channel::Reasoning];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Channel::Final => "final",
@@ -82,14 +82,14 @@ impl Channel {
 /// Output of the agent.
 #[derive(Debug, Clone, Default)]
 pub struct MsgOut<'a> {
-    /// The full text; absent when redacted.
+    /// The full text; absent if redacted.
     pub text: Option<Text<'a>>,
-    /// Absent when the source does not say.
+    /// Absent if the source does not state it.
     pub channel: Option<Channel>,
     /// Model identifier.
     pub model: Option<Text<'a>>,
     /// The provider's id of the message.
     pub message_id: Option<Text<'a>>,
-    /// True when the source holds only an opaque form.
+    /// True if the source contains only an opaque form.
     pub redacted: bool,
 }

@@ -57,7 +57,7 @@ impl Event<'_> {
         }
     }
 
-    /// The id of the call that this event comes from, if it names one.
+    /// The id of the call that caused this event, if it has one.
     pub(crate) fn caused_by(&self) -> Option<Text<'_>> {
         match self {
             Event::ToolResult(result) => result.call_id,

@@ -5,7 +5,7 @@ use crate::hash::Hash;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
 
-/// The agent invokes a tool.
+/// A call of a tool.
 #[derive(Debug, Clone)]
 pub struct ToolCall<'a> {
     /// The harness's own name of the tool.
@@ -14,14 +14,14 @@ pub struct ToolCall<'a> {
     pub kind: ToolKind,
     /// The call's id.
     pub call_id: Option<Text<'a>>,
-    /// The arguments: the source's own JSON value.
+    /// The arguments: the JSON value of the source.
     pub args: Option<&'a str>,
 }
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It did what it was asked.
+    /// It succeeded.
     Ok,
     /// It failed.
     Error,
@@ -35,7 +35,7 @@ impl Status {
     /// Every status. `status as usize` is its index here.
     pub const ALL: [Status; 4] = [Status::Ok, Status::Error, Status::Denied, Status::Cancelled];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Status::Ok => "ok",
@@ -46,35 +46,35 @@ impl Status {
     }
 }
 
-/// Output that the harness kept in a side file.
+/// Output that the harness wrote to a side file.
 #[derive(Debug, Clone)]
 pub struct SideFile<'a> {
-    /// Path as the source spells it.
+    /// Path as written in the source.
     pub path: Text<'a>,
-    /// Hash of the file, where it could be read.
+    /// Hash of the file, if it could be read.
     pub hash: Option<Hash>,
-    /// Size of the file, where known.
+    /// Size of the file in bytes, if known.
     pub bytes: Option<u64>,
 }
 
-/// A tool returned.
+/// The result of a call.
 #[derive(Debug, Clone, Default)]
 pub struct ToolResult<'a> {
     /// The harness's own name of the tool.
     pub tool: Option<Text<'a>>,
-    /// The call that it answers.
+    /// The call that returned.
     pub call_id: Option<Text<'a>>,
-    /// How the call ended, where the source says so.
+    /// How the call ended, if the source states it.
     pub status: Option<Status>,
-    /// Exit code, only where stated.
+    /// Exit code, if the source states it.
     pub exit: Option<i64>,
     /// Output.
     pub stdout: Option<Text<'a>>,
     /// Error output, or the error text of a tool that has one output.
     pub stderr: Option<Text<'a>>,
-    /// True when the harness says that it cut the output.
+    /// True if the source states that the output was shortened.
     pub truncated: bool,
-    /// Output kept in a side file.
+    /// Output that is in a side file.
     pub artifact: Option<SideFile<'a>>,
     /// Images and files that were returned.
     pub attachments: Vec<Attachment<'a>>,

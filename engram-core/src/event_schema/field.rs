@@ -2,12 +2,12 @@
 
 use crate::event::Kind;
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum FieldType {
-    /// A string. An empty one is a fact: an output that was empty.
+    /// A string. It may be empty, as an output may be.
     Text,
-    /// A string that is never empty: what is unknown is left out.
+    /// A string that is not empty. If it is unknown, the key is left out.
     Name,
     /// One of these strings.
     Word(&'static [&'static str]),
@@ -15,11 +15,11 @@ pub enum FieldType {
     Count,
     /// An integer.
     Integer,
-    /// A number, spelled as the source spells it.
+    /// A number, as written in the source.
     Number,
     /// `true` or `false`.
     Bool,
-    /// Only this; the other is said by leaving the key out.
+    /// Only this boolean. The key is left out for the other one.
     Only(bool),
     /// `YYYY-MM-DDTHH:MM:SS[.fraction]Z`.
     Time,
@@ -27,7 +27,7 @@ pub enum FieldType {
     Hash,
     /// `[first,last]`, 1-based lines; `[n,n-1]` is the empty span between lines n-1 and n.
     Range,
-    /// A list of one or more fingerprints of 16 hex digits.
+    /// A list of at least one fingerprint of 16 hex digits.
     Anchors,
     /// A JSON pointer (RFC 6901) that is not empty.
     Pointer,
@@ -42,18 +42,18 @@ pub enum FieldType {
 /// Whether a list may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
-    /// It may.
+    /// It may be empty.
     Allowed,
-    /// What is empty is left out.
-    LeftOut,
+    /// The key of an empty list is left out.
+    Omitted,
 }
 
-/// Whether a field is always there.
+/// Whether a field is always present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Always.
+    /// Always present.
     Always,
-    /// Where the source states it.
+    /// Present if the source states it.
     Stated,
 }
 
@@ -62,21 +62,21 @@ pub enum Presence {
 pub struct Field {
     /// The key.
     pub key: &'static str,
-    /// Whether it is always there.
+    /// Whether it is always present.
     pub presence: Presence,
-    /// What its value must be.
+    /// The type of its value.
     pub field_type: FieldType,
 }
 
-/// The own fields of one kind of event, or of one label of `meta`.
+/// The fields of one kind of event, or of one label of `meta`, without the envelope.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSchema {
     /// The kind.
     pub kind: Kind,
-    /// The label, for `meta`.
+    /// The label of a `meta` event.
     pub label: Option<&'static str>,
-    /// The fields, in their order.
+    /// The fields, in the order of the format.
     pub fields: &'static [Field],
-    /// What the event says.
+    /// What the event means.
     pub meaning: &'static str,
 }

@@ -7,7 +7,7 @@ pub use self::field::{Empty, EventSchema, Field, FieldType, Presence};
 pub use self::table::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS};
 use crate::event::Kind;
 
-/// The field_type of a kind, or of a label of `meta`.
+/// The schema of a kind of event. For `meta`, `label` chooses the label; for other kinds it is `None`.
 pub fn of(kind: Kind, label: Option<&str>) -> Option<&'static EventSchema> {
     EVENTS.iter().find(|event| event.kind == kind && event.label == label)
 }

@@ -1,4 +1,4 @@
-//! Where an artifact's bytes come from: memory, where they stay, or a reader.
+//! Sources of the bytes of an artifact: memory or a reader.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -7,33 +7,33 @@ use simdutf8::compat::{Utf8Error, from_utf8};
 
 use super::head::HEAD_BYTES;
 
-/// Bytes asked for at a time: few enough to stay in a core's cache from reading to writing.
+/// Bytes per read. They stay in the second-level cache until their events are written.
 pub(crate) const READ_BYTES: usize = 64 << 10;
 
-/// The bytes of an artifact, of which ever more are read.
+/// The bytes of an artifact, read step by step.
 pub trait ByteSource {
-    /// What has been read and not forgotten.
+    /// The bytes that have been read and not discarded.
     fn bytes(&self) -> &[u8];
 
-    /// A part of the bytes as text.
+    /// A range of these bytes as text.
     ///
     /// # Errors
-    /// Where the first byte lies that is not UTF-8.
-    fn text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
-        from_utf8(&self.bytes()[part])
+    /// If they are not UTF-8.
+    fn text(&self, range: Range<usize>) -> Result<&str, Utf8Error> {
+        from_utf8(&self.bytes()[range])
     }
 
-    /// Reads this many bytes more, fewer only at the end.
+    /// Reads this many more bytes; fewer only at the end.
     ///
     /// # Errors
-    /// Those of the reader. What it gave before is kept.
+    /// Those of the reader. Bytes that were read before the error are kept.
     fn read(&mut self, bytes: u64) -> io::Result<()>;
 
-    /// Forgets the first `done` bytes where that helps, and gives how many it has forgotten.
-    fn forget(&mut self, done: usize) -> usize;
+    /// Discards up to `done` bytes from the front, if that is worth the time. Returns the number of discarded bytes.
+    fn discard(&mut self, done: usize) -> usize;
 }
 
-/// An artifact that is in memory already, as text. None of it is copied, or checked again.
+/// An artifact in memory, as text. It is neither copied nor checked for UTF-8 again.
 #[derive(Debug)]
 pub struct Memory<'m> {
     all: &'m str,
@@ -44,12 +44,6 @@ impl<'m> Memory<'m> {
     pub(crate) fn new(all: &'m str) -> Self {
         Memory { all, read: 0 }
     }
-
-    /// A part that ends inside a character is for the check to judge.
-    #[cold]
-    fn cut_text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
-        from_utf8(&self.bytes()[part])
-    }
 }
 
 impl ByteSource for Memory<'_> {
@@ -59,10 +53,11 @@ impl ByteSource for Memory<'_> {
     }
 
     #[inline]
-    fn text(&self, part: Range<usize>) -> Result<&str, Utf8Error> {
-        match self.all.get(part.clone()) {
+    fn text(&self, range: Range<usize>) -> Result<&str, Utf8Error> {
+        match self.all.get(range.clone()) {
             Some(text) => Ok(text),
-            None => self.cut_text(part),
+            // The range ends inside a character.
+            None => from_utf8(&self.bytes()[range]),
         }
     }
 
@@ -72,12 +67,12 @@ impl ByteSource for Memory<'_> {
         Ok(())
     }
 
-    fn forget(&mut self, _: usize) -> usize {
+    fn discard(&mut self, _: usize) -> usize {
         0
     }
 }
 
-/// An artifact that is read into memory, a piece at a time.
+/// An artifact that is read into a buffer, chunk by chunk.
 #[derive(Debug)]
 pub struct Reader<R> {
     reader: R,
@@ -86,7 +81,7 @@ pub struct Reader<R> {
 
 impl<R> Reader<R> {
     pub(crate) fn new(reader: R) -> Self {
-        // Enough for most heads; the system gives only as much of it as is used.
+        // Enough for most heads. The system provides only the pages that are used.
         Reader { reader, buffer: Vec::with_capacity(HEAD_BYTES + 2 * READ_BYTES) }
     }
 }
@@ -101,10 +96,10 @@ impl<R: Read> ByteSource for Reader<R> {
         (&mut self.reader).take(bytes).read_to_end(&mut self.buffer).map(drop)
     }
 
-    /// Moves what is left to the front: always where that is little, so that the same memory is used again and again.
-    fn forget(&mut self, done: usize) -> usize {
-        let is_little = self.buffer.len() - done < READ_BYTES / 2;
-        if done == 0 || !(is_little || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
+    /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused.
+    fn discard(&mut self, done: usize) -> usize {
+        let is_cheap = self.buffer.len() - done < READ_BYTES / 2;
+        if done == 0 || !(is_cheap || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
             return 0;
         }
         self.buffer.drain(..done);

@@ -2,6 +2,7 @@
 
 /// A line of a tape that is not an event. [`crate::check`] lists everything that is wrong with a tape.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("line {line} of the tape: {what}")]
 pub struct TapeError {
     /// The 1-based line.
@@ -10,7 +11,7 @@ pub struct TapeError {
     pub what: String,
 }
 
-/// What is wrong with one line of a tape.
+/// What is wrong with one line of a tape. The text form is a short description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidEvent(String);
