@@ -7,7 +7,7 @@ pub enum ToolKind {
     Read,
     /// Changes part of a file.
     Edit,
-    /// Writes a whole file.
+    /// Writes a complete file.
     Write,
     /// Deletes a file.
     Delete,

@@ -67,7 +67,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn first_occurrences_of_the_smallest_hashes_are_kept(len in 0..4 * PREFILTER_ABOVE, different in 1..4 * PREFILTER_ABOVE as u64, seed in any::<u64>()) {
+        fn first_occurrences_of_the_smallest_hashes_are_kept(
+            len in 0..4 * PREFILTER_ABOVE,
+            different in 1..4 * PREFILTER_ABOVE as u64,
+            seed in any::<u64>(),
+        ) {
             // Many equal hashes, and hashes that differ in other bits than the twelve.
             for mask in [u64::MAX, !0xfff] {
                 let hash = |at: usize| (at as u64).wrapping_mul(seed) % different;

@@ -77,7 +77,7 @@ impl Rolling {
         let change = |newest: &u8, oldest: &u8| ADDS[*newest as usize] ^ LEAVES[*oldest as usize];
         let ((fours, ones), (old_fours, old_ones)) = (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
         grams.extend(fours.iter().zip(old_fours).flat_map(|(newest, oldest)| {
-            // The changes by four bytes are computed apart from the hash, so that a gram depends on the hash four bytes earlier only.
+            // The changes by four bytes are computed separately from the hash, so that a gram depends on the hash four bytes earlier only.
             let mut changed = 0u64;
             let rolled: [u64; 4] = array::from_fn(|at| {
                 changed = changed.rotate_left(1) ^ change(&newest[at], &oldest[at]);

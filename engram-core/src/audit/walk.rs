@@ -119,16 +119,16 @@ fn escaped(text: &str) -> String {
 }
 
 /// A truncated string token, closed after its last complete character.
-fn closed(cut: &str) -> String {
-    let mut end = cut.len();
-    if let Some(escape) = cut.rfind('\\') {
-        let is_escaped = cut[..escape].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-        let len = if cut[escape..].starts_with("\\u") { 6 } else { 2 };
-        if !is_escaped && cut.len() - escape < len {
+fn closed(token: &str) -> String {
+    let mut end = token.len();
+    if let Some(escape) = token.rfind('\\') {
+        let is_escaped = token[..escape].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        let len = if token[escape..].starts_with("\\u") { 6 } else { 2 };
+        if !is_escaped && token.len() - escape < len {
             end = escape;
         }
     }
-    format!("{}\"", &cut[..end])
+    format!("{}\"", &token[..end])
 }
 
 /// The path as a JSON pointer.

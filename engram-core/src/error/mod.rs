@@ -13,7 +13,6 @@ use crate::policy::Policy;
 /// Stable error codes. Their names are part of the public interface; `docs/errors.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ErrorCode {
     /// No adapter recognises the content.
     UnknownHarness,

@@ -36,7 +36,7 @@ pub enum EditOp {
     Create,
     /// Part of the file changed.
     Update,
-    /// The whole file was replaced.
+    /// The complete file was replaced.
     Overwrite,
     /// The file is deleted.
     Delete,

@@ -42,7 +42,7 @@ impl<'t> RawEvent<'t> {
         let members = Members::of(line).map_err(|error| InvalidEvent::new(format!("not a JSON object: {error}")))?;
         let (envelope, fields): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| is_envelope(key));
         let envelope = Members(envelope);
-        let kind = envelope.word("k").and_then(Kind::from_name).ok_or_else(|| InvalidEvent::new("`k` is none of the eight kinds"))?;
+        let kind = envelope.word("k").and_then(Kind::from_name).ok_or_else(|| InvalidEvent::new("`k` is not one of the eight kinds"))?;
         Ok(RawEvent {
             seq: envelope.count("seq").map(Seq).ok_or_else(|| InvalidEvent::new("`seq` is not a number"))?,
             t: envelope.word("t").ok_or_else(|| InvalidEvent::new("`t` is not a string"))?,
