@@ -188,7 +188,7 @@ impl Way {
         let (entry, evidence) = match source.known {
             Some((entry, _)) => (entry, entry.adapter.probe(&head)),
             None => match self.choose(&head, artifact.is_named()) {
-                Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(input.cut_off()).unwrap_or(error)),
+                Err(error) if error.code == ErrorCode::UnknownHarness => return Err(cut_off(input.truncation_reason()).unwrap_or(error)),
                 chosen => chosen?,
             },
         };

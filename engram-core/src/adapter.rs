@@ -1,10 +1,10 @@
-//! The contract between adapters and everyone who runs them: text in, a tape out.
+//! The contract of an adapter: it converts an artifact to a tape.
 
 use std::fmt;
 
 use crate::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use crate::error::AdapterError;
-pub use crate::head::Identity;
+pub use crate::input::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
 pub use crate::stream::{Evidence, Framing, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};
@@ -20,15 +20,15 @@ impl fmt::Display for AdapterId {
     }
 }
 
-/// The contract that every adapter meets. A third party may implement just this.
+/// The string form of the contract. Every [`StreamAdapter`] implements it.
 pub trait HarnessAdapter: Send + Sync {
     /// The adapter's stable id.
     fn id(&self) -> AdapterId;
 
-    /// Converts one artifact to a tape. Same input, same output, always.
+    /// Converts one artifact to a tape. The same input always gives the same output.
     ///
     /// # Errors
-    /// [`AdapterError`] with a stable code; no part of a tape is given then.
+    /// [`AdapterError`] with a stable code. There is no partial tape then.
     fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError>;
 
     /// What the adapter supports and claims.
@@ -53,7 +53,7 @@ impl<A: StreamAdapter> HarnessAdapter for A {
     }
 }
 
-/// Converts text that is already in memory.
+/// Converts an artifact that is in memory, and returns the tape. See [`convert`].
 ///
 /// # Errors
 /// As [`convert`].

@@ -1,19 +1,19 @@
-//! Coverage claims: how much of each kind an adapter gives (spec section 7).
+//! Coverage claims: how much of each kind of event an adapter provides.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::event::{ClaimGrade, Kind};
+use crate::event::Kind;
 
-/// The stable name of a known loss (`edit.shell`, `read.no_range`, ...).
+/// The stable code of a known loss (`edit.shell`, `read.no_range`, ...).
 pub type GapCode = &'static str;
 
-/// How much of one kind an adapter gives.
+/// How much of one kind an adapter provides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
     /// Every fact of the kind gives an event with all required fields.
     Full,
-    /// Some do; each gap is named and shown by a fixture.
+    /// Some facts do. A fixture shows each of these gaps.
     Partial(&'static [GapCode]),
     /// Never emitted.
     None,
@@ -34,7 +34,7 @@ impl Grade {
         }
     }
 
-    /// The named gaps.
+    /// The codes of the gaps.
     pub fn gaps(self) -> &'static [GapCode] {
         match self {
             Grade::Partial(gaps) => gaps,
@@ -43,7 +43,32 @@ impl Grade {
     }
 }
 
-/// A claim for all eight kinds. There is no default: leaving a kind out does not compile.
+/// A grade without its gaps, as written in a tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimGrade {
+    /// Every fact of the kind gives an event.
+    Full,
+    /// Some facts do.
+    Partial,
+    /// Never emitted.
+    None,
+}
+
+impl ClaimGrade {
+    /// Every grade.
+    pub const ALL: [ClaimGrade; 3] = [ClaimGrade::Full, ClaimGrade::Partial, ClaimGrade::None];
+
+    /// The name in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ClaimGrade::Full => "full",
+            ClaimGrade::Partial => "partial",
+            ClaimGrade::None => "none",
+        }
+    }
+}
+
+/// Claims for all eight kinds. There is no default, so an adapter must state each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coverage {
     /// Claim for `meta`.
@@ -79,7 +104,7 @@ impl Coverage {
         }
     }
 
-    /// The claim after degradation: what was full is partial.
+    /// The claims after degradation: `Full` becomes `Partial`.
     pub fn degraded(&self) -> Coverage {
         let lower = |grade| if grade == Grade::Full { Grade::Partial(&[]) } else { grade };
         Coverage {

@@ -1,4 +1,4 @@
-//! What an adapter says about itself: the source of every table, claim and rule.
+//! The self-description of an adapter: versions, claims, gaps and omission rules.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -8,7 +8,7 @@ use crate::event::Kind;
 use crate::ledger::Outcome;
 use crate::version::{KnownBad, Revision, VersionMatrix};
 
-/// What happens by default when the version is unknown.
+/// The default treatment of an unknown version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownVersionPolicy {
@@ -21,38 +21,38 @@ pub enum UnknownVersionPolicy {
 /// A known loss.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Gap {
-    /// The stable name, which [`crate::coverage::Grade::Partial`] refers to.
+    /// The stable code that [`crate::coverage::Grade::Partial`] refers to.
     pub code: GapCode,
-    /// What is lost and why.
+    /// What is lost, and why.
     pub reason: &'static str,
     /// The fixture that shows it, as `<version>/<scenario>`.
     pub fixture: &'static str,
 }
 
-/// What is left out of a tape by a rule, and why that loses nothing.
+/// Why omitting a record or field loses nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Omission {
-    /// The record says again what another record says.
+    /// The record repeats another record.
     Duplicate,
     /// The record is UI or cache state without content.
     Bookkeeping,
-    /// A field of a mapped record whose text the tape represents otherwise.
+    /// A field of a mapped record that the tape represents in another form.
     Field,
-    /// A field that is opaque by declaration: signatures, encrypted text, base64.
+    /// A field without readable content: a signature, encrypted text, base64.
     Opaque,
 }
 
-/// One omission rule. An omission without a rule is a bug.
+/// A rule by which records or fields are omitted. To omit anything without a rule is a bug.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct OmissionRule {
     /// The rule's stable name.
     pub rule: &'static str,
-    /// Which kind of omission it is.
+    /// The kind of omission.
     pub omission: Omission,
     /// The record type that it applies to; `*` matches any run of characters.
     pub record: &'static str,
-    /// For fields and opaque text: where it lies, from the record's root; `*` matches one segment, a last `**` any rest.
+    /// For fields and opaque text: the JSON pointer from the root of the record. `*` matches one segment, `**` at the end any rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<&'static str>,
     /// Why the tape loses nothing by it.
@@ -60,12 +60,12 @@ pub struct OmissionRule {
 }
 
 impl OmissionRule {
-    /// A rule for records that repeat what another record says.
+    /// A rule for records that repeat another record.
     pub const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
         OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
     }
 
-    /// A rule for records of state without content.
+    /// A rule for records that are state without content.
     pub const fn bookkeeping(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
         OmissionRule { rule, omission: Omission::Bookkeeping, record, pointer: None, reason }
     }
@@ -80,7 +80,7 @@ impl OmissionRule {
         OmissionRule { rule, omission: Omission::Opaque, record, pointer: Some(pointer), reason }
     }
 
-    /// What the ledger counts a record as that this rule omits whole; none for rules about fields.
+    /// The outcome of a record that this rule omits. `None` for rules about fields.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.omission {
             Omission::Duplicate => Some(Outcome::Duplicate { record: self.record, rule: self.rule }),
@@ -97,32 +97,32 @@ pub struct AdapterDescriptor {
     pub adapter_id: &'static str,
     /// Version of the adapter. Tape bytes change only with it.
     pub adapter_version: &'static str,
-    /// The harness whose logs it reads, as `source.harness` spells it.
+    /// The harness whose logs it reads: the value of `source.harness`.
     pub harness_family: &'static str,
     /// The revisions with their ranges and claims, and the known-bad list.
     pub matrix: VersionMatrix,
-    /// How the schema of an artifact is told.
+    /// How the schema of an artifact is detected, in one sentence.
     pub schema_detection_strategy: &'static str,
-    /// The claim that holds for every supported version: the weakest over all revisions.
+    /// The claims for all supported versions: for each kind, the weakest claim of any revision.
     pub coverage: Coverage,
-    /// What happens by default when the version is unknown.
+    /// The default treatment of an unknown version.
     pub unknown_version_policy: UnknownVersionPolicy,
-    /// Where a record says what type it is: the strings at these places that it has, joined with `/`, are its type
-    /// in the ledger and in [`OmissionRule::record`]. A last `#` stands for the name of the first member there.
+    /// JSON pointers to the parts of a record's type. The strings found there, joined with `/`, are the type in the ledger and in
+    /// [`OmissionRule::record`]. `#` at the end means the name of the first member.
     pub record_type: &'static [&'static str],
-    /// Every gap that a claim refers to.
+    /// All gaps that claims refer to.
     pub gaps: &'static [Gap],
-    /// Every rule by which something is omitted.
+    /// All omission rules.
     pub omission_rules: &'static [OmissionRule],
 }
 
 impl AdapterDescriptor {
-    /// The rule of that name.
+    /// The rule with this name.
     pub fn rule(&self, name: &str) -> Option<&'static OmissionRule> {
         self.omission_rules.iter().find(|rule| rule.rule == name)
     }
 
-    /// The outcome of a record of this type that gives no event, by the first rule that omits such records whole.
+    /// The outcome of a record of this type that gives no event, by the first rule that omits such records.
     pub fn ignored_record(&self, record: &str) -> Option<Outcome> {
         self.omission_rules.iter().filter(|rule| rule.record == record).find_map(OmissionRule::outcome)
     }

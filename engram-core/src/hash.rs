@@ -1,10 +1,10 @@
-//! Content hashes of the tape: BLAKE3 over text with line ends normalised (spec section 3, Hashes).
+//! Content hashes: BLAKE3 over text with `\r\n` counted as `\n`.
 
 use std::fmt;
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-/// A BLAKE3 hash, shown as `blake3:` and 64 hex digits.
+/// A BLAKE3 hash. Its text form is `blake3:` and 64 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hash(blake3::Hash);
 
@@ -20,18 +20,18 @@ impl Hash {
         self.0.as_bytes()
     }
 
-    /// The hash in a JSON string such as `"blake3:.."`, as a tape holds it.
+    /// Parses a JSON string such as `"blake3:.."`.
     pub(crate) fn of_json(raw: &str) -> Option<Hash> {
         let hex = raw.strip_prefix("\"blake3:")?.strip_suffix('"')?;
         blake3::Hash::from_hex(hex).ok().map(Hash)
     }
 
-    /// The hash of bytes as they are: attachments, side files, the input.
+    /// The hash of bytes without any normalisation: for attachments, side files and the input.
     pub fn of_bytes(bytes: &[u8]) -> Hash {
         Hash(blake3::hash(bytes))
     }
 
-    /// The hash of text, `\r\n` counted as `\n`.
+    /// The hash of a text, with `\r\n` counted as `\n`.
     pub fn of_text(text: &str) -> Hash {
         if memchr(b'\r', text.as_bytes()).is_none() {
             return Hash::of_bytes(text.as_bytes());
@@ -48,25 +48,25 @@ impl Hash {
         Hash(hasher.finalize())
     }
 
-    /// The hash of text, or none when U+FFFD shows that the real bytes are gone.
-    pub fn of_pinned_text(text: &str) -> Option<Hash> {
-        // Nearly all text is told with one search.
+    /// As [`Hash::of_text`], but `None` if the text is not [lossless](is_lossless).
+    pub fn of_lossless_text(text: &str) -> Option<Hash> {
+        // One search is enough for nearly all texts.
         if memchr2(b'\r', REPLACEMENT[0], text.as_bytes()).is_none() {
             return Some(Hash::of_bytes(text.as_bytes()));
         }
-        is_pinned(text).then(|| Hash::of_text(text))
+        is_lossless(text).then(|| Hash::of_text(text))
     }
 }
 
-/// What stands where bytes were no text. Its first byte is rare in nearly all text.
+/// U+FFFD, which replaces bytes that are not UTF-8. Its first byte is rare in text.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
-/// True when `text` can stand for real file content: it holds no U+FFFD.
-pub fn is_pinned(text: &str) -> bool {
+/// True if `text` contains no U+FFFD, so that its bytes are those of the file.
+pub fn is_lossless(text: &str) -> bool {
     !memchr_iter(REPLACEMENT[0], text.as_bytes()).any(|at| text.as_bytes()[at..].starts_with(REPLACEMENT))
 }
 
-/// A hash of input that arrives in pieces.
+/// A hash of input that arrives in chunks.
 #[derive(Debug, Clone, Default)]
 pub struct StreamHasher {
     hasher: blake3::Hasher,
@@ -74,10 +74,10 @@ pub struct StreamHasher {
 }
 
 impl StreamHasher {
-    /// Takes the next piece.
-    pub fn update(&mut self, piece: &[u8]) {
-        self.hasher.update(piece);
-        self.bytes += piece.len() as u64;
+    /// Adds the next chunk.
+    pub fn update(&mut self, chunk: &[u8]) {
+        self.hasher.update(chunk);
+        self.bytes += chunk.len() as u64;
     }
 
     /// The number of bytes so far.
@@ -96,15 +96,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_ends_do_not_matter_but_lone_returns_do() {
+    fn crlf_counts_as_lf_but_a_lone_cr_does_not() {
         assert_eq!(Hash::of_text("a\r\nb\r\n"), Hash::of_text("a\nb\n"));
         assert_ne!(Hash::of_text("a\rb"), Hash::of_text("a\nb"));
         assert_eq!(Hash::of_text("a\r"), Hash::of_bytes(b"a\r"));
     }
 
     #[test]
-    fn replacement_characters_pin_nothing() {
-        assert_eq!(Hash::of_pinned_text("caf\u{fffd}"), None);
-        assert!(Hash::of_pinned_text("café").is_some());
+    fn text_with_replacement_characters_has_no_hash() {
+        assert_eq!(Hash::of_lossless_text("caf\u{fffd}"), None);
+        assert!(Hash::of_lossless_text("café").is_some());
     }
 }

@@ -1,11 +1,11 @@
-//! The JSON Schema of the events, made from the table of shapes.
+//! The JSON Schema of events, generated from [`crate::event_schema`].
 
 use serde_json::{Map, Value, json};
 
 use crate::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventSchema, Field, FieldType, Presence};
 
-/// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. What concerns more than one line, the
-/// order of keys and the spelling of strings are for [`crate::check`].
+/// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. [`crate::check`] also checks what a schema
+/// cannot express: rules about several lines, the order of keys, and the canonical form of strings.
 pub fn json_schema() -> String {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -18,7 +18,7 @@ pub fn json_schema() -> String {
 fn event(event: &EventSchema) -> Value {
     let fields = ENVELOPE_HEAD.iter().chain(event.fields).chain(ENVELOPE_TAIL);
     let mut schema = object(fields);
-    // Kind and label are what tells the events apart.
+    // Kind and label identify the event.
     schema["properties"]["k"] = json!({ "const": event.kind.as_str() });
     if let Some(label) = event.label {
         schema["properties"]["label"] = json!({ "const": label });
@@ -53,7 +53,7 @@ fn value(field_type: &FieldType) -> Value {
         FieldType::Pointer => json!({ "type": "string", "pattern": "^(/([^~/]|~[01])*)+$" }),
         FieldType::Json => json!(true),
         FieldType::Object(fields) => object(fields.iter()),
-        FieldType::List(of, empty) => json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::LeftOut) }),
+        FieldType::List(of, empty) => json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::Omitted) }),
     }
 }
 

@@ -1,33 +1,33 @@
-//! The ledger: every source record is counted exactly once, and what is not mapped is named.
+//! The ledger: counts of source records by outcome. Each record is counted exactly once.
 
 use std::borrow::Cow;
 use std::ptr;
 
 use serde::{Deserialize, Serialize};
 
-/// Where one source record went. Returned for every record, so forgetting one does not compile.
+/// The outcome of one source record. A session must return it for each record, so none can be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
-    /// It gave at least one event.
+    /// The record gave at least one event.
     Mapped,
-    /// It says again what another record says.
+    /// The record repeats another record.
     Duplicate {
         /// The record's type.
         record: &'static str,
-        /// The rule in the descriptor that names the pair.
+        /// The rule of the descriptor that omits it.
         rule: &'static str,
     },
-    /// It is UI or cache state without content.
+    /// The record is UI or cache state without content.
     Bookkeeping {
         /// The record's type.
         record: &'static str,
-        /// The rule in the descriptor that names the type.
+        /// The rule of the descriptor that omits it.
         rule: &'static str,
     },
 }
 
-/// One row of `omitted`: records of one type that one rule left out.
+/// One row of `omitted`: the records of one type that one rule omits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Omitted {
     /// The record type.
@@ -35,14 +35,14 @@ pub struct Omitted {
     pub record: Cow<'static, str>,
     /// The rule.
     pub rule: Cow<'static, str>,
-    /// How many records.
+    /// The number of records.
     pub count: u64,
 }
 
-/// Sums over all records (spec section 4).
+/// The counts of all records by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Source records seen.
+    /// All source records.
     pub records: u64,
     /// Records that gave at least one event.
     pub mapped: u64,
@@ -54,15 +54,15 @@ pub struct Ledger {
     pub unrecognized: u64,
     /// Records that could not be read.
     pub malformed: u64,
-    /// All that is not mapped, sorted by type, then rule.
+    /// Records that are not mapped, by type and rule, sorted by type, then rule.
     pub omitted: Vec<Omitted>,
 }
 
-/// The most different types that `omitted` lists by name; what comes after is listed as `*`.
+/// The maximum number of rows of `omitted` with a type. Further types are counted as `*`.
 const MAX_OMITTED_ROWS: usize = 512;
 
-/// So many rows are faster looked at one by one.
-const FEW_ROWS: usize = 16;
+/// Rows that are searched linearly first, which is faster for that many.
+const LINEAR_SEARCH_ROWS: usize = 16;
 
 impl Ledger {
     /// Counts a record by its outcome.
@@ -95,7 +95,7 @@ impl Ledger {
         self.omit(Cow::Owned(record.to_owned()), "malformed");
     }
 
-    /// Takes back that a record was a duplicate: what it repeats never came, and it gives an event after all.
+    /// Counts a record as mapped that was counted as a duplicate, because the record that it repeats never came.
     pub(crate) fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
         if let Ok(at) = self.find(record, rule) {
             self.duplicate -= 1;
@@ -112,9 +112,9 @@ impl Ledger {
     }
 
     fn omit(&mut self, record: Cow<'static, str>, rule: &'static str) {
-        // An adapter's names are literals: where they lie tells rows apart without a look at the texts.
-        let mut few = self.omitted.iter_mut().take(FEW_ROWS);
-        if let Some(row) = few.find(|row| ptr::eq(&*row.record, &*record) && ptr::eq(&*row.rule, rule)) {
+        // Names in an adapter are literals, so equal addresses show equal names without comparing the texts.
+        let mut first_rows = self.omitted.iter_mut().take(LINEAR_SEARCH_ROWS);
+        if let Some(row) = first_rows.find(|row| ptr::eq(&*row.record, &*record) && ptr::eq(&*row.rule, rule)) {
             row.count += 1;
             return;
         }
@@ -126,9 +126,9 @@ impl Ledger {
         }
     }
 
-    /// True when every record is counted exactly once.
+    /// True if the sums agree: every record is counted exactly once.
     pub fn balances(&self) -> bool {
-        // In 128 bits, since a ledger that was read may say anything.
+        // In 128 bits, since a ledger that was read from a tape can contain any numbers.
         let sum = |counts: &mut dyn Iterator<Item = u64>| counts.map(u128::from).sum::<u128>();
         let omitted = sum(&mut self.omitted.iter().map(|row| row.count));
         let unmapped = sum(&mut [self.duplicate, self.bookkeeping, self.unrecognized, self.malformed].into_iter());

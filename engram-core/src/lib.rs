@@ -1,13 +1,35 @@
-//! The contract of the Engram tape: what an adapter is, what a tape holds, and how one is written, read and checked.
+//! The contract of Engram: adapters, events and tapes, and how a tape is written, read and checked.
 //!
-//! One direction, one pass, bounded memory: an [`Input`](pipeline::Input) gives records, a
-//! [`Session`](adapter::Session) turns each into events, the [`Emitter`](emit::Emitter) writes them.
-//! This crate names no harness and touches no file, clock or environment.
+//! A conversion takes one pass with bounded memory. An [`Input`](pipeline::Input) divides an artifact into records, the
+//! [`Session`](adapter::Session) of an adapter converts each record to events, and the [`Emitter`](emit::Emitter) completes them and passes
+//! them to an [`EventSink`](sink::EventSink). The most important sink is [`JsonLines`](tape::JsonLines), which writes a tape.
+//!
+//! This crate contains no adapter, and it does not access files, clocks or the environment.
+//!
+//! A tape is read back as the same typed events:
+//!
+//! ```
+//! use engram_core::check::check;
+//! use engram_core::event::Event;
+//! use engram_core::tape::events;
+//!
+//! let tape = concat!(
+//!     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"code.edit","source":{"harness":"toy"},"op":"create","file":"src/main.rs"}"#,
+//!     "\n"
+//! );
+//! for record in events(tape) {
+//!     if let Event::CodeEdit(edit) = record?.event {
+//!         println!("{} {}", edit.op.as_str(), edit.file.decode_lossy());
+//!     }
+//! }
+//! // This excerpt has no `tape.start` and no `tape.stop`.
+//! assert!(!check(tape).is_empty());
+//! # Ok::<(), engram_core::tape::TapeError>(())
+//! ```
 
 pub mod adapter;
 pub mod anchor;
 pub mod audit;
-mod byte_source;
 pub mod check;
 pub mod coverage;
 pub mod descriptor;
@@ -15,9 +37,7 @@ pub mod emit;
 pub mod error;
 pub mod event;
 pub mod event_schema;
-mod fault;
 pub mod hash;
-pub mod head;
 mod input;
 pub mod json_schema;
 pub mod keys;
@@ -33,5 +53,6 @@ pub mod tape;
 pub mod text;
 pub mod time;
 pub mod tool_kind;
-mod truncation;
 pub mod version;
+
+pub use input::head;

@@ -1,11 +1,11 @@
-//! Bounds on everything that the input controls.
+//! Limits on resources that the input could exhaust.
 
-/// Bounds that a conversion keeps. `Default` gives the documented values.
+/// Limits of a conversion. The defaults are 256 MiB per record and 96 levels of nesting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one source record (a line, or a whole document).
+    /// Maximum size of one source record in bytes: a line, or a complete document.
     pub record_bytes: u64,
-    /// Levels of nesting in a value that is copied to the tape. Below the 128 that common JSON readers accept.
+    /// Maximum nesting of a JSON value that is copied to the tape. Less than the 128 levels that common JSON readers accept.
     pub nesting: usize,
 }
 
@@ -15,11 +15,11 @@ impl Default for Limits {
     }
 }
 
-/// A bound that the input went over.
+/// The input exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// The name of the bound: `record_bytes` or `nesting`.
+    /// The name of the limit: `record_bytes` or `nesting`.
     pub limit: &'static str,
-    /// Its value.
+    /// The value of the limit.
     pub allowed: u64,
 }

@@ -1,71 +1,93 @@
-//! The driver: divides an artifact into records, hands each to the session, applies the policy, bounds everything.
+//! The pipeline: divides an artifact into records, passes each to the session, and applies policy and limits.
 
 use simdutf8::compat::{Utf8Error, from_utf8};
 
-pub use crate::byte_source::{ByteSource, Memory, Reader};
 use crate::coverage::Coverage;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{KindCounts, RecordLocation};
 use crate::hash::Hash;
-use crate::head::{Head, first_value, is_blank};
-pub use crate::input::Input;
-use crate::input::NotText;
+use crate::input::UnreadableLine;
+use crate::input::head::{Head, first_value, is_blank};
+use crate::input::truncation::complete_items;
+pub use crate::input::{ByteSource, Input, Memory, Reader};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::sink::EventSink;
 use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
 use crate::support::{refusal, resolve_support};
-use crate::truncation::complete_items;
 use crate::version::Support;
 
-/// How a conversion is to be run.
+/// Options of a conversion.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// What to do about the unknown.
+    /// The treatment of unknown and malformed input.
     pub policy: Policy,
-    /// Bounds.
+    /// Limits on records.
     pub limits: Limits,
-    /// What the files around the artifact say.
+    /// Facts from files next to the artifact.
     pub context: SideInfo,
 }
 
-/// What a conversion came to.
+/// The result of a conversion.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Summary {
-    /// The adapter that converted.
+    /// The id of the adapter.
     pub adapter_id: &'static str,
     /// The harness that wrote the artifact.
     pub harness: &'static str,
-    /// The last version that the artifact records.
+    /// The last harness version that the artifact records.
     pub version: Option<String>,
-    /// The schema revision, where it is known.
+    /// The schema, if it is known.
     pub schema: Option<&'static str>,
-    /// How well the version is known.
+    /// The support level of the version.
     pub support: Support,
-    /// What was claimed for the artifact.
+    /// The claims for the artifact.
     pub coverage: Coverage,
-    /// Why the claim was lowered.
+    /// Reason codes for lowered claims; empty if they were not lowered.
     pub degraded: Vec<&'static str>,
-    /// The session's id.
+    /// The id of the session, if the artifact has one.
     pub session_id: Option<String>,
-    /// The sub-agent's id.
+    /// The id of the sub-agent, if the artifact belongs to one.
     pub agent_id: Option<String>,
     /// Events per kind.
     pub counts: KindCounts,
-    /// Where every record went.
+    /// The outcomes of all records.
     pub ledger: Ledger,
-    /// Bytes of the artifact.
+    /// Size of the artifact in bytes.
     pub input_bytes: u64,
-    /// False when the artifact ends inside a record.
+    /// False if the artifact ends inside a record.
     pub complete: bool,
 }
 
-/// Converts one artifact. The sink may hold part of a tape when this fails: the caller throws it away.
+/// Converts one artifact, and sends its events to `sink`.
+///
+/// Takes one pass over the input, in linear time. Memory is bounded by the largest record ([`Limits::record_bytes`]), not by the size of the
+/// artifact, except for a few bytes per tool call. A document is one record, so it is completely in memory. The same input always gives the
+/// same events.
+///
+/// If this fails, the sink may have received part of a tape, without [`EventSink::finish`]. Discard it.
+///
+/// ```
+/// use engram_core::adapter::StreamAdapter;
+/// use engram_core::error::AdapterError;
+/// use engram_core::event::Kind;
+/// use engram_core::pipeline::{Input, Options, convert};
+/// use engram_core::tape::JsonLines;
+///
+/// fn convert_file(adapter: &dyn StreamAdapter, log: std::fs::File) -> Result<Vec<u8>, AdapterError> {
+///     let (options, mut tape) = (Options::default(), Vec::new());
+///     let summary = convert(adapter, Input::new(log, options.limits), &options, &mut JsonLines::new(&mut tape))?;
+///     eprintln!("{} messages to the agent, {} tool calls", summary.counts.of(Kind::MsgIn), summary.counts.of(Kind::ToolCall));
+///     Ok(tape)
+/// }
+/// ```
 ///
 /// # Errors
-/// [`AdapterError`] with code, adapter, harness, version and line where known.
+/// [`AdapterError`]: a failing reader or sink, a limit, a defect of the adapter, and under strict policy any unknown or malformed input.
+/// It has adapter, harness, version and line as far as they are known.
 pub fn convert<S: ByteSource>(
     adapter: &dyn StreamAdapter,
     input: Input<S>,
@@ -78,10 +100,10 @@ pub fn convert<S: ByteSource>(
     })
 }
 
-/// As [`convert`], by the adapter that `choose` chooses for the head, with the framing that it has found.
+/// As [`convert`], with the adapter and framing that `choose` returns for the head of the artifact.
 ///
 /// # Errors
-/// As [`convert`], and those of `choose`.
+/// Those of [`convert`] and of `choose`.
 pub fn convert_chosen<'a, S: ByteSource>(
     mut input: Input<S>,
     options: &Options,
@@ -129,18 +151,18 @@ pub fn convert_chosen<'a, S: ByteSource>(
     })
 }
 
-/// A document that ends too early, or is no JSON from some place on.
+/// A document that ends too early, or is not JSON or UTF-8 from some position on.
 struct Broken<'b> {
-    /// What is before that place.
+    /// The text before that position.
     valid_prefix: &'b str,
-    /// What is said of it where no part of it is to be converted.
+    /// The error, if no part of the document can be converted.
     error: AdapterError,
 }
 
 impl<'b> Broken<'b> {
     fn json(text: &'b str, error: &serde_json::Error) -> Self {
         if error.is_eof() {
-            return Broken::cut(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
+            return Broken::truncated(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
         }
         let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let valid_prefix = &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
@@ -151,16 +173,17 @@ impl<'b> Broken<'b> {
         let valid_prefix = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
         let found = format!("invalid byte at offset {}", error.valid_up_to());
         if error.error_len().is_none() {
-            return Broken::cut(valid_prefix, found);
+            return Broken::truncated(valid_prefix, found);
         }
         Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found) }
     }
 
-    fn cut(valid_prefix: &'b str, found: String) -> Self {
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a whole document").found(&found) }
+    fn truncated(valid_prefix: &'b str, found: String) -> Self {
+        Broken { valid_prefix, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a complete document").found(&found) }
     }
 }
 
+/// A conversion in progress.
 struct Run<'s> {
     out: Emitter<'s>,
     complete: bool,
@@ -173,10 +196,10 @@ impl Run<'_> {
             Framing::Lines => self.lines(session, input)?,
             Framing::Document => self.document(session, input)?,
         }
-        if let Some(reason) = input.cut_off() {
+        if let Some(reason) = input.truncation_reason() {
             self.complete = false;
             if self.out.policy() == Policy::Strict {
-                return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason));
+                return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("a complete artifact").found(reason));
             }
         }
         self.out.begin();
@@ -190,25 +213,30 @@ impl Run<'_> {
             number += 1;
             match line.text {
                 Ok(text) => self.line(session, text, number, line.terminated)?,
-                Err(not_text) => self.not_text(session, *not_text, number, line.terminated)?,
+                Err(unreadable) => self.unreadable_line(session, *unreadable, number, line.terminated)?,
             }
         }
         Ok(())
     }
 
-    #[cold]
-    fn not_text(&mut self, session: &mut dyn Session, line: NotText<'_>, number: u64, terminated: bool) -> Result<(), AdapterError> {
+    fn unreadable_line(
+        &mut self,
+        session: &mut dyn Session,
+        line: UnreadableLine<'_>,
+        number: u64,
+        terminated: bool,
+    ) -> Result<(), AdapterError> {
         match line {
-            NotText::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number),
-            NotText::Malformed { bytes, error } if terminated || error.error_len().is_some() => {
+            UnreadableLine::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, number),
+            UnreadableLine::NotUtf8 { bytes, error } if terminated || error.error_len().is_some() => {
                 self.out.begin_at(RecordLocation { line: number, part: 0 });
                 self.not_json(bytes, "UTF-8")
             }
-            NotText::Malformed { bytes, error } => {
-                // The artifact ends inside a character: what is before it may still be whole.
-                let whole = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-                self.line(session, whole, number, false)?;
-                self.cut()
+            UnreadableLine::NotUtf8 { bytes, error } => {
+                // The artifact ends inside a character. The record before it may still be complete.
+                let valid = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+                self.line(session, valid, number, false)?;
+                self.end_inside_record()
             }
         }
     }
@@ -222,7 +250,7 @@ impl Run<'_> {
         self.out.oversize(bytes, hash).map_err(|fault| self.error(fault))
     }
 
-    /// Converts one physical line. Nearly always it is one record, and is parsed once.
+    /// Converts one physical line. In nearly all cases it is one record, which is parsed only once.
     fn line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         self.out.begin_at(RecordLocation { line: number, part: 0 });
         if is_blank(text.as_bytes()) {
@@ -230,32 +258,31 @@ impl Run<'_> {
         }
         match session.record(text, &mut self.out) {
             Err(Fault::Json(_)) => self.split_irregular_line(session, text, number, terminated),
-            settled => self.settle(settled, text),
+            result => self.settle(result, text),
         }
     }
 
-    /// Converts a line that is not one JSON value of the expected shape: several values, a cut record, or something else.
-    #[cold]
+    /// Converts a line that is not a single JSON value of the expected structure: several values, a truncated record, or something else.
     fn split_irregular_line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         let (mut rest, mut part) = (text, 0);
         while !is_blank(rest.as_bytes()) {
             self.out.begin_at(RecordLocation { line: number, part });
             let end = match first_value(rest) {
                 Ok(end) => {
-                    let settled = session.record(&rest[..end], &mut self.out);
-                    self.settle(settled, &rest[..end])?;
+                    let result = session.record(&rest[..end], &mut self.out);
+                    self.settle(result, &rest[..end])?;
                     end
                 }
-                Err(cut) => {
+                Err(is_truncated) => {
                     let lead = rest.len() - rest.trim_ascii_start().len();
                     let next = session.resync(&rest[lead..]).filter(|at| *at > 0).map(|at| lead + at);
                     let next = next.filter(|at| *at < rest.len() && rest.is_char_boundary(*at));
-                    if next.is_none() && !terminated && cut {
-                        return self.cut();
+                    if next.is_none() && !terminated && is_truncated {
+                        return self.end_inside_record();
                     }
                     let end = next.unwrap_or(rest.len());
                     match session.fragment(&rest[lead..end], &mut self.out) {
-                        Some(settled) => self.settle(settled, &rest[..end])?,
+                        Some(result) => self.settle(result, &rest[..end])?,
                         None => self.not_json(&rest.as_bytes()[..end], "JSON")?,
                     }
                     end
@@ -268,10 +295,10 @@ impl Run<'_> {
     }
 
     #[inline]
-    fn settle(&mut self, settled: Result<Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
-        match settled {
+    fn settle(&mut self, result: Result<Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
+        match result {
             Ok(Outcome::Mapped) if !self.out.has_events() => {
-                let error = AdapterError::new(ErrorCode::AdapterDefect).expected("an event of a mapped record");
+                let error = AdapterError::new(ErrorCode::AdapterDefect).expected("at least one event of a mapped record");
                 Err(error.line(self.out.line()))
             }
             Ok(outcome) => {
@@ -282,18 +309,17 @@ impl Run<'_> {
         }
     }
 
-    #[cold]
     fn settle_fault(&mut self, fault: Fault, text: &str) -> Result<(), AdapterError> {
         let fault = match fault {
-            // The text is JSON, or the driver would not have asked: only its shape can be wrong.
-            Fault::Json(error) => Fault::malformed("", "fields of the known types", &error.to_string()),
+            // The text is known to be JSON here, so only its structure can be wrong.
+            Fault::Json(error) => Fault::malformed("", "fields of the expected types", &error.to_string()),
             fault => fault,
         };
         self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
     }
 
-    /// The artifact ends inside this record.
-    fn cut(&mut self) -> Result<(), AdapterError> {
+    /// The artifact ends inside the current record.
+    fn end_inside_record(&mut self) -> Result<(), AdapterError> {
         self.complete = false;
         if self.out.policy() == Policy::Strict {
             return Err(AdapterError::new(ErrorCode::TruncatedInput).line(self.out.line()));
@@ -321,18 +347,17 @@ impl Run<'_> {
         self.broken_document(session, bytes, broken)
     }
 
-    /// Converts what is whole of a document. What is behind it was cut off, or is kept as it is.
-    #[cold]
+    /// Converts the complete items of a broken document. The rest is missing, or is kept as one malformed record.
     fn broken_document(&mut self, session: &mut dyn Session, bytes: &[u8], broken: Broken<'_>) -> Result<(), AdapterError> {
-        let whole = complete_items(broken.valid_prefix).filter(|_| self.out.policy() == Policy::Permissive);
-        let Some(whole) = whole else { return Err(broken.error) };
-        session.document(&whole.text, &mut self.out).map_err(|fault| self.error(fault))?;
+        let valid = complete_items(broken.valid_prefix).filter(|_| self.out.policy() == Policy::Permissive);
+        let Some(valid) = valid else { return Err(broken.error) };
+        session.document(&valid.text, &mut self.out).map_err(|fault| self.error(fault))?;
         if broken.error.code == ErrorCode::TruncatedInput {
             self.complete = false;
             return Ok(());
         }
         self.out.begin();
-        self.not_json(&bytes[whole.end..], "JSON")
+        self.not_json(&bytes[valid.end..], "JSON")
     }
 
     fn error(&self, fault: Fault) -> AdapterError {

@@ -1,14 +1,14 @@
-//! What to do about the unknown: refuse it, or keep the rest and say so.
+//! The policy for unknown or malformed input.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How unknown versions, unknown records and malformed records are met (spec section 8).
+/// The treatment of unknown versions, unknown records and malformed records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// The first unknown or malformed thing is an error.
+    /// Any of these is an error, and there is no tape.
     Strict,
-    /// Unknown things go to `meta unrecognized`, claims are degraded, and the rest is converted.
+    /// Such a record is kept as `meta unrecognized`, an unknown version lowers the claims, and everything else is converted.
     #[default]
     Permissive,
 }
@@ -17,7 +17,7 @@ impl Policy {
     /// Every policy.
     pub const ALL: [Policy; 2] = [Policy::Strict, Policy::Permissive];
 
-    /// The name that the tape and the command line use.
+    /// The name in a tape and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Policy::Strict => "strict",
@@ -39,7 +39,7 @@ impl FromStr for Policy {
         match name {
             "strict" => Ok(Policy::Strict),
             "permissive" => Ok(Policy::Permissive),
-            other => Err(format!("`{other}` is no policy: use `strict` or `permissive`")),
+            other => Err(format!("unknown policy `{other}`: use `strict` or `permissive`")),
         }
     }
 }

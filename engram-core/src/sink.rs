@@ -1,4 +1,4 @@
-//! Where a conversion sends its events.
+//! Event sinks: the targets of a conversion.
 
 use std::io;
 

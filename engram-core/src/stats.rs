@@ -16,8 +16,9 @@ pub const NO_STATUS: &str = "unknown";
 /// The name in [`Counts::tokens`] for usage of a model that the log does not name.
 pub const NO_MODEL: &str = "unknown";
 
-/// What was counted. Events that repeat another session's history (`replay`) are not counted.
+/// Counts of [`Stats`]. Events that repeat another session's history (`replay`) are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// Tapes of sessions.
     pub sessions: u64,
@@ -29,7 +30,7 @@ pub struct Counts {
     pub answers: u64,
     /// Calls per tool kind, then per status of their result.
     pub calls: BTreeMap<&'static str, BTreeMap<&'static str, u64>>,
-    /// Different files that were edited.
+    /// The number of different files that were edited.
     pub files_edited: u64,
     /// Edits per operation.
     pub edits: BTreeMap<&'static str, u64>,
@@ -39,6 +40,7 @@ pub struct Counts {
 
 /// Sums of token counts, as the logs state them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TokenCounts {
     /// Input tokens.
     pub input: u64,
@@ -77,7 +79,7 @@ pub struct Stats {
     pending: Vec<Fact>,
 }
 
-/// What is known of the tape at hand.
+/// The state of the current tape.
 #[derive(Debug, Default)]
 struct Tape {
     /// Calls without a status so far.
@@ -86,7 +88,7 @@ struct Tape {
     model: Option<String>,
 }
 
-/// What one event adds.
+/// The contribution of one event.
 #[derive(Debug)]
 enum Fact {
     Tape { is_sub_agent: bool },
@@ -100,7 +102,7 @@ enum Fact {
 }
 
 impl Stats {
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         Counts { files_edited: self.files.len() as u64, ..self.counts.clone() }
     }
@@ -201,7 +203,7 @@ impl TokenCounts {
     }
 
     fn add(&mut self, more: TokenCounts) {
-        // A log may state any number.
+        // A log can contain any number.
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.input, more.input);
         add(&mut self.output, more.output);
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_once_and_replayed_or_synthetic_events_never() {
+    fn a_file_is_counted_once_and_replayed_or_synthetic_events_are_not_counted() {
         let counts = counts(&[
             r#""k":"code.edit","op":"update","file":"f"}"#,
             r#""k":"code.edit","op":"update","file":"f"}"#,
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_without_a_model_is_of_the_sessions_model() {
+    fn usage_without_a_model_counts_for_the_model_of_the_session() {
         let counts = counts(&[
             r#""k":"meta","label":"session","model":"m"}"#,
             r#""k":"meta","label":"usage","tokens":{"input":3,"output":4},"cost_usd":0.5}"#,
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_taken_back_are_not_counted() {
+    fn events_that_are_rolled_back_are_not_counted() {
         let tape = line(0, r#""k":"msg.in","role":"user","text":"x"}"#);
         let record = EventRecord::parse(tape.trim_end()).unwrap();
         let mut stats = Stats::default();

@@ -1,4 +1,4 @@
-//! The streaming form of the contract: what an adapter is asked about a head, and the session that converts record after record.
+//! The streaming form of the contract: an adapter detects and identifies an artifact, and its session converts the records one by one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 use crate::descriptor::AdapterDescriptor;
 use crate::emit::{Emitter, Fault};
 use crate::hash::Hash;
-use crate::head::{Head, Identity};
+use crate::input::head::{Head, Identity};
 use crate::ledger::Outcome;
 use crate::version::Revision;
 
 /// How an artifact is divided into records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// JSON Lines: a record a line. Streams.
+    /// JSON Lines: one record per line.
     Lines,
-    /// One JSON document, read whole.
+    /// One JSON document. It is read into memory completely.
     Document,
 }
 
-/// Why an adapter says that an artifact is its own.
+/// The reasons why an adapter recognises an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// Named detection marks that the content shows.
+    /// The names of the detection marks found in the content.
     pub marks: Vec<&'static str>,
     /// How the artifact is divided into records.
     pub framing: Framing,
 }
 
-/// The files beside a session's own. Contents are read only inside the session's own folder.
+/// The side files of a session. Their content is read only inside the folder of the session.
 pub trait SideFiles: Send + Sync {
-    /// The hash and size of the side file that the source names `recorded_path`, if it is there and may be read.
+    /// Hash and size in bytes of the side file with this path in the source, if it exists and may be read.
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)>;
 
-    /// True when the sub-agent of that id has a file of its own beside the session's: its tape says what the sub-agent did.
+    /// True if the sub-agent with this id has a file of its own. Then its records in the session's file are not converted.
     fn has_agent(&self, _agent_id: &str) -> bool {
         false
     }
 }
 
-/// What is known about an artifact from the files around it.
+/// Facts about an artifact from files next to it.
 #[derive(Clone, Default)]
 pub struct SideInfo {
     /// The session that started this one.
@@ -50,7 +50,7 @@ pub struct SideInfo {
     pub agent: Option<String>,
     /// The session's side files.
     pub side_files: Option<Arc<dyn SideFiles>>,
-    /// The store that the session lies in has a schema that no tested version has.
+    /// True if the store of the session has a schema that no tested version has.
     pub unknown_schema: bool,
 }
 
@@ -66,74 +66,74 @@ impl fmt::Debug for SideInfo {
     }
 }
 
-/// What a session is opened with.
+/// The arguments of [`StreamAdapter::session`].
 #[derive(Debug)]
 pub struct SessionInit<'o> {
-    /// What the head says.
+    /// Facts from the head.
     pub identity: &'o Identity,
     /// The revision whose rules apply.
     pub revision: Option<&'static Revision>,
     /// The head itself.
     pub head: &'o Head<'o>,
-    /// What the files around it say.
+    /// Facts from files next to the artifact.
     pub context: &'o SideInfo,
 }
 
-/// The streaming form of the contract. The string form follows from it, so the two cannot differ.
+/// The streaming form of the contract. The string form is implemented with it, so both give the same tape.
 pub trait StreamAdapter: Send + Sync {
-    /// What the adapter supports and claims.
+    /// Supported versions, claims and rules of the adapter.
     fn describe(&self) -> &'static AdapterDescriptor;
 
-    /// Yes, with the marks that prove it, or no. Content only; no scores.
+    /// Recognises an artifact by the content of its head: the marks that prove the harness, or `None`.
     fn probe(&self, head: &Head<'_>) -> Option<Evidence>;
 
-    /// Every mark that [`StreamAdapter::probe`] may name. A mark that no fixture shows proves nothing, and fails the gates.
+    /// All marks that [`StreamAdapter::probe`] may return. A test fails if no fixture shows one of them.
     fn marks(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// What the head says about version, schema, session and start.
+    /// Reads version or schema, session and first time from the head.
     fn identify(&self, head: &Head<'_>) -> Identity;
 
-    /// The converter of one artifact.
+    /// Creates the converter of one artifact.
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session>;
 }
 
 /// The converter of one artifact.
 pub trait Session {
-    /// Converts one record. `text` is one line, or one of several JSON values on it.
+    /// Converts one record. `text` is a line, or one of several JSON values on a line.
     ///
-    /// A [`Fault::Json`] must come before any event: the driver then looks whether the line holds several values.
+    /// Return [`Fault::Json`] only before the first event: the pipeline then tries to split the line into several values.
     ///
     /// # Errors
-    /// [`Fault`]: the driver applies the policy.
+    /// [`Fault`]. The pipeline applies the policy to it.
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault>;
 
-    /// Converts a whole document. The session frames its records with [`Emitter::begin`] and [`Emitter::settle`].
+    /// Converts a complete document. The session calls [`Emitter::begin`] before and [`Emitter::settle`] after each of its records.
     ///
-    /// When this fails because the text ends too early, the driver may give the text again without the item that is cut off: what has
-    /// been converted before then must not be converted again.
+    /// If this fails because the document is truncated, the pipeline may call it again with the complete items only. Do not convert the same
+    /// item twice then.
     ///
     /// # Errors
-    /// [`Fault`] when the document as a whole cannot be read.
+    /// [`Fault`] if the document cannot be read.
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
         let _ = (text, out);
         Err(Fault::malformed("", "JSON Lines", "a document"))
     }
 
-    /// Converts the piece of a record that a crash of the harness left behind, where the harness is known to go on after it.
+    /// Converts the fragment of a record that a crash of the harness left in the log. `None` if it is malformed.
     fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
         let _ = (text, out);
         None
     }
 
-    /// Where the next record begins on a line whose beginning is a cut record. `text` begins at the cut record.
+    /// The offset of the next record on a line that begins with a truncated record. `text` begins with the truncated record.
     fn resync(&self, text: &str) -> Option<usize> {
         let _ = text;
         None
     }
 
-    /// Emits what only the end of the artifact decides.
+    /// Emits facts that only the end of the artifact decides.
     ///
     /// # Errors
     /// [`Fault`] as for a record.

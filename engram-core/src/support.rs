@@ -7,7 +7,7 @@ use crate::event::{Claims, Harness};
 use crate::text::Text;
 use crate::version::{Revision, Support};
 
-/// Support level, revision and claim of a version.
+/// Support level, revision and claims of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedSupport {
     pub version: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) fn resolve_support(
     }
 }
 
-/// The error that strict policy makes of this support, if any.
+/// The error for this support level under strict policy, if any.
 pub(crate) fn refusal(descriptor: &'static AdapterDescriptor, support: Support, version: Option<&str>) -> Option<AdapterError> {
     let code = match support {
         Support::Tested | Support::Untested => return None,

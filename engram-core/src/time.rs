@@ -1,11 +1,11 @@
-//! The form of times in a tape: RFC 3339, UTC, `Z`.
+//! The format of times in a tape: RFC 3339 in UTC with `Z`.
 
-/// True for `YYYY-MM-DDTHH:MM:SS[.fraction]Z` with a real date and time of day.
+/// True if the text is `YYYY-MM-DDTHH:MM:SS[.fraction]Z` with a real date and time of day.
 pub fn is_time(text: &str) -> bool {
     let Some((seconds, fraction)) = text.strip_suffix('Z').and_then(|time| time.split_at_checked(19)) else {
         return false;
     };
-    let form_fits =
+    let format_fits =
         seconds.bytes().zip(b"0000-00-00T00:00:00").all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form });
     let number = |from: usize, to: usize| seconds.get(from..to).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or(u32::MAX);
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
@@ -14,7 +14,7 @@ pub fn is_time(text: &str) -> bool {
         None => fraction.is_empty(),
     };
     let clock = number(11, 13) < 24 && number(14, 16) < 60 && number(17, 19) < 60;
-    form_fits && fraction_fits && clock && (1..=days(year, month)).contains(&day)
+    format_fits && fraction_fits && clock && (1..=days(year, month)).contains(&day)
 }
 
 fn days(year: u32, month: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! The one list of tool kinds (spec section 5).
+//! The kinds of tools.
 
 /// What a tool does, whatever its harness calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -7,7 +7,7 @@ pub enum ToolKind {
     Read,
     /// Changes part of a file.
     Edit,
-    /// Writes a whole file.
+    /// Writes a complete file.
     Write,
     /// Deletes a file.
     Delete,
@@ -23,26 +23,26 @@ pub enum ToolKind {
     Fetch,
     /// Searches the web.
     WebSearch,
-    /// Thinks aloud.
+    /// Records a thought and does nothing else.
     Think,
     /// Keeps a plan or task list.
     Plan,
     /// Asks the user.
     Ask,
-    /// Hands work to another agent.
+    /// Delegates work to another agent.
     Delegate,
     /// Calls a tool of an MCP server.
     Mcp,
     /// Loads a skill.
     Skill,
-    /// Looks at or makes images, sound or video.
+    /// Views or creates images, audio or video.
     Media,
     /// Anything else.
     Other,
 }
 
 impl ToolKind {
-    /// Every kind, in the order of the spec.
+    /// Every kind, in the order of the documentation.
     pub const ALL: [ToolKind; 18] = [
         ToolKind::Read,
         ToolKind::Edit,
@@ -64,7 +64,7 @@ impl ToolKind {
         ToolKind::Other,
     ];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             ToolKind::Read => "read",

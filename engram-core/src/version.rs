@@ -1,35 +1,35 @@
-//! The version matrix: which harness versions are supported, by which revision of the log schema.
+//! The version matrix: the supported versions of a harness, and the revision of the log schema for each.
 
 use semver::{Version, VersionReq};
 use serde::Serialize;
 
 use crate::coverage::Coverage;
-use crate::head::Identity;
+use crate::input::head::Identity;
 
-/// One revision of a harness's log schema, and what an adapter claims for it.
+/// One revision of a harness's log schema, and the claims for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Revision {
-    /// The name of the schema, as it stands in `tape.start`.
+    /// The name of the schema in `tape.start`.
     pub schema: &'static str,
-    /// The versions that write it, as a semver requirement (`>=1.0.10, <=1.0.100`). Both ends are proven by fixtures.
-    /// `None` for a harness or schema that records no version: then structure alone proves the revision.
+    /// The versions that write it, as a semver requirement (`>=1.0.10, <=1.0.100`). Fixtures prove both ends.
+    /// `None` if the harness or schema records no version. Then the structure alone proves the revision.
     pub versions: Option<&'static str>,
     /// The exact versions that fixtures prove.
     pub tested: &'static [&'static str],
-    /// What is claimed for it.
+    /// The claims for it.
     pub coverage: Coverage,
 }
 
 impl Revision {
-    /// True when `version` lies in this revision's range.
+    /// True if `version` is in the range of this revision.
     pub fn covers(&self, version: &Version) -> bool {
-        // A pre-release compares as its release: `1.2.0-beta` writes what 1.2.0 writes.
+        // A pre-release counts as its release: `1.2.0-beta` writes the same log as 1.2.0.
         let release = Version::new(version.major, version.minor, version.patch);
         self.versions.and_then(requirement).is_some_and(|req| req.matches(&release))
     }
 }
 
-/// A version that must not be trusted.
+/// Versions whose logs cannot be trusted.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct KnownBad {
     /// The versions, as a semver requirement.
@@ -41,7 +41,7 @@ pub struct KnownBad {
 /// How well the version of an artifact is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// Fixtures prove exactly this version, or the schema where no version is recorded.
+    /// Fixtures prove exactly this version, or the schema if no version is recorded.
     Tested,
     /// Inside a supported range, between two proven versions.
     Untested,
@@ -55,7 +55,7 @@ impl Support {
     /// Every level.
     pub const ALL: [Support; 4] = [Support::Tested, Support::Untested, Support::Unknown, Support::KnownBad];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Support::Tested => "tested",
@@ -65,7 +65,7 @@ impl Support {
         }
     }
 
-    /// The reason code of the degradation that this support means, if it means one.
+    /// The reason code of the degradation at this level, if there is one.
     pub fn degradation(self) -> Option<&'static str> {
         match self {
             Support::Tested | Support::Untested => None,
@@ -80,13 +80,13 @@ impl Support {
 pub struct VersionMatrix {
     /// The revisions.
     pub revisions: &'static [Revision],
-    /// Versions that must not be trusted.
+    /// Versions whose logs cannot be trusted.
     pub known_bad: &'static [KnownBad],
 }
 
 impl VersionMatrix {
-    /// The revision that a recorded version belongs to, and how well it is known. An unknown version gets the newest
-    /// revision: the safe subset is converted by the rules nearest to it.
+    /// The revision of a recorded version, and how well it is known. An unknown version gets the newest revision, because its rules are
+    /// the most likely to fit.
     pub fn resolve(&self, version: Option<&str>) -> (Option<&'static Revision>, Support) {
         let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some()).or(self.revisions.last());
         let Some(parsed) = version.and_then(parse) else {
@@ -103,8 +103,8 @@ impl VersionMatrix {
         }
     }
 
-    /// The revision that an artifact's head shows, and how well it is known: by its version if it records one, else by a
-    /// schema that its structure proves.
+    /// The revision of an artifact, and how well it is known. Decided by the version if one is recorded, otherwise by the schema that the
+    /// structure proves.
     pub fn identify(&self, identity: &Identity) -> (Option<&'static Revision>, Support) {
         match (&identity.version, identity.schema.and_then(|schema| self.schema(schema))) {
             (None, Some(revision)) => (Some(revision), Support::Tested),
@@ -112,7 +112,7 @@ impl VersionMatrix {
         }
     }
 
-    /// The revision of that schema name.
+    /// The revision with this schema name.
     pub fn schema(&self, schema: &str) -> Option<&'static Revision> {
         self.revisions.iter().find(|revision| revision.schema == schema)
     }
@@ -122,7 +122,7 @@ impl VersionMatrix {
     }
 }
 
-/// A version number: semver, or a date such as `2026.10.01-e373342`, whose months and days have leading zeros.
+/// A version number: semver, or a date such as `2026.10.01-e373342`, whose month and day can have leading zeros.
 fn parse(text: &str) -> Option<Version> {
     Version::parse(text).ok().or_else(|| {
         let mut numbers = text.split('-').next()?.split('.').map(|number| number.parse().ok());
@@ -131,7 +131,7 @@ fn parse(text: &str) -> Option<Version> {
     })
 }
 
-/// A requirement of such versions: bounds are compared as [`parse`] reads them.
+/// A requirement with bounds that [`parse`] accepts.
 fn requirement(text: &str) -> Option<VersionReq> {
     let bound = |bound: &str| {
         let bound = bound.trim();

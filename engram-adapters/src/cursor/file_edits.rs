@@ -27,15 +27,15 @@ pub(super) fn whole_file_edits<'a>(
     match (content(before), content(Some(after))) {
         (Some(before), Some(after)) if before == after => return Vec::new(),
         (Some(before), Some(after)) => {
-            edit.file_before_hash = Hash::of_pinned_text(&before);
-            edit.file_after_hash = Hash::of_pinned_text(&after);
+            edit.file_before_hash = Hash::of_lossless_text(&before);
+            edit.file_after_hash = Hash::of_lossless_text(&after);
             if let Some(runs) = content(diff).and_then(|diff| proven_runs(&diff, &before, &after)) {
                 return runs.iter().map(|run| run.edit(&edit)).collect();
             }
             ChangedSpan::trimmed(1, &before, 1, &after).set_in(&mut edit);
         }
         (None, Some(after)) => {
-            edit.file_after_hash = Hash::of_pinned_text(&after);
+            edit.file_after_hash = Hash::of_lossless_text(&after);
             if !had_before && edit.op == EditOp::Create {
                 ChangedSpan::of_files("", &after).set_in(&mut edit);
             }

@@ -10,7 +10,7 @@ pub fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
     let text = head.text().trim_ascii();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let is_json_lines = first.trim_ascii_end().ends_with('}') && !rest.is_empty();
-    (head.is_whole() && text.ends_with('}') && !is_json_lines).then_some(text)
+    (head.is_complete() && text.ends_with('}') && !is_json_lines).then_some(text)
 }
 
 /// The member `name` of `document`, which must be an array and occur once.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engram_core::event::Kind;
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
 use super::spans::{self, Lines};
@@ -119,7 +119,7 @@ fn compare_hash(
 ) {
     let Some(actual) = event.text(key) else { return };
     let id = event.text("call_id").unwrap_or_default();
-    let expected = text.text().filter(|text| is_pinned(text)).map(|text| Hash::of_text(text).to_string());
+    let expected = text.text().filter(|text| is_lossless(text)).map(|text| Hash::of_text(text).to_string());
     let why = match text {
         FileState::Text(_) if expected.as_deref() == Some(actual) => return findings.count("file hashes"),
         _ if others => return findings.note("file hashes between the calls of one turn"),
@@ -129,7 +129,7 @@ fn compare_hash(
         }
         FileState::Unknown => "the file was not UTF-8",
         FileState::Absent => "there was no file",
-        FileState::Text(text) if !is_pinned(text) => "its text contains U+FFFD",
+        FileState::Text(text) if !is_lossless(text) => "its text contains U+FFFD",
         FileState::Text(_) => "the file has another hash",
     };
     findings.fail(case.place_of(session, event), format!("{key} is wrong: {why}"));
@@ -291,7 +291,7 @@ fn is_complete(
         return;
     }
     for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
-        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_pinned(text)) else { continue };
+        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_lossless(text)) else { continue };
         let whole = text.replace("\r\n", "\n");
         let Some((session, event)) = events.iter().find(|(_, event)| !event.has(key)) else { continue };
         if !case.sessions.iter().any(|session| session.record_contains(&call.id, &whole)) {

@@ -2,7 +2,7 @@
 
 use engram_core::anchor::anchors;
 use engram_core::event::Kind;
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
 use super::spans::{self, Lines};
@@ -33,7 +33,7 @@ impl Read<'_> {
     fn text(&self) -> Option<String> {
         let (first, last) = self.range;
         let lines = self.shown.iter().filter(|(number, _)| (first..=last).contains(number)).map(|(_, line)| *line);
-        Some(lines.collect::<Vec<_>>().join("\n")).filter(|text| is_pinned(text))
+        Some(lines.collect::<Vec<_>>().join("\n")).filter(|text| is_lossless(text))
     }
 }
 

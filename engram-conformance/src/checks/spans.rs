@@ -2,7 +2,7 @@
 
 use engram_core::anchor::anchors;
 use engram_core::error::excerpt;
-use engram_core::hash::{Hash, is_pinned};
+use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
 use crate::tape::Event;
@@ -44,7 +44,7 @@ pub fn refuted(event: &Event, part: &str, text: Option<&Lines>) -> Option<String
         return Some(format!("{part}_range {range:?} of a file of {} lines", text.0.len()));
     };
     let actual = event.text(&field("hash"));
-    if actual.is_some_and(|actual| !is_pinned(&span) || actual != Hash::of_text(&span).to_string()) {
+    if actual.is_some_and(|actual| !is_lossless(&span) || actual != Hash::of_text(&span).to_string()) {
         return Some(format!("{part}_hash is not that of lines {range:?}, `{}`", excerpt(&span)));
     }
     let found = event.0.get(field("anchor_hashes")).and_then(Value::as_array)?;

@@ -159,7 +159,10 @@ pub const BREAKS: &[Break] = &[
         Ok(real.convert(input)?.replacen("\"degraded\":[\"unknown_harness_version\"]", "\"degraded\":[]", 1))
     }),
     strict(converts("reports errors without a line", "error.located", |real, input| {
-        real.convert(input).map_err(|error| AdapterError { line: None, ..error })
+        real.convert(input).map_err(|mut error| {
+            error.line = None;
+            error
+        })
     })),
     converts("panics on a truncated line", "error.cut", |real, input| {
         assert!(input.ends_with('\n') || input.is_empty(), "a truncated line");

@@ -1,37 +1,36 @@
-//! The bound on the fingerprints of one span.
+//! Removal of repeated fingerprints, and the limit on their number per span.
 
-use super::MAX;
+use super::scheme::MAX_ANCHORS;
 
-/// Of more than so many fingerprints, those that are too large are left out before they are compared.
-const FEW: usize = 4 * MAX;
+/// Above this number of fingerprints, those that are too large are removed before repetitions are searched for.
+const PREFILTER_ABOVE: usize = 4 * MAX_ANCHORS;
 
-/// Keeps each hash once, at its first place, and of too many the `MAX` smallest.
-#[inline(never)]
+/// Keeps the first occurrence of each hash. If more than [`MAX_ANCHORS`] are left, keeps the smallest.
 pub(super) fn dedup_and_bound(mut picked: Vec<u64>) -> Vec<u64> {
-    if picked.len() > FEW {
-        let mut different = picked.clone();
-        different.sort_unstable();
-        different.dedup();
-        keep_smallest(&mut picked, &different);
+    if picked.len() > PREFILTER_ABOVE {
+        let mut ordered = picked.clone();
+        ordered.sort_unstable();
+        ordered.dedup();
+        keep_smallest(&mut picked, &ordered);
     }
     keep_first(&mut picked);
-    if picked.len() > MAX {
-        let mut different = picked.clone();
-        different.select_nth_unstable(MAX - 1);
-        keep_smallest(&mut picked, &different);
+    if picked.len() > MAX_ANCHORS {
+        let mut ordered = picked.clone();
+        ordered.select_nth_unstable(MAX_ANCHORS - 1);
+        keep_smallest(&mut picked, &ordered);
     }
     picked
 }
 
-/// Keeps what is not above the last of the `MAX` smallest among `different` hashes, where there are so many.
-fn keep_smallest(picked: &mut Vec<u64>, different: &[u64]) {
-    if let Some(largest) = different.get(MAX - 1) {
+/// Removes hashes that are larger than the one at index `MAX_ANCHORS - 1` of `ordered`, if it has that many.
+fn keep_smallest(picked: &mut Vec<u64>, ordered: &[u64]) {
+    if let Some(largest) = ordered.get(MAX_ANCHORS - 1) {
         picked.retain(|hash| hash <= largest);
     }
 }
 
-/// Keeps each hash once, at its first place. Most are told from all others by twelve of their bits, and the rest is looked for: few
-/// hashes may differ, or that takes long.
+/// Keeps the first occurrence of each hash. Twelve bits of a hash show in most cases that it is new; otherwise the search is linear, so
+/// there must be few different hashes.
 fn keep_first(hashes: &mut Vec<u64>) {
     let (mut marks, mut kept) = ([0u64; 64], 0);
     for at in 0..hashes.len() {
@@ -51,8 +50,8 @@ mod tests {
 
     use super::*;
 
-    /// As `dedup_and_bound`, without looking for speed.
-    fn slowly_bounded(picked: &[u64]) -> Vec<u64> {
+    /// As `dedup_and_bound`, in the simplest way.
+    fn reference_bounded(picked: &[u64]) -> Vec<u64> {
         let mut kept: Vec<u64> = Vec::new();
         for hash in picked {
             if !kept.contains(hash) {
@@ -61,32 +60,36 @@ mod tests {
         }
         let mut sorted = kept.clone();
         sorted.sort_unstable();
-        let largest = sorted.get(MAX - 1).copied().unwrap_or(u64::MAX);
+        let largest = sorted.get(MAX_ANCHORS - 1).copied().unwrap_or(u64::MAX);
         kept.retain(|hash| *hash <= largest);
         kept
     }
 
     proptest! {
         #[test]
-        fn each_hash_is_kept_once_and_the_smallest_of_many(len in 0..4 * FEW, different in 1..4 * FEW as u64, seed in any::<u64>()) {
-            // Many of the same, and such as share the bits by which most are told apart.
+        fn first_occurrences_of_the_smallest_hashes_are_kept(
+            len in 0..4 * PREFILTER_ABOVE,
+            different in 1..4 * PREFILTER_ABOVE as u64,
+            seed in any::<u64>(),
+        ) {
+            // Many equal hashes, and hashes that differ in other bits than the twelve.
             for mask in [u64::MAX, !0xfff] {
                 let hash = |at: usize| (at as u64).wrapping_mul(seed) % different;
                 let picked: Vec<u64> = (0..len).map(|at| hash(at).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
-                prop_assert_eq!(dedup_and_bound(picked.clone()), slowly_bounded(&picked));
+                prop_assert_eq!(dedup_and_bound(picked.clone()), reference_bounded(&picked));
             }
         }
     }
 
     #[test]
-    fn the_smallest_are_kept_where_they_stand_first() {
+    fn kept_hashes_stay_in_text_order() {
         let few_values: Vec<u64> = (0..5000).map(|n| n * 7919 % 100).collect();
         let many_repeats: Vec<u64> = (0..5000).map(|n| if n % 10 == 0 { n } else { 3 }).collect();
         for hashes in [few_values, many_repeats, (0..300).rev().collect(), vec![]] {
             let mut smallest = hashes.clone();
             smallest.sort_unstable();
             smallest.dedup();
-            smallest.truncate(MAX);
+            smallest.truncate(MAX_ANCHORS);
             let mut expected = Vec::new();
             for hash in &hashes {
                 if smallest.contains(hash) && !expected.contains(hash) {

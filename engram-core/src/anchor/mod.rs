@@ -1,10 +1,12 @@
-//! Winnowed fingerprints of text, so that a span is found again after it moves or changes a little.
+//! Winnowed fingerprints of text. They find a span again after it has moved or changed a little.
 //!
-//! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` gives the scheme to the byte, with test vectors.
+//! Schleimer, Wilkerson, Aiken: Winnowing (SIGMOD 2003). `docs/anchors.md` specifies the scheme exactly, with test vectors.
 
+mod bits;
 mod bottom_k;
 mod dedup;
 mod rolling;
+mod scheme;
 mod winnow;
 
 use std::cell::RefCell;
@@ -13,31 +15,28 @@ use std::mem;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch};
 
-use self::bottom_k::Low;
+use self::bottom_k::LowGrams;
 use self::dedup::dedup_and_bound;
 use self::rolling::{Rolling, only_gram};
+pub use self::scheme::SCHEME;
+use self::scheme::{CHUNK_BYTES, K, LONG_TEXT_BYTES, MAX_ANCHORS};
 use self::winnow::Winnow;
 
-/// Bytes of one k-gram.
-const K: usize = 24;
-/// k-grams of one window.
-const W: usize = 32;
-/// The most fingerprints of one span: the smallest are kept.
-const MAX: usize = 128;
-/// Bytes of text that are worked on together: few enough that their grams stay in a core's cache.
-const PIECE: usize = 1024;
-/// Of text of so many bytes, windows pick more grams than are kept.
-const LONG: usize = 4 * PIECE;
-
-/// The name of the scheme, as it stands in `tape.start`.
-pub const SCHEME: &str = "winnow/1:k=24,w=32";
-
 thread_local! {
-    /// Most texts are short, and asking for memory takes longer than they do.
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch { rolling: Rolling::with_room(), winnow: Winnow::with_room(), low: Low::default() });
+    /// Most texts are so short that allocating buffers for each would take longer than the work itself.
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
 }
 
-/// The fingerprints of `text`, in text order, without repeats.
+/// The fingerprints of `text`: in text order, without repetitions, at most 128. White space does not count; text of white space only has
+/// none.
+///
+/// ```
+/// use engram_core::anchor::anchors;
+///
+/// let span = "fn area(width: u64, height: u64) -> u64 {\n    width * height\n}\n";
+/// let file = format!("// Geometry.\n\n{span}\nfn main() {{}}\n");
+/// assert!(anchors(span).iter().any(|anchor| anchors(&file).contains(anchor)));
+/// ```
 pub fn anchors(text: &str) -> Vec<u64> {
     let text = text.as_bytes();
     if text.len() <= K {
@@ -45,28 +44,29 @@ pub fn anchors(text: &str) -> Vec<u64> {
     }
     SCRATCH.with_borrow_mut(|scratch| {
         dispatch!(Level::new(), simd => {
-            let lowest = if text.len() < LONG { None } else { scratch.lowest(simd, text) };
-            lowest.unwrap_or_else(|| scratch.all(simd, text))
+            let smallest = if text.len() < LONG_TEXT_BYTES { None } else { scratch.smallest_anchors(simd, text) };
+            smallest.unwrap_or_else(|| scratch.all_anchors(simd, text))
         })
     })
 }
 
-/// What the work needs, used again from text to text.
+/// Buffers that are reused for each text.
+#[derive(Default)]
 struct Scratch {
     rolling: Rolling,
     winnow: Winnow,
-    low: Low,
+    low: LowGrams,
 }
 
 impl Scratch {
     /// Picks among all grams.
     #[inline(always)]
-    fn all<S: Simd>(&mut self, simd: S, text: &[u8]) -> Vec<u64> {
+    fn all_anchors<S: Simd>(&mut self, simd: S, text: &[u8]) -> Vec<u64> {
         let Scratch { rolling, winnow, .. } = self;
         rolling.restart();
         winnow.restart(text.len());
-        for piece in text.chunks(PIECE) {
-            rolling.take(simd, piece, &mut winnow.grams);
+        for chunk in text.chunks(CHUNK_BYTES) {
+            rolling.update(simd, chunk, &mut winnow.grams);
             winnow.pick(simd, false);
         }
         rolling.finish(&mut winnow.grams);
@@ -74,36 +74,26 @@ impl Scratch {
         dedup_and_bound(mem::take(&mut winnow.picked))
     }
 
-    /// Picks among the grams that are so low that they are hardly more than are kept. None where too few of them are picked, as of text
-    /// that repeats itself.
+    /// Picks among small grams only. `None` if too few of them are picked, as in a text that repeats itself.
     #[inline(always)]
-    fn lowest<S: Simd>(&mut self, simd: S, text: &[u8]) -> Option<Vec<u64>> {
+    fn smallest_anchors<S: Simd>(&mut self, simd: S, text: &[u8]) -> Option<Vec<u64>> {
         let Scratch { rolling, winnow, low } = self;
         rolling.restart();
         low.restart(text.len());
-        for piece in text.chunks(PIECE) {
+        for chunk in text.chunks(CHUNK_BYTES) {
             winnow.grams.clear();
-            rolling.take(simd, piece, &mut winnow.grams);
-            low.take(simd, &winnow.grams)?;
+            rolling.update(simd, chunk, &mut winnow.grams);
+            low.add(simd, &winnow.grams)?;
         }
-        Some(dedup_and_bound(low.picked())).filter(|picked| picked.len() == MAX)
+        Some(dedup_and_bound(low.picked())).filter(|picked| picked.len() == MAX_ANCHORS)
     }
-}
-
-/// The places of the bits, the lowest first.
-fn places(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = bits.trailing_zeros() as usize;
-        let is_there = bits != 0;
-        bits &= bits.wrapping_sub(1);
-        is_there.then_some(place)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::scheme::W;
     use super::*;
 
     const TEXT: &str = "fn main() {\n    println!(\"hello, tape\");\n}\n\nfn other(value: u64) -> u64 {\n    value.wrapping_mul(3)\n}\n";
@@ -121,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn a_long_common_run_shares_an_anchor() {
-        let moved = format!("// something quite different in front of it\n{TEXT}// and behind it\n");
+    fn moved_text_shares_an_anchor() {
+        let moved = format!("// different text before it\n{TEXT}// and after it\n");
         let found = anchors(&moved);
         assert!(anchors(TEXT).iter().any(|anchor| found.contains(anchor)));
     }
@@ -130,11 +120,11 @@ mod tests {
     #[test]
     fn the_number_of_anchors_is_bounded() {
         let long: String = (0..20_000).map(|n| format!("line {n} {}\n", n * 7919)).collect();
-        assert_eq!(anchors(&long).len(), MAX);
+        assert_eq!(anchors(&long).len(), MAX_ANCHORS);
     }
 
-    /// All grams that windows pick, by the definition.
-    fn slowly(text: &str) -> Vec<u64> {
+    /// The fingerprints, straight from the definition.
+    fn reference(text: &str) -> Vec<u64> {
         let bytes: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
         let grams: Vec<u64> =
             if bytes.len() < K { only_gram(&bytes).into_iter().collect() } else { bytes.windows(K).filter_map(only_gram).collect() };
@@ -153,7 +143,7 @@ mod tests {
         });
         let mut smallest = kept.clone();
         smallest.sort_unstable();
-        smallest.truncate(MAX);
+        smallest.truncate(MAX_ANCHORS);
         kept.retain(|gram| smallest.contains(gram));
         kept
     }
@@ -161,15 +151,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn long_and_short_text_has_the_anchors_of_the_definition(
+        fn anchors_follow_the_definition(
             words in proptest::collection::vec("[a-z0-9_(){};.]{1,12}[ \n]{1,3}", 0..1500),
             repeats in 1usize..4,
             different in 1usize..1500,
         ) {
-            // Some of it repeats itself.
+            // Part of the text repeats itself.
             let text: String = words.iter().take(different).cycle().take(words.len()).map(String::as_str).collect();
             let text = text.repeat(repeats);
-            prop_assert_eq!(anchors(&text), slowly(&text));
+            prop_assert_eq!(anchors(&text), reference(&text));
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Grams and their hashes: text without its white space, and a hash that rolls over it.
+//! Grams of a text without its white space, hashed by a rolling hash.
 
 use std::array;
 
 use fearless_simd::prelude::*;
 use fearless_simd::u8x64;
 
-use super::{K, PIECE};
+use super::scheme::{CHUNK_BYTES, K};
 use crate::text::block::{BLOCK, pad_block};
 
-/// What each byte adds to the hash of a gram: the first 256 numbers of SplitMix64 from seed 0.
+/// The value of each byte in the hash of a gram: the first 256 numbers of SplitMix64 with seed 0.
 pub(super) static ADDS: [u64; 256] = {
     let mut adds = [0; 256];
     let (mut byte, mut state) = (0, 0u64);
@@ -22,7 +22,7 @@ pub(super) static ADDS: [u64; 256] = {
     adds
 };
 
-/// What is left of it when the byte leaves the gram: `K` bytes have come behind it.
+/// The value of the byte that leaves the gram: rotated once for each of the `K` bytes after it.
 static LEAVES: [u64; 256] = {
     let mut leaves = [0; 256];
     let mut byte = 0;
@@ -33,36 +33,38 @@ static LEAVES: [u64; 256] = {
     leaves
 };
 
-/// The hash of text that is at most one gram; none where it is all white space.
+/// The hash of a text of at most one gram. `None` if it has only white space.
 pub(super) fn only_gram(text: &[u8]) -> Option<u64> {
     let bytes = text.iter().filter(|byte| !byte.is_ascii_whitespace());
     bytes.fold(None, |hash, byte| Some(hash.unwrap_or(0u64).rotate_left(1) ^ ADDS[usize::from(*byte)]))
 }
 
-/// Hashes each k-gram of the bytes that are no ASCII white space by rolling (a cyclic polynomial). Shorter text is one gram.
-#[derive(Default)]
+/// A rolling hash (cyclic polynomial) over the bytes that are not ASCII white space. It gives the hash of each gram of `K` bytes. A
+/// shorter text is one gram.
 pub(super) struct Rolling {
-    /// The last bytes, `K` of them where there were so many.
+    /// The last `K` bytes, or fewer at the start of the text.
     bytes: Vec<u8>,
     hash: u64,
 }
 
-impl Rolling {
-    pub fn with_room() -> Rolling {
-        Rolling { bytes: Vec::with_capacity(K + PIECE), hash: 0 }
+impl Default for Rolling {
+    fn default() -> Self {
+        Rolling { bytes: Vec::with_capacity(K + CHUNK_BYTES), hash: 0 }
     }
+}
 
-    /// Begins another text.
+impl Rolling {
+    /// Begins a new text.
     pub fn restart(&mut self) {
         self.bytes.clear();
         self.hash = 0;
     }
 
-    /// Takes the next piece of the text, and gives the hashes of the grams that end in it.
+    /// Adds the next chunk of the text, and appends the hashes of the grams that end in it to `grams`.
     #[inline(always)]
-    pub fn take<S: Simd>(&mut self, simd: S, piece: &[u8], grams: &mut Vec<u64>) {
+    pub fn update<S: Simd>(&mut self, simd: S, chunk: &[u8], grams: &mut Vec<u64>) {
         let known = self.bytes.len();
-        push_dense(simd, &mut self.bytes, piece);
+        push_dense(simd, &mut self.bytes, chunk);
         let mut hash = self.hash;
         for byte in self.bytes.iter().take(K).skip(known) {
             hash = hash.rotate_left(1) ^ ADDS[*byte as usize];
@@ -75,7 +77,7 @@ impl Rolling {
         let change = |newest: &u8, oldest: &u8| ADDS[*newest as usize] ^ LEAVES[*oldest as usize];
         let ((fours, ones), (old_fours, old_ones)) = (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
         grams.extend(fours.iter().zip(old_fours).flat_map(|(newest, oldest)| {
-            // What four bytes change is worked out beside the hash, so that each waits for the hash four bytes before it only.
+            // The changes by four bytes are computed separately from the hash, so that a gram depends on the hash four bytes earlier only.
             let mut changed = 0u64;
             let rolled: [u64; 4] = array::from_fn(|at| {
                 changed = changed.rotate_left(1) ^ change(&newest[at], &oldest[at]);
@@ -92,7 +94,7 @@ impl Rolling {
         self.bytes.drain(..self.bytes.len().saturating_sub(K));
     }
 
-    /// Gives the hash of text that is shorter than a gram.
+    /// Ends the text. If it is shorter than a gram, appends its hash to `grams`.
     pub fn finish(&self, grams: &mut Vec<u64>) {
         if (1..K).contains(&self.bytes.len()) {
             grams.push(self.hash);
@@ -100,14 +102,14 @@ impl Rolling {
     }
 }
 
-/// Appends what is no white space.
+/// Appends the bytes that are not ASCII white space.
 #[inline(always)]
-fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, piece: &[u8]) {
-    let (blocks, last) = piece.as_chunks::<BLOCK>();
-    // What pads it is white space.
+fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, chunk: &[u8]) {
+    let (blocks, last) = chunk.as_chunks::<BLOCK>();
+    // The padding is white space too.
     let padded = pad_block(last);
     let mut len = bytes.len();
-    bytes.resize(len + piece.len().next_multiple_of(BLOCK), 0);
+    bytes.resize(len + chunk.len().next_multiple_of(BLOCK), 0);
     for block in blocks.iter().chain((!last.is_empty()).then_some(&padded)) {
         let Some(dense) = bytes[len..].first_chunk_mut::<BLOCK>() else { break };
         let block = u8x64::load_array_ref(simd, block);
@@ -127,7 +129,7 @@ mod tests {
     const TEXT: &str = "fn main() {\n    println!(\"hello, tape\");\n}\n\nfn other(value: u64) -> u64 {\n    value.wrapping_mul(3)\n}\n";
 
     #[test]
-    fn white_space_is_left_out_wherever_it_stands() {
+    fn ascii_white_space_is_removed() {
         let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
         for (start, level) in (0..text.len()).flat_map(|start| [(start, Level::baseline()), (start, Level::new())]) {
             let mut dense = b"before".to_vec();
@@ -138,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn rolling_equals_hashing_each_gram_anew() {
+    fn rolling_hash_equals_hashing_each_gram() {
         let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let anew: Vec<u64> =
+        let expected: Vec<u64> =
             bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
-        for step in [1, 5, K, K + 1, PIECE] {
+        for step in [1, 5, K, K + 1, CHUNK_BYTES] {
             let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
-            dispatch!(Level::new(), simd => TEXT.as_bytes().chunks(step).for_each(|piece| rolling.take(simd, piece, &mut rolled)));
+            dispatch!(Level::new(), simd => TEXT.as_bytes().chunks(step).for_each(|chunk| rolling.update(simd, chunk, &mut rolled)));
             rolling.finish(&mut rolled);
-            assert_eq!(rolled, anew, "{step} bytes at a time");
+            assert_eq!(rolled, expected, "{step} bytes at a time");
         }
     }
 }

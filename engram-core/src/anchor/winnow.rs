@@ -1,36 +1,39 @@
-//! Windows over all grams of a text, and the gram that each of them picks.
+//! Winnowing of all grams of a text: each window picks a gram.
 
 use fearless_simd::i16x32;
 use fearless_simd::prelude::*;
 
-use super::{PIECE, W, places};
+use super::bits::set_bits;
+use super::scheme::{CHUNK_BYTES, W};
 
-/// Picks the rightmost smallest hash of every window of `W` grams; of all grams where there are fewer.
-#[derive(Default)]
+/// Picks the rightmost smallest hash of every window of `W` grams, or of all grams if there are fewer.
 pub(super) struct Winnow {
-    /// The grams from the one picked last on.
+    /// The grams, beginning with the one that was picked last.
     pub grams: Vec<u64>,
-    /// The upper bits of each: they tell most grams apart, and sixteen are compared at once.
+    /// The upper bits of each gram. They decide most comparisons, and many can be compared at once.
     tops: Vec<i16>,
     pub picked: Vec<u64>,
 }
 
-impl Winnow {
-    pub fn with_room() -> Winnow {
-        // A piece leaves the next one less than a window and the gram picked last.
-        let room = PIECE + W + 1;
-        Winnow { grams: Vec::with_capacity(room), tops: Vec::with_capacity(room), picked: Vec::new() }
+impl Default for Winnow {
+    fn default() -> Self {
+        // Less than a window and the gram that was picked last are left over from the chunk before.
+        let capacity = CHUNK_BYTES + W + 1;
+        Winnow { grams: Vec::with_capacity(capacity), tops: Vec::with_capacity(capacity), picked: Vec::new() }
     }
+}
 
-    pub fn restart(&mut self, text: usize) {
+impl Winnow {
+    /// Begins a text of this length.
+    pub fn restart(&mut self, text_bytes: usize) {
         self.grams.clear();
         self.tops.clear();
-        // Of random grams two in a window and one more are picked.
-        self.picked = Vec::with_capacity(text / (W / 2));
+        // Of random grams, about two in `W + 1` are picked.
+        self.picked = Vec::with_capacity(text_bytes / (W / 2));
     }
 
-    /// Picks among the grams that are there. The one picked last stands for every window that holds it, up to the first with a
-    /// gram that is as small.
+    /// Picks among the grams so far; `is_last` at the end of the text. The gram that was picked last is the choice of every window that
+    /// contains it, up to the first window with an equal or smaller gram.
     #[inline(always)]
     pub fn pick<S: Simd>(&mut self, simd: S, is_last: bool) {
         let Winnow { grams, tops, picked } = self;
@@ -48,7 +51,7 @@ impl Winnow {
         }
         while let Some(window) = tops[at + 1..].first_chunk() {
             let start = at + 1;
-            for ahead in places(up_to(simd, window, tops[at])) {
+            for ahead in set_bits(at_most(simd, window, tops[at])) {
                 at = follow(grams, picked, at, start + ahead);
             }
             if at < start {
@@ -64,8 +67,8 @@ impl Winnow {
     }
 }
 
-/// Picks the next gram after the one at `at`, if it is as small. Of a run of equal grams, which text of one character is, one says
-/// it all.
+/// Moves on from the gram at `at` to the one at `next`, if that is equal or smaller. Only a smaller one is added to `picked`: of a run of
+/// equal grams, as in a text of one repeated character, one is enough.
 #[inline(always)]
 fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize {
     if grams[next] < grams[at] {
@@ -74,16 +77,16 @@ fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize
     if grams[next] <= grams[at] { next } else { at }
 }
 
-/// A bit for each top that is not above `bound`.
+/// A mask of the tops that are not above `bound`.
 #[inline(always)]
-fn up_to<S: Simd>(simd: S, window: &[i16; W], bound: i16) -> u64 {
+fn at_most<S: Simd>(simd: S, window: &[i16; W], bound: i16) -> u64 {
     i16x32::load_array_ref(simd, window).simd_le(bound).to_bitmask()
 }
 
 #[inline(always)]
 fn rightmost_smallest<S: Simd>(simd: S, window: &[i16; W], grams: &[u64]) -> usize {
     let lowest = window.iter().copied().min().unwrap_or_default();
-    let mut marked = places(up_to(simd, window, lowest));
+    let mut marked = set_bits(at_most(simd, window, lowest));
     let first = marked.next().unwrap_or_default();
     marked.fold(first, |at, next| if grams[next] <= grams[at] { next } else { at })
 }
@@ -95,20 +98,20 @@ mod tests {
     use super::super::rolling::ADDS;
     use super::*;
 
-    /// A spread of numbers with equal ones among them.
-    fn spread(n: u64) -> u64 {
+    /// Numbers with many equal ones among them.
+    fn few_values(n: u64) -> u64 {
         ADDS[(n % 251) as usize] % 5
     }
 
     #[test]
-    fn every_window_is_looked_at() {
+    fn every_window_picks_its_rightmost_smallest_gram() {
         let hashes = |n: u64| ADDS[(n * 7 % 256) as usize];
         let near = |n: u64| ((hashes(n) >> 60) << 50) | (hashes(n) % 3);
         for grams in [
             (0..100).collect::<Vec<u64>>(),
             (0..100).rev().collect(),
             vec![7; 100],
-            (0..100).map(spread).collect(),
+            (0..100).map(few_values).collect(),
             (0..2000).map(hashes).collect(),
             (0..2000).map(near).collect(),
         ] {
@@ -124,8 +127,8 @@ mod tests {
             for (step, level) in [1, 7, 31, 100].into_iter().zip([Level::new(), Level::baseline()].into_iter().cycle()) {
                 let mut winnow = Winnow::default();
                 dispatch!(level, simd => {
-                    for piece in grams.chunks(step) {
-                        winnow.grams.extend(piece);
+                    for chunk in grams.chunks(step) {
+                        winnow.grams.extend(chunk);
                         winnow.pick(simd, false);
                     }
                     winnow.pick(simd, true);

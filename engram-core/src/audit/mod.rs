@@ -1,7 +1,7 @@
-//! The audit: the accounting law of the spec (section 4), checked from the source's side without the adapter's help.
+//! The audit: accounts for every content string of a source, without using the code of the adapter.
 //!
-//! The source's JSON is walked; every content string must stand in the tape, or lie in a record or field that a rule of the
-//! descriptor omits. What is left over was lost. The source streams; of the tape, eight bytes a string are kept beside it.
+//! Each content string of the source's JSON must be in the tape, or in a record or field that a rule of the descriptor omits. Any other
+//! string was lost. The source is streamed. The tape must be in memory; the index over it takes a few bytes per string.
 
 mod record;
 mod report;
@@ -18,37 +18,37 @@ use serde_json::value::RawValue;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::excerpt;
 use crate::hash::Hash;
-use crate::head::{BOM, first_value};
+use crate::input::head::{BOM, first_value};
+use crate::input::truncation::complete_items;
 use crate::tape::TapeError;
 use crate::text::Text;
-use crate::truncation::complete_items;
 use record::{Known, Record};
 pub use report::{Amount, AuditReport, LeftOver};
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
 
-/// The name under which records over a limit are accounted for.
+/// The name in the report for records that exceed a limit.
 const LIMIT: &str = "limit_exceeded";
-/// The most disagreements that a report lists.
+/// The maximum number of disagreements in a report.
 const MAX_DISAGREEMENTS: usize = 50;
-/// How many times a broken line may be read in search of the next record.
+/// The maximum number of passes over a broken line in search of the next record.
 const RESYNC_PASSES: usize = 32;
 
-/// Why an audit could not be made.
+/// Why an audit failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The source could not be read.
     #[error("the source could not be read: {0}")]
     Io(#[from] io::Error),
-    /// The tape is none.
+    /// A line of the tape is not an event.
     #[error(transparent)]
     Tape(#[from] TapeError),
 }
 
-/// Audits a tape against the artifact that it was made from.
+/// Audits a tape against the artifact that it was converted from, with the rules of the adapter's descriptor.
 ///
 /// # Errors
-/// When the source cannot be read, or the tape is none. What the audit finds is in the report.
+/// If the source cannot be read, or a line of the tape is not an event. Lost text is not an error; it is in the report.
 pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -> Result<AuditReport, AuditError> {
     let index = TapeIndex::of(tape)?;
     let mut audit = Audit { index: &index, descriptor, report: AuditReport::default(), eventless: BTreeMap::new(), is_broken: false };
@@ -68,7 +68,7 @@ struct Audit<'a> {
     report: AuditReport,
     /// Records that gave no event, by type.
     eventless: BTreeMap<String, u64>,
-    /// A line held something other than JSON values: which records it holds only the adapter knows.
+    /// True if a line contained something other than JSON values. Then only the adapter knows how it divides the line into records.
     is_broken: bool,
 }
 
@@ -98,17 +98,17 @@ impl<'a> Audit<'a> {
         let bytes = if number == 1 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
         let may_be_cut = !terminated && !self.index.complete;
         match str::from_utf8(bytes) {
-            Ok(text) => self.pieces(text, number, may_be_cut),
-            // The artifact ends inside a character: what is before it may still be whole.
+            Ok(text) => self.split_line(text, number, may_be_cut),
+            // The artifact ends inside a character. The records before it may still be complete.
             Err(error) if may_be_cut && error.error_len().is_none() => {
-                self.pieces(str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), number, true);
+                self.split_line(str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), number, true);
             }
             Err(_) => self.fragment(&String::from_utf8_lossy(bytes), (number, 0)),
         }
     }
 
-    /// The values of a line, and what is between them.
-    fn pieces(&mut self, text: &str, number: u64, may_be_cut: bool) {
+    /// Audits the values of a line, and the text between them.
+    fn split_line(&mut self, text: &str, number: u64, may_be_cut: bool) {
         let (mut rest, mut part, mut is_broken) = (text, 0, false);
         while !rest.trim_ascii().is_empty() {
             let key = (number, part);
@@ -123,7 +123,7 @@ impl<'a> Audit<'a> {
                 }
                 (Err(ends_early), _) => {
                     let next = resync(rest, may_be_cut.then_some(usize::from(ends_early)));
-                    // Up to the first piece that the tape does not hold as it is, the adapter divides the line as this does.
+                    // Before the first fragment that is not in the tape verbatim, the adapter divides the line in the same way.
                     let gave_events = self.index.lines_from(if is_broken { (number, 0) } else { key }).next().is_some();
                     if ends_early && may_be_cut && (next.is_none() || !gave_events) {
                         self.is_broken |= next.is_some() || gave_events;
@@ -140,7 +140,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// One JSON value that is a record.
+    /// Audits a JSON value, which is one record.
     fn value(&mut self, text: &str, key: RecordKey, is_broken: bool) {
         if key.1 > 0 && self.is_hashed(text.as_bytes(), key) {
             return;
@@ -148,7 +148,7 @@ impl<'a> Audit<'a> {
         self.report.records += 1;
         let own = self.index.lines_of(key).to_vec();
         let gave_events = !own.is_empty();
-        // On a broken line the adapter may count the values otherwise.
+        // On a broken line the adapter may count the values differently.
         let lines = if is_broken { self.index.lines_on(key.0) } else { own };
         let record = self.record(key.0, text, lines, gave_events);
         if !gave_events {
@@ -163,10 +163,10 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Text that is no JSON value: it stands as it is, or what can be read of it does.
+    /// Audits text that is not JSON. It must be in the tape verbatim, or the strings that can be read from it must be.
     fn fragment(&mut self, text: &str, key: RecordKey) {
         self.report.records += 1;
-        // White space around it is no content.
+        // White space around it is not content.
         if [text, text.trim_ascii()].into_iter().any(|text| self.index.has(Text::Plain(text))) {
             return self.report.in_tape.add(text.len());
         }
@@ -184,7 +184,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// A record over a limit, which the tape has by its size and hash.
+    /// True if the tape has only size and hash of this record, because it exceeds a limit.
     fn is_hashed(&mut self, bytes: &[u8], key: RecordKey) -> bool {
         let is_hashed = self.index.hash_of(key).is_some_and(|hash| hash == Hash::of_bytes(bytes).to_string());
         if is_hashed {
@@ -198,7 +198,7 @@ impl<'a> Audit<'a> {
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
-        let text = self.sound_part(&text);
+        let text = self.valid_part(&text);
         let value = first_value(text);
         let end = value.unwrap_or(text.len());
         self.report.records = self.index.records;
@@ -206,8 +206,8 @@ impl<'a> Audit<'a> {
         let mut current: Option<(String, Record<'_>)> = None;
         while let Some(token) = walk.next_string() {
             let levels = walk.levels();
-            let place = walk::pointer(levels);
-            let own = document_record(&place);
+            let pointer = walk::pointer(levels);
+            let own = document_record(&pointer);
             let depth = own.matches('/').count();
             if current.as_ref().is_none_or(|(known, _)| known != own) {
                 let lines = self.index.lines_under(own).to_vec();
@@ -225,27 +225,27 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// What a document holds before the place where it is cut off, or broken and kept as it is from there on.
-    fn sound_part<'t>(&mut self, text: &'t str) -> &'t str {
-        if let Some(sound) = self.index.tail().and_then(|tail| text.strip_suffix(&*tail)) {
-            self.report.in_tape.add(text.len() - sound.len());
-            return sound;
+    /// The part of a document before the position where it is truncated, or from which on it is broken and kept verbatim.
+    fn valid_part<'t>(&mut self, text: &'t str) -> &'t str {
+        if let Some(valid) = self.index.tail().and_then(|tail| text.strip_suffix(&*tail)) {
+            self.report.in_tape.add(text.len() - valid.len());
+            return valid;
         }
-        let whole = complete_items(text).filter(|_| !self.index.complete);
-        let (sound, cut) = text.split_at(whole.map_or(text.len(), |whole| whole.end));
+        let prefix = complete_items(text).filter(|_| !self.index.complete);
+        let (valid, cut) = text.split_at(prefix.map_or(text.len(), |prefix| prefix.end));
         if !cut.is_empty() {
             self.report.cut.add(cut.len());
         }
-        sound
+        valid
     }
 
-    /// The ledger's numbers against the source's.
+    /// Compares the counts of the ledger with those of the source.
     fn count(&mut self) {
         if self.is_broken {
             return;
         }
         if self.report.records != self.index.records {
-            self.disagree(format!("the source has {} records, the ledger {}", self.report.records, self.index.records));
+            self.disagree(format!("the source has {} records, but the ledger counts {}", self.report.records, self.index.records));
         }
         let mut listed = BTreeMap::new();
         for row in &self.index.omitted {
@@ -255,20 +255,24 @@ impl<'a> Audit<'a> {
         }
         let types: Vec<String> = listed.keys().chain(self.eventless.keys()).cloned().collect();
         for record in types {
-            let (says, is) = (listed.remove(&record).unwrap_or(0), self.eventless.remove(&record).unwrap_or(0));
-            if says != is {
-                self.disagree(format!("{is} records of type `{}` gave no event, the ledger omits {says}", excerpt(&record)));
+            let (counted, found) = (listed.remove(&record).unwrap_or(0), self.eventless.remove(&record).unwrap_or(0));
+            if counted != found {
+                self.disagree(format!("{found} records of type `{}` gave no event, but the ledger omits {counted}", excerpt(&record)));
             }
         }
     }
 
-    /// Every row of `omitted` against the rules.
+    /// Checks that each row of `omitted` names a rule for its type.
     fn rows(&mut self) {
         for row in &self.index.omitted {
-            let is_adapters = !matches!(row.rule.as_str(), "unrecognized" | "malformed");
+            let is_by_rule = !matches!(row.rule.as_str(), "unrecognized" | "malformed");
             let named = rules::record_rules(self.descriptor, &row.record).any(|rule| rule.rule == row.rule);
-            if is_adapters && !named {
-                self.disagree(format!("the ledger omits `{}` by `{}`, which is no rule for it", excerpt(&row.record), excerpt(&row.rule)));
+            if is_by_rule && !named {
+                self.disagree(format!(
+                    "the ledger omits `{}` by `{}`, which is not a rule for it",
+                    excerpt(&row.record),
+                    excerpt(&row.rule)
+                ));
             }
         }
     }
@@ -280,19 +284,19 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// Where whole JSON values begin again and go on to the end of the line. The last value may be cut off if as many whole ones
-/// as `before_cut` stand before it.
+/// The offset from which on the line is a sequence of JSON values. The last one may be truncated if at least `before_cut` complete values
+/// come before it.
 fn resync(text: &str, before_cut: Option<usize>) -> Option<usize> {
     let mut budget = RESYNC_PASSES.saturating_mul(text.len());
     let lead = text.len() - text.trim_ascii_start().len();
     for at in memmem::find_iter(text.as_bytes(), b"{\"").filter(|at| *at > lead) {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
         let mut failed = None;
-        let whole = values.by_ref().map_while(|value| value.map_err(|error| failed = Some(error)).ok()).count();
+        let complete = values.by_ref().map_while(|value| value.map_err(|error| failed = Some(error)).ok()).count();
         match failed {
             None => return Some(at),
-            Some(error) if error.is_eof() && before_cut.is_some_and(|least| whole >= least) => return Some(at),
-            // A line has no line ends in it, so the column says how much was read.
+            Some(error) if error.is_eof() && before_cut.is_some_and(|least| complete >= least) => return Some(at),
+            // The text is one line, so the column is the number of bytes read.
             Some(error) => budget = budget.checked_sub(error.column())?,
         }
     }

@@ -1,4 +1,4 @@
-//! One record against the law: each of its content strings stands in the tape, or a rule says why not.
+//! The audit of one record: each content string is in the tape, omitted by a rule, or left over.
 
 use std::cell::OnceCell;
 
@@ -13,29 +13,29 @@ use crate::error::excerpt;
 use crate::text::Text;
 use crate::text::json::push_json;
 
-/// The most examples of left-over text that a report gives.
+/// The maximum number of examples of left-over text in a report.
 const MAX_EXAMPLES: usize = 50;
-/// How deep JSON inside strings inside JSON is looked into.
-const MAX_EMBEDDED: usize = 4;
-/// Longer strings are content, whatever they hold.
-const WORD_BYTES: usize = 64;
+/// The maximum depth at which JSON inside JSON strings is searched.
+const MAX_EMBEDDED_DEPTH: usize = 4;
+/// Strings longer than this are content in any case.
+const MAX_WORD_BYTES: usize = 64;
 
-/// A record, and what the tape has of it.
+/// A record, and the lines of the tape that come from it.
 pub(super) struct Record<'r> {
     pub index: &'r TapeIndex<'r>,
     pub descriptor: &'r AdapterDescriptor,
     /// Its 1-based physical line; 0 in a document.
     pub line: u64,
-    /// Its text, from which its type is read.
+    /// Its text, which contains its type.
     pub text: &'r str,
-    /// The lines of the tape where its text may stand.
+    /// The lines of the tape that may contain its text.
     pub lines: Vec<&'r str>,
-    /// Whether it gave an event. A rule for whole records does not excuse one that did.
+    /// True if it gave an event. Rules that omit records do not apply then.
     pub gave_events: bool,
     pub known: Known<'r>,
 }
 
-/// What is found out about a record when it is needed first.
+/// Facts about a record, computed when they are first needed.
 #[derive(Default)]
 pub(super) struct Known<'r> {
     kind: OnceCell<String>,
@@ -49,7 +49,7 @@ impl<'r> Record<'r> {
         self.known.kind.get_or_init(|| record_type(self.descriptor, self.text))
     }
 
-    /// The strings of its lines of the tape, decoded, line ends normalised.
+    /// The strings in its lines of the tape, decoded, with line ends normalised.
     fn tape_strings(&self) -> &[String] {
         self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
     }
@@ -60,7 +60,7 @@ impl<'r> Record<'r> {
         *self.known.omitted_by.get_or_init(find)
     }
 
-    /// Judges one string. `levels` lead to it from the artifact's root, `own` from the record's.
+    /// Accounts for one string. `levels` is its path from the root of the artifact, `own` from the root of the record.
     pub fn judge(&self, token: &str, levels: &[Level<'_>], own: &[Level<'_>], report: &mut AuditReport) {
         let text = Text::Token(token);
         if !is_content(text) {
@@ -78,13 +78,13 @@ impl<'r> Record<'r> {
             let by_rule = if rule.omission == Omission::Opaque { &mut report.opaque } else { &mut report.omitted };
             return by_rule.entry(rule.rule.to_owned()).or_default().add(bytes);
         }
-        if self.stands(text, 0) {
+        if self.is_in_tape(text, 0) {
             return report.in_tape.add(bytes);
         }
         self.leave(&text.decode_lossy(), bytes, pointer(levels), report);
     }
 
-    /// Reports text that nothing accounts for.
+    /// Reports text as left over.
     pub fn leave(&self, text: &str, bytes: usize, pointer: String, report: &mut AuditReport) {
         report.left_over.add(bytes);
         if report.examples.len() < MAX_EXAMPLES {
@@ -93,15 +93,16 @@ impl<'r> Record<'r> {
         }
     }
 
-    /// True when the text is part of a text that this record gave, or JSON whose parts all are.
-    fn stands(&self, text: Text<'_>, depth: usize) -> bool {
+    /// True if a string from this record in the tape contains the text, or if the text is JSON and all its strings are in the tape.
+    fn is_in_tape(&self, text: Text<'_>, depth: usize) -> bool {
         let text = normalised(text);
-        // A text that ends inside of a line end: the other half stands behind it in the tape.
+        // The source may have cut the text between `\r` and `\n`.
         let text = text.strip_suffix('\r').unwrap_or(&text);
-        self.tape_strings().iter().any(|string| string.contains(text)) || (depth < MAX_EMBEDDED && self.parts_stand(text, depth))
+        self.tape_strings().iter().any(|string| string.contains(text))
+            || (depth < MAX_EMBEDDED_DEPTH && self.parts_are_in_tape(text, depth))
     }
 
-    fn parts_stand(&self, json: &str, depth: usize) -> bool {
+    fn parts_are_in_tape(&self, json: &str, depth: usize) -> bool {
         if !json.trim_ascii_start().starts_with(['{', '[']) || serde_json::from_str::<IgnoredAny>(json).is_err() {
             return false;
         }
@@ -117,19 +118,19 @@ impl<'r> Record<'r> {
                 continue;
             }
             has_content = true;
-            if !self.index.has(text) && !self.stands(text, depth + 1) {
+            if !self.index.has(text) && !self.is_in_tape(text, depth + 1) {
                 return false;
             }
         }
-        // JSON of nothing but words stands when its words do.
+        // JSON with short words only is in the tape if all its words are.
         has_content || (!words.is_empty() && words.iter().all(|word| self.tape_strings().contains(word)))
     }
 }
 
-/// A string value that holds white space or is longer than [`WORD_BYTES`]; shorter words are identifiers and flags.
+/// True if the string contains white space or is longer than [`MAX_WORD_BYTES`]. Other strings are identifiers and flags.
 fn is_content(text: Text<'_>) -> bool {
     let text = text.decode_lossy();
-    text.len() > WORD_BYTES || text.contains(char::is_whitespace)
+    text.len() > MAX_WORD_BYTES || text.contains(char::is_whitespace)
 }
 
 fn decoded_strings(lines: &[&str]) -> Vec<String> {
@@ -143,7 +144,7 @@ fn decoded_strings(lines: &[&str]) -> Vec<String> {
     strings
 }
 
-/// A text, and the strings in it where it is JSON: a structured result stands in the tape as its JSON.
+/// Adds a text, and the strings in it if it is JSON: a structured result is in the tape as JSON.
 fn push_decoded(strings: &mut Vec<String>, text: String) {
     if text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok() {
         let mut walk = Walk::of_json(&text);

@@ -1,15 +1,16 @@
-//! What an audit found.
+//! The report of an audit.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// How much text.
+/// An amount of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Amount {
-    /// String values.
+    /// The number of string values.
     pub strings: u64,
-    /// Their bytes, as the source spells them.
+    /// Their size in the source, in bytes.
     pub bytes: u64,
 }
 
@@ -20,45 +21,47 @@ impl Amount {
     }
 }
 
-/// A content string of the source that nothing accounts for.
+/// A content string of the source that is neither in the tape nor omitted by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LeftOver {
     /// The 1-based physical line; 0 in a document.
     pub line: u64,
     /// The type of the record.
     #[serde(rename = "type")]
     pub record: String,
-    /// The place in the record, or in the document (RFC 6901).
+    /// The JSON pointer (RFC 6901) in the record, or in the document.
     pub pointer: String,
-    /// How long it is.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// How it begins.
+    /// Its beginning.
     pub excerpt: String,
 }
 
-/// What an audit found: every content string of the source in one of the amounts.
+/// The report of an audit. Each content string of the source is in exactly one of the amounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct AuditReport {
-    /// Source records.
+    /// The number of source records.
     pub records: u64,
-    /// Text that stands in the tape.
+    /// Text that is in the tape.
     pub in_tape: Amount,
-    /// Text that a rule omits, by the name of the rule. `limit_exceeded` stands for records that are on the tape by size and hash.
+    /// Text that rules omit, by the name of the rule. `limit_exceeded` means records of which the tape has only size and hash.
     pub omitted: BTreeMap<String, Amount>,
-    /// Text that is opaque by declaration, by the name of the rule.
+    /// Text that rules declare as opaque, by the name of the rule.
     pub opaque: BTreeMap<String, Amount>,
-    /// The record in which the artifact ends, where the tape says `complete: false`.
+    /// The truncated record at the end of an artifact, if the tape has `complete: false`.
     pub cut: Amount,
-    /// Text that nothing accounts for.
+    /// Text that was lost.
     pub left_over: Amount,
-    /// The first pieces of it.
+    /// The first lost strings, at most 50.
     pub examples: Vec<LeftOver>,
-    /// Where the ledger and the source differ.
+    /// Differences between the ledger and the source, at most 50.
     pub disagreements: Vec<String>,
 }
 
 impl AuditReport {
-    /// True when the law holds: nothing is left over, and the ledger is right.
+    /// True if nothing is left over and the ledger is correct.
     pub fn holds(&self) -> bool {
         self.left_over.strings == 0 && self.disagreements.is_empty()
     }

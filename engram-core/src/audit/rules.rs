@@ -1,17 +1,17 @@
-//! Which omission rule a record or a field falls under, from the descriptor alone.
+//! The omission rule for a record or field, from the descriptor alone.
 
 use super::walk::{Level, Step, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::text::Text;
 
-/// The type of a record: the strings at the places that the descriptor names, joined with `/`.
+/// The type of a record: the strings at the pointers of the descriptor, joined with `/`.
 pub(super) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
     let mut parts: Vec<Option<String>> = vec![None; descriptor.record_type.len()];
     let mut walk = Walk::of_fragment(record);
     while let Some(token) = walk.next_string() {
-        for (place, part) in descriptor.record_type.iter().zip(&mut parts) {
+        for (pattern, part) in descriptor.record_type.iter().zip(&mut parts) {
             if part.is_none() {
-                *part = type_part(place, &token, walk.levels());
+                *part = type_part(pattern, &token, walk.levels());
             }
         }
         if parts.iter().all(Option::is_some) {
@@ -21,10 +21,10 @@ pub(super) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> Strin
     parts.into_iter().flatten().collect::<Vec<_>>().join("/")
 }
 
-/// What a string says of its record's type: its text, or the name of the member that it lies in, where `place` ends with `#`.
-fn type_part(place: &str, token: &str, levels: &[Level<'_>]) -> Option<String> {
-    let named = match place.strip_suffix("/#") {
-        None => return pointer_matches(place, levels).then(|| Text::Token(token).decode_lossy().into_owned()),
+/// The part of the type that a string gives: its text, or the name of its member if `pattern` ends with `#`.
+fn type_part(pattern: &str, token: &str, levels: &[Level<'_>]) -> Option<String> {
+    let named = match pattern.strip_suffix("/#") {
+        None => return pointer_matches(pattern, levels).then(|| Text::Token(token).decode_lossy().into_owned()),
         Some(object) => {
             let (outer, inner) = levels.split_at_checked(object.matches('/').count())?;
             inner.first().filter(|_| pointer_matches(object, outer))?.step
@@ -36,43 +36,43 @@ fn type_part(place: &str, token: &str, levels: &[Level<'_>]) -> Option<String> {
     }
 }
 
-/// The rules that omit whole records of this type.
+/// The rules that omit records of this type.
 pub(super) fn record_rules<'d>(descriptor: &'d AdapterDescriptor, record: &str) -> impl Iterator<Item = &'d OmissionRule> {
     descriptor.omission_rules.iter().filter(move |rule| is_record_rule(rule) && type_matches(rule.record, record))
 }
 
-/// True for rules that omit whole records.
+/// True for rules that omit records, not fields.
 pub(super) fn is_record_rule(rule: &OmissionRule) -> bool {
     matches!(rule.omission, Omission::Duplicate | Omission::Bookkeeping)
 }
 
-/// The first rule that omits the field at this place of a record of this type.
+/// The first rule that omits the field at this path in records of this type.
 pub(super) fn field_rule<'d>(descriptor: &'d AdapterDescriptor, record: &str, levels: &[Level<'_>]) -> Option<&'d OmissionRule> {
     descriptor.omission_rules.iter().find(|rule| {
         !is_record_rule(rule) && type_matches(rule.record, record) && rule.pointer.is_some_and(|pointer| pointer_matches(pointer, levels))
     })
 }
 
-/// `*` matches any run of characters.
+/// True if a record type matches a pattern. `*` matches any run of characters.
 pub(super) fn type_matches(pattern: &str, record: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(mut rest) = pieces.next().and_then(|first| record.strip_prefix(first)) else {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| record.strip_prefix(first)) else {
         return false;
     };
-    let mut pieces: Vec<&str> = pieces.collect();
-    let Some(last) = pieces.pop() else {
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
         return rest.is_empty();
     };
-    for piece in pieces {
-        match rest.find(piece) {
-            Some(at) => rest = &rest[at + piece.len()..],
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
             None => return false,
         }
     }
     rest.ends_with(last)
 }
 
-/// `*` matches one segment, a last `**` any rest.
+/// True if a path matches a pattern. `*` matches one segment, `**` at the end any rest.
 fn pointer_matches(pattern: &str, levels: &[Level<'_>]) -> bool {
     let mut levels = levels.iter();
     let mut segments = pattern.split('/').skip(1).peekable();
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_member_can_be_a_type() {
+    fn the_name_of_a_member_can_be_the_type() {
         let mut walk = Walk::of_json(r#"{"$set":{"messages":[{"id":"x"}],"lastUpdated":"t"}}"#);
         let token = walk.next_string().expect("a string");
         assert_eq!(type_part("/$set/#", &token, walk.levels()).as_deref(), Some("messages"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn type_patterns() {
+    fn type_patterns_match_runs_of_characters() {
         for (pattern, record) in [("a", "a"), ("*", ""), ("*", "x/y"), ("a/*", "a/b"), ("*/b", "a/b"), ("a*c*e", "abcde"), ("a**", "a")] {
             assert!(type_matches(pattern, record), "{pattern} {record}");
         }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn pointer_patterns() {
+    fn pointer_patterns_match_segments() {
         let mut walk = Walk::of_json(r#"{"a/b":[{"c":{"d":"x"}}]}"#);
         walk.next_string();
         for pattern in ["/a~1b/0/c/d", "/a~1b/*/c/d", "/*/*/*/*", "/a~1b/**", "/**", "/a~1b/0/c/d/**"] {

@@ -1,4 +1,4 @@
-//! What a tape holds, for looking up what a source says.
+//! An index over a tape: its strings, and its lines by source record.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,7 +11,7 @@ use crate::event::Kind;
 use crate::tape::{Members, RawEvent, TapeError, raw_events};
 use crate::text::{Text, push_text};
 
-/// A record of a line format: physical line, and index on that line.
+/// A record of a line format: 1-based physical line, and index on that line.
 pub(super) type RecordKey = (u64, u64);
 
 /// One row of the ledger's `omitted`.
@@ -21,24 +21,24 @@ pub(super) struct OmittedRow {
     pub count: u64,
 }
 
-/// A tape as the audit asks for it.
+/// A tape, indexed for the audit.
 #[derive(Default)]
 pub(super) struct TapeIndex<'t> {
-    /// Every string value of the tape, as eight bytes.
+    /// Hashes of all string values of the tape.
     strings: HashSet<u64>,
-    /// The lines of the tape whose events come from a record of a line format.
+    /// Lines of the tape by record, for line formats.
     by_record: BTreeMap<RecordKey, Vec<&'t str>>,
-    /// The same for documents, whose records are items of a list.
+    /// Lines of the tape by record, for documents, where records are items of a list.
     by_pointer: HashMap<String, Vec<&'t str>>,
-    /// Records that are on the tape by size and hash only.
+    /// Records of which the tape has only size and hash.
     hashed: HashMap<RecordKey, &'t str>,
-    /// Records that are on the tape as they are.
+    /// Records that are in the tape verbatim.
     raw: HashMap<RecordKey, Text<'t>>,
-    /// What stands in the tape as it is of a document that is no JSON to its end.
+    /// The end of a broken document, which is in the tape verbatim.
     tail: Option<Text<'t>>,
-    /// Some event names a line.
+    /// True if the origin of some event has a line.
     names_lines: bool,
-    /// Records that gave events, as the ledger has it.
+    /// The number of records that gave events, from the ledger.
     with_events: u64,
     pub records: u64,
     pub omitted: Vec<OmittedRow>,
@@ -54,7 +54,7 @@ impl<'t> TapeIndex<'t> {
             while let Some(token) = walk.next_string() {
                 index.strings.insert(key(&token));
             }
-            index.place(&event, line);
+            index.add_origin(&event, line);
             if event.label() == Some("tape.stop") {
                 index.stop(&event.fields);
             }
@@ -62,8 +62,8 @@ impl<'t> TapeIndex<'t> {
         Ok(index)
     }
 
-    /// Remembers where an event comes from. A revision is of the artifact, not of the record at which it shows.
-    fn place(&mut self, event: &RawEvent<'t>, line: &'t str) {
+    /// Adds the origin of an event. A revision belongs to the artifact, not to the record where it is found.
+    fn add_origin(&mut self, event: &RawEvent<'t>, line: &'t str) {
         let origin = &event.origin;
         self.names_lines |= origin.line.is_some();
         if origin.is_empty() && event.label() == Some("unrecognized") {
@@ -93,12 +93,12 @@ impl<'t> TapeIndex<'t> {
         self.omitted = rows.unwrap_or_default().iter().filter_map(|row| omitted_row(row)).collect();
     }
 
-    /// True when the text stands in the tape as it is.
+    /// True if the tape has exactly this string.
     pub fn has(&self, text: Text<'_>) -> bool {
         self.strings.contains(&key(&canonical(text)))
     }
 
-    /// True when the tape is of a document: records gave events, and none of these names a line.
+    /// True if the artifact is a document: it has events, and none of them has a line.
     pub fn is_of_document(&self) -> bool {
         !self.names_lines && (!self.by_pointer.is_empty() || self.with_events > 0)
     }
@@ -113,7 +113,7 @@ impl<'t> TapeIndex<'t> {
         self.by_pointer.get(record).map_or(&[], Vec::as_slice)
     }
 
-    /// The lines of the tape that come from anywhere on a line.
+    /// The lines of the tape that come from any record on a line.
     pub fn lines_on(&self, number: u64) -> Vec<&'t str> {
         self.lines_from((number, 0)).collect()
     }
@@ -123,23 +123,23 @@ impl<'t> TapeIndex<'t> {
         self.by_record.range(record..(record.0 + 1, 0)).flat_map(|(_, lines)| lines).copied()
     }
 
-    /// The hash that stands in the tape for a record over a limit.
+    /// The hash in the tape of a record that exceeds a limit.
     pub fn hash_of(&self, record: RecordKey) -> Option<&'t str> {
         self.hashed.get(&record).copied()
     }
 
-    /// The end of a document that stands in the tape as it is.
+    /// The end of a broken document that is in the tape verbatim.
     pub fn tail(&self) -> Option<Cow<'t, str>> {
         self.tail.map(|tail| tail.decode_lossy())
     }
 
-    /// The text that stands in the tape for a record that is not understood.
+    /// The text of an unrecognized record that is in the tape verbatim.
     pub fn raw_of(&self, record: RecordKey) -> Option<Cow<'t, str>> {
         self.raw.get(&record).map(|raw| raw.decode_lossy())
     }
 }
 
-/// The record that a place in a document belongs to: the outermost item of a list on the way there, or what is beside all lists.
+/// The record that a pointer in a document belongs to: the outermost list item on its path, or `""` if it is not in a list.
 pub(super) fn document_record(pointer: &str) -> &str {
     let mut end = 0;
     for segment in pointer.split('/').skip(1) {
@@ -157,7 +157,7 @@ fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
     Some(OmittedRow { record: text("type")?, rule: text("rule")?, count: row.count("count")? })
 }
 
-/// The canonical token of a text, borrowed where it already is.
+/// The canonical token of a text; borrowed if the text is one.
 fn canonical(text: Text<'_>) -> Cow<'_, str> {
     match text {
         Text::Token(token) if !token.contains('\\') => Cow::Borrowed(token),

@@ -1,4 +1,4 @@
-//! Every string value of a JSON text with its place, without recursion and without building a tree.
+//! Iteration over the string values of JSON text with their paths, without recursion and without a tree.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use memchr::memchr2;
 
 use crate::text::{Text, push_text};
 
-/// One level of nesting that the walk is in.
+/// One level of the path to the current position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Level<'j> {
     /// Byte offset at which the object or array begins.
@@ -14,46 +14,46 @@ pub(super) struct Level<'j> {
     pub step: Step<'j>,
 }
 
-/// The member or item that the walk is at.
+/// The current member or item.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step<'j> {
-    /// In an object, before a key.
+    /// Of an object, before the key.
     NoKey,
-    /// In an object, at the value of this key (a string token with its quotes).
+    /// Of an object, the value of this key (a string token with its quotes).
     Key(&'j str),
-    /// In an array, at this index.
+    /// Of an array, the item at this index.
     Item(usize),
 }
 
-/// A key that is no JSON string.
+/// Replaces a key that is not a valid JSON string.
 const NO_KEY: &str = "\"\"";
 
-/// Walks one value and stops at its end.
+/// Iterates over the strings of one value and stops at its end.
 pub(super) struct Walk<'j> {
     json: &'j str,
     at: usize,
     levels: Vec<Level<'j>>,
-    /// The text has passed a JSON parser.
+    /// True if a JSON parser has accepted the text.
     is_json: bool,
 }
 
 impl<'j> Walk<'j> {
-    /// Walks a value that has passed a JSON parser.
+    /// Walks a value that a JSON parser has accepted.
     pub fn of_json(json: &'j str) -> Self {
         Walk { json, at: 0, levels: Vec::new(), is_json: true }
     }
 
-    /// Walks text that is no JSON, or ends too early, as far as it goes.
+    /// Walks text that is not JSON or is truncated, to its end.
     pub fn of_fragment(json: &'j str) -> Self {
         Walk { json, at: 0, levels: Vec::new(), is_json: false }
     }
 
-    /// The place of the string that was found last, outermost level first.
+    /// The path of the last string, outermost level first.
     pub fn levels(&self) -> &[Level<'j>] {
         &self.levels
     }
 
-    /// The next string value: a token with its quotes. A token that the text cuts off is closed.
+    /// The next string value: a token with its quotes. A truncated token is closed.
     pub fn next_string(&mut self) -> Option<Cow<'j, str>> {
         let bytes = self.json.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
@@ -88,7 +88,7 @@ impl<'j> Walk<'j> {
         None
     }
 
-    /// Reads the token that begins here and passes over it.
+    /// Reads the token at the current position.
     fn token(&mut self) -> Cow<'j, str> {
         let (json, bytes, start) = (self.json, self.json.as_bytes(), self.at);
         let mut from = start + 1;
@@ -111,27 +111,27 @@ fn is_string(token: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(token).is_ok()
 }
 
-/// Text that is no valid token, as the token of its characters as they stand.
+/// A token with exactly these characters, for text that is not a valid token.
 fn escaped(text: &str) -> String {
     let mut token = String::new();
     push_text(&mut token, Text::Plain(text));
     token
 }
 
-/// A string token that ends too early, closed after its last whole character.
-fn closed(cut: &str) -> String {
-    let mut end = cut.len();
-    if let Some(escape) = cut.rfind('\\') {
-        let is_escaped = cut[..escape].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-        let whole = if cut[escape..].starts_with("\\u") { 6 } else { 2 };
-        if !is_escaped && cut.len() - escape < whole {
+/// A truncated string token, closed after its last complete character.
+fn closed(token: &str) -> String {
+    let mut end = token.len();
+    if let Some(escape) = token.rfind('\\') {
+        let is_escaped = token[..escape].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        let len = if token[escape..].starts_with("\\u") { 6 } else { 2 };
+        if !is_escaped && token.len() - escape < len {
             end = escape;
         }
     }
-    format!("{}\"", &cut[..end])
+    format!("{}\"", &token[..end])
 }
 
-/// The place as a JSON pointer.
+/// The path as a JSON pointer.
 pub(super) fn pointer(levels: &[Level<'_>]) -> String {
     let mut pointer = String::new();
     for level in levels {
@@ -160,12 +160,12 @@ mod tests {
 
     fn expect(json: &str, expected: &[(&str, &str)]) {
         let found = strings(json);
-        let found: Vec<(&str, &str)> = found.iter().map(|(place, token)| (place.as_str(), token.as_str())).collect();
+        let found: Vec<(&str, &str)> = found.iter().map(|(pointer, token)| (pointer.as_str(), token.as_str())).collect();
         assert_eq!(found, expected, "{json}");
     }
 
     #[test]
-    fn values_have_places_and_keys_are_no_values() {
+    fn values_have_paths_and_keys_are_not_values() {
         expect(
             r#"{"a" : {"b/c":["x",1,{"~":"y\"z"}],"d":true},"e":"w"}"#,
             &[("/a/b~1c/0", "\"x\""), ("/a/b~1c/2/~0", r#""y\"z""#), ("/e", "\"w\"")],
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_ends_too_early_is_walked_to_its_end() {
+    fn truncated_text_is_walked_to_its_end() {
         expect(r#"{"a":"x","b":"y\"#, &[("/a", "\"x\""), ("/b", "\"y\"")]);
         expect(r#"{"b":"y\u00"#, &[("/b", "\"y\"")]);
         expect(r#"{"b":"y\\"#, &[("/b", r#""y\\""#)]);
@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_ends_with_its_value() {
+    fn the_walk_ends_with_the_value() {
         expect(r#"{"a":"x"} {"b":"y"}"#, &[("/a", "\"x\"")]);
     }
 
     #[test]
-    fn deep_nesting_is_no_problem() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let deep = format!("{}\"x\"{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(strings(&deep).len(), 1);
     }

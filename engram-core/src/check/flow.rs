@@ -1,28 +1,29 @@
-//! What the lines of a tape say together: order, parents, sums and claims.
+//! Checks of all lines together: order, times, parents, counts and claims.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde_json::value::RawValue;
 
+use super::finding::Finding;
 use super::line::Checked;
-use super::{Finding, Rule};
+use super::rule::Rule;
 use crate::emit::NO_TIME;
 use crate::event::Kind;
 use crate::ledger::{Ledger, Omitted};
 use crate::tape::Members;
 
-/// What is known of the tape up to a line.
+/// The state of the tape up to the current line.
 #[derive(Default)]
 pub(super) struct Flow {
     next_seq: u64,
     counts: [u64; 8],
-    /// A time other than that of `absent` has been seen.
-    timed: bool,
+    /// True if some event had a known time.
+    has_time: bool,
     family: Option<String>,
     strict: bool,
     claims_none: [bool; 8],
-    /// Every `tool.call` so far: its `seq`, and the key of its `call_id`.
+    /// The `seq` of each `tool.call` so far, and the hash of its `call_id`.
     calls: HashMap<u64, Option<u64>>,
     call_ids: HashSet<u64>,
     hasher: RandomState,
@@ -30,7 +31,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Takes the next event.
+    /// Checks the next event.
     pub fn event(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let members = &event.members;
         self.order(event, found);
@@ -49,7 +50,7 @@ impl Flow {
         }
     }
 
-    /// The tape is over.
+    /// Checks that the tape is complete.
     pub fn end(&self, found: &mut Vec<Finding>) {
         if self.counts == [0; 8] {
             found.push(Finding::new(Rule::Start, "the tape has no events"));
@@ -62,7 +63,7 @@ impl Flow {
     fn order(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let is_start = event.label == Some("tape.start");
         if is_start != (self.counts == [0; 8]) {
-            let what = if is_start { "`tape.start` comes again" } else { "the first event is not `tape.start`" };
+            let what = if is_start { "a second `tape.start`" } else { "the first event is not `tape.start`" };
             found.push(Finding::new(Rule::Start, what));
         }
         if self.stopped {
@@ -71,7 +72,7 @@ impl Flow {
         self.stopped |= event.label == Some("tape.stop");
         if let Some(seq) = event.members.count("seq") {
             if seq != self.next_seq {
-                found.push(Finding::new(Rule::Seq, format!("{seq} where {} was expected", self.next_seq)));
+                found.push(Finding::new(Rule::Seq, format!("{seq} instead of {}", self.next_seq)));
             }
             self.next_seq = seq.saturating_add(1);
         }
@@ -93,21 +94,23 @@ impl Flow {
     fn time(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let (t, basis) = (event.members.word("t"), event.members.word("t_basis"));
         match basis {
-            Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(Rule::TimeBasis, "an absent time", t.unwrap_or("absent"))),
-            Some("absent") if self.timed => found.push(Finding::new(Rule::TimeBasis, "absent, though an earlier event has a time")),
+            Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(Rule::TimeBasis, "the absent time", t.unwrap_or("absent"))),
+            Some("absent") if self.has_time => found.push(Finding::new(Rule::TimeBasis, "absent, but an earlier event has a time")),
             Some("absent") => {}
-            None if is_own(event) => found.push(Finding::new(Rule::TimeBasis, "an event that comes from no record has a time of its own")),
-            // What is inherited may be the time of a record that gave no event.
-            _ => self.timed = true,
+            None if has_no_record(event) => {
+                found.push(Finding::new(Rule::TimeBasis, "an event without a record has a time that is not inherited"))
+            }
+            // An inherited time may come from a record without events.
+            _ => self.has_time = true,
         }
     }
 
-    /// Coverage as it holds from `tape.start` or a `revision` on, and kinds against it.
+    /// Checks the claims of `tape.start` and `revision`, and later events against them.
     fn claim(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         if !matches!(event.label, Some("tape.start" | "revision")) {
             let is_claimed = !matches!(event.label, Some("tape.stop" | "unrecognized"));
             if self.claims_none[event.kind as usize] && is_claimed {
-                found.push(Finding::quoting(Rule::Coverage, "claimed as none", event.kind.as_str()));
+                found.push(Finding::quoting(Rule::Coverage, "an event of a kind claimed as none", event.kind.as_str()));
             }
             return;
         }
@@ -117,10 +120,10 @@ impl Flow {
         let claims_full = Kind::ALL.iter().any(|kind| coverage.word(kind.as_str()) == Some("full"));
         let supported = matches!(event.members.word("support"), Some("tested" | "untested"));
         if degraded && claims_full {
-            found.push(Finding::new(Rule::Coverage, "degraded, yet a kind is claimed as full"));
+            found.push(Finding::new(Rule::Coverage, "degraded, but a kind is claimed as full"));
         }
         if !degraded && !supported {
-            found.push(Finding::new(Rule::Coverage, "the version is not supported, yet nothing is degraded"));
+            found.push(Finding::new(Rule::Coverage, "the version is not supported, but the claims are not degraded"));
         }
         if self.strict && degraded {
             found.push(Finding::new(Rule::Policy, "degraded under strict policy"));
@@ -128,16 +131,16 @@ impl Flow {
     }
 
     fn parent(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
-        let (seq, call_id) = (event.members.count("seq"), event.members.get("call_id").map(|raw| self.key(raw)));
+        let (seq, call_id) = (event.members.count("seq"), event.members.get("call_id").map(|raw| self.hash_of(raw)));
         let parent = event.members.get("parent").and(event.members.count("parent"));
         let carries_id = matches!(event.kind, Kind::ToolResult | Kind::CodeRead | Kind::CodeEdit);
         match parent.map(|parent| (parent, self.calls.get(&parent))) {
-            Some((parent, None)) => found.push(Finding::new(Rule::Parent, format!("{parent} is no earlier tool.call"))),
+            Some((parent, None)) => found.push(Finding::new(Rule::Parent, format!("{parent} is not an earlier tool.call"))),
             Some((parent, Some(called))) if carries_id && call_id.is_some() && *called != call_id => {
                 found.push(Finding::new(Rule::Parent, format!("{parent} is a call with another call_id")));
             }
             None if carries_id && call_id.is_some_and(|id| self.call_ids.contains(&id)) => {
-                found.push(Finding::new(Rule::MissingParent, "its tool.call is on the tape"));
+                found.push(Finding::new(Rule::MissingParent, "the tape has its tool.call"));
             }
             _ => {}
         }
@@ -149,8 +152,8 @@ impl Flow {
         }
     }
 
-    /// A `call_id` as eight bytes: canonical strings are equal when their tokens are.
-    fn key(&self, raw: &RawValue) -> u64 {
+    /// The hash of a `call_id`. Canonical strings are equal if their tokens are.
+    fn hash_of(&self, raw: &RawValue) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(raw.get().as_bytes());
         hasher.finish()
@@ -164,10 +167,10 @@ impl Flow {
             found.push(Finding::new(Rule::Origin, "line 0"));
         }
         if origin.count("part") == Some(0) {
-            found.push(Finding::new(Rule::Origin, "part 0 is left out"));
+            found.push(Finding::new(Rule::Origin, "part 0 must be left out"));
         }
         if origin.get("part").is_some() && origin.get("line").is_none() {
-            found.push(Finding::new(Rule::Origin, "a part of no line"));
+            found.push(Finding::new(Rule::Origin, "a part without a line"));
         }
     }
 
@@ -177,16 +180,16 @@ impl Flow {
         }
         let (bytes, hash) = (members.get("bytes").is_some(), members.get("hash").is_some());
         if members.get("raw").is_some() == (bytes && hash) || bytes != hash {
-            found.push(Finding::new(Rule::Content, "either `raw`, or `bytes` and `hash`"));
+            found.push(Finding::new(Rule::Content, "needs either `raw`, or `bytes` and `hash`"));
         }
     }
 
     fn stop(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
         let counts = members.object("counts").unwrap_or_default();
         for kind in Kind::ALL {
-            let (said, seen) = (counts.count(kind.as_str()), self.counts[kind as usize]);
-            if said.is_some_and(|said| said != seen) {
-                found.push(Finding::new(Rule::Counts, format!("{kind} is not {seen}", kind = kind.as_str())));
+            let (stated, counted) = (counts.count(kind.as_str()), self.counts[kind as usize]);
+            if stated.is_some_and(|stated| stated != counted) {
+                found.push(Finding::new(Rule::Counts, format!("{} is not {counted}", kind.as_str())));
             }
         }
         if let Some(ledger) = members.get("ledger").and_then(read_ledger) {
@@ -198,8 +201,8 @@ impl Flow {
     }
 }
 
-/// True for the events that come from no record: their time is inherited or absent.
-fn is_own(event: &Checked<'_>) -> bool {
+/// True for events that no record gave. Their time is inherited or absent.
+fn has_no_record(event: &Checked<'_>) -> bool {
     matches!(event.label, Some("tape.start" | "tape.stop"))
 }
 
@@ -212,7 +215,7 @@ fn message_out(members: &Members<'_>, found: &mut Vec<Finding>) {
 
 fn content(members: &Members<'_>, any_of: &[&str], found: &mut Vec<Finding>) {
     if any_of.iter().all(|key| members.get(key).is_none()) {
-        found.push(Finding::new(Rule::Content, format!("none of {}", any_of.join(", "))));
+        found.push(Finding::new(Rule::Content, format!("needs one of {}", any_of.join(", "))));
     }
 }
 
@@ -235,7 +238,7 @@ fn edit_spans(members: &Members<'_>, found: &mut Vec<Finding>) {
             found.push(Finding::new(Rule::Span, format!("a snippet with `{range}`")));
         }
         if has(hash) && !has(range) && !snippet {
-            found.push(Finding::new(Rule::Span, format!("`{hash}` without `{range}` is no snippet")));
+            found.push(Finding::new(Rule::Span, format!("`{hash}` without `{range}`, but not a snippet")));
         }
         if has(anchors) && !has(hash) {
             found.push(Finding::new(Rule::Span, format!("`{anchors}` without `{hash}`")));
@@ -269,13 +272,13 @@ fn read_omitted(row: &RawValue) -> Option<Omitted> {
 
 fn check_ledger(ledger: &Ledger, strict: bool, found: &mut Vec<Finding>) {
     if !ledger.balances() {
-        found.push(Finding::new(Rule::Ledger, "the sums do not hold"));
+        found.push(Finding::new(Rule::Ledger, "the sums are wrong"));
     }
-    if !ledger.omitted.is_sorted_by(|one, next| (&one.record, &one.rule) < (&next.record, &next.rule)) {
+    if !ledger.omitted.is_sorted_by(|row, next| (&row.record, &row.rule) < (&next.record, &next.rule)) {
         found.push(Finding::new(Rule::Ledger, "`omitted` is not sorted by type, then rule, or repeats a row"));
     }
     if ledger.omitted.iter().any(|row| row.count == 0) {
-        found.push(Finding::new(Rule::Ledger, "`omitted` lists what did not happen"));
+        found.push(Finding::new(Rule::Ledger, "`omitted` has a row with count 0"));
     }
     if strict && (ledger.unrecognized > 0 || ledger.malformed > 0) {
         found.push(Finding::new(Rule::Policy, "unrecognized or malformed records under strict policy"));

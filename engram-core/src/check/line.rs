@@ -1,8 +1,9 @@
-//! One line against the table of shapes: keys, their order, and the form of every value.
+//! Checks of one line: keys, their order, and the type of each value.
 
 use serde_json::value::RawValue;
 
-use super::{Finding, Rule};
+use super::finding::Finding;
+use super::rule::Rule;
 use crate::event::Kind;
 use crate::event_schema::{self, Empty, EventSchema, Field, FieldType, Presence};
 use crate::tape::Members;
@@ -10,14 +11,14 @@ use crate::tape::raw::{count, word};
 use crate::text::json::push_json;
 use crate::time::is_time;
 
-/// A line that is an event, whatever else is wrong with it.
+/// A line with a known kind. It may have violations.
 pub(super) struct Checked<'l> {
     pub kind: Kind,
     pub label: Option<&'static str>,
     pub members: Members<'l>,
 }
 
-/// Checks one line by itself. Without a kind nothing more can be said of it.
+/// Checks one line alone. `None` if it has no known kind, so that nothing else can be checked.
 pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Checked<'l>> {
     let members = match Members::of(line) {
         Ok(members) => members,
@@ -27,10 +28,10 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
         }
     };
     if !is_canonical(line) {
-        found.push(Finding::new(Rule::Canonical, "the canonical form of this line is another"));
+        found.push(Finding::new(Rule::Canonical, "the line is not in canonical form"));
     }
-    let Some(event) = event_shape(&members) else {
-        let (kind, label) = (spelled(&members, "k"), spelled(&members, "label"));
+    let Some(event) = event_schema_of(&members) else {
+        let (kind, label) = (raw_value(&members, "k"), raw_value(&members, "label"));
         found.push(Finding::new(Rule::Kind, format!("kind {kind}, label {label}")));
         return None;
     };
@@ -38,13 +39,13 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
     Some(Checked { kind: event.kind, label: event.label, members })
 }
 
-fn event_shape(members: &Members<'_>) -> Option<&'static EventSchema> {
+fn event_schema_of(members: &Members<'_>) -> Option<&'static EventSchema> {
     let kind = Kind::from_name(members.word("k")?)?;
     let label = if kind == Kind::Meta { Some(members.word("label")?) } else { None };
     event_schema::of(kind, label)
 }
 
-fn spelled<'l>(members: &Members<'l>, key: &str) -> &'l str {
+fn raw_value<'l>(members: &Members<'l>, key: &str) -> &'l str {
     members.get(key).map_or("absent", RawValue::get)
 }
 
@@ -54,32 +55,32 @@ fn is_canonical(line: &str) -> bool {
 }
 
 /// Checks the members of one object against its fields, given in groups that follow each other.
-fn check_members(members: &Members<'_>, groups: &[&[Field]], place: &str, found: &mut Vec<Finding>) {
+fn check_members(members: &Members<'_>, groups: &[&[Field]], path: &str, found: &mut Vec<Finding>) {
     let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
     let mut next = 0;
     for (key, value) in &members.0 {
         let Some(at) = fields.iter().position(|field| field.key == *key) else {
-            found.push(Finding::new(Rule::UnknownKey, format!("{place}{key}")));
+            found.push(Finding::new(Rule::UnknownKey, format!("{path}{key}")));
             continue;
         };
         if at < next {
-            found.push(Finding::new(Rule::KeyOrder, format!("{place}{key} comes too late, or again")));
+            found.push(Finding::new(Rule::KeyOrder, format!("{path}{key} is out of order or repeated")));
         }
         next = next.max(at + 1);
-        // An attachment of which nothing is known is still one: only members are left out, not items of a list.
+        // Only empty members are left out, not empty items of a list: an attachment without known facts is still an attachment.
         if value.get() == "{}" && !matches!(fields[at].field_type, FieldType::Json) {
-            found.push(Finding::new(Rule::Empty, format!("{place}{key}")));
+            found.push(Finding::new(Rule::Empty, format!("{path}{key}")));
         }
-        check_value(value, &fields[at].field_type, &format!("{place}{key}"), found);
+        check_value(value, &fields[at].field_type, &format!("{path}{key}"), found);
     }
     for field in fields {
         if field.presence == Presence::Always && members.get(field.key).is_none() {
-            found.push(Finding::new(Rule::MissingKey, format!("{place}{}", field.key)));
+            found.push(Finding::new(Rule::MissingKey, format!("{path}{}", field.key)));
         }
     }
 }
 
-fn check_value(raw: &RawValue, field_type: &FieldType, place: &str, found: &mut Vec<Finding>) {
+fn check_value(raw: &RawValue, field_type: &FieldType, path: &str, found: &mut Vec<Finding>) {
     let text = raw.get();
     let (rule, fits) = match field_type {
         FieldType::Json => return,
@@ -99,22 +100,22 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: &str, found: &mut 
         FieldType::Pointer => (Rule::Pointer, word(raw).is_none_or(is_pointer) && text.starts_with("\"/")),
         FieldType::Object(fields) => match Members::of(text) {
             Ok(members) => {
-                return check_members(&members, &[fields], &format!("{place}."), found);
+                return check_members(&members, &[fields], &format!("{path}."), found);
             }
             Err(_) => (Rule::Shape, false),
         },
         FieldType::List(of, empty) => match serde_json::from_str::<Vec<&RawValue>>(text) {
             Ok(items) => {
-                if items.is_empty() && *empty == Empty::LeftOut {
-                    found.push(Finding::new(Rule::Empty, place));
+                if items.is_empty() && *empty == Empty::Omitted {
+                    found.push(Finding::new(Rule::Empty, path));
                 }
-                return items.iter().enumerate().for_each(|(n, item)| check_value(item, of, &format!("{place}[{n}]"), found));
+                return items.iter().enumerate().for_each(|(n, item)| check_value(item, of, &format!("{path}[{n}]"), found));
             }
             Err(_) => (Rule::Shape, false),
         },
     };
     if !fits {
-        found.push(Finding::quoting(rule, place, text));
+        found.push(Finding::quoting(rule, path, text));
     }
 }
 

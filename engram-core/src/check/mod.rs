@@ -1,63 +1,37 @@
-//! The checker: one tape against every rule of the spec that a tape alone can show.
+//! The checker: finds violations of the tape format.
 //!
-//! `line` looks at each line by itself, `flow` at what the lines say together. Memory grows with the number of tool calls only.
+//! `line` checks each line alone, `flow` checks all lines together. Memory grows only with the number of tool calls.
 
+mod finding;
 mod flow;
 mod line;
 mod rule;
 
-use std::fmt;
 use std::io::{self, BufRead};
 
-pub use rule::Rule;
+use self::finding::Finding;
+pub use self::finding::Violation;
+pub use self::rule::Rule;
 
-use crate::error::excerpt;
-
-/// A rule that is broken at a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The 1-based line; the last one where something is missing at the end.
-    pub line: u64,
-    /// The rule.
-    pub rule: Rule,
-    /// What breaks it, with at most a short excerpt of the tape.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.line, self.rule, self.what)
-    }
-}
-
-/// A violation whose line is still to be said.
-struct Finding {
-    rule: Rule,
-    what: String,
-}
-
-impl Finding {
-    fn new(rule: Rule, what: impl AsRef<str>) -> Finding {
-        Finding { rule, what: excerpt(what.as_ref()) }
-    }
-
-    fn quoting(rule: Rule, place: &str, value: &str) -> Finding {
-        Finding { rule, what: format!("{} is {}", excerpt(place), excerpt(value)) }
-    }
-}
-
-/// Checks a tape. An empty list means that it keeps every rule.
+/// Checks a tape, and returns its violations. An empty list means that the tape is valid.
+///
+/// ```
+/// use engram_core::check::{Rule, check};
+///
+/// assert!(check("not a tape").iter().any(|violation| violation.rule == Rule::Json));
+/// ```
 pub fn check(tape: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
-    // Reading from memory does not fail.
+    // Reading from memory cannot fail.
     let _ = check_stream(tape.as_bytes(), &mut |violation| violations.push(violation));
     violations
 }
 
-/// Checks a tape as it is read, and hands over each violation in the order of the lines.
+/// Checks a tape while it is read, and passes each violation to `report`, in the order of the lines. Memory is bounded by the longest line
+/// and the number of tool calls.
 ///
 /// # Errors
-/// When the reader fails.
+/// If the reader fails.
 pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -> io::Result<()> {
     let mut flow = flow::Flow::default();
     let (mut bytes, mut number, mut found) = (Vec::new(), 0, Vec::new());
@@ -78,7 +52,7 @@ fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<
         bytes
     });
     let Ok(mut line) = str::from_utf8(line) else {
-        return found.push(Finding::new(Rule::Utf8, "bytes that are no UTF-8"));
+        return found.push(Finding::new(Rule::Utf8, "bytes that are not UTF-8"));
     };
     if number == 1
         && let Some(rest) = line.strip_prefix('\u{feff}')
@@ -87,7 +61,7 @@ fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<
         line = rest;
     }
     if line.trim_ascii().is_empty() {
-        return found.push(Finding::new(Rule::BlankLine, "nothing but white space"));
+        return found.push(Finding::new(Rule::BlankLine, "a line with only white space"));
     }
     if let Some(event) = line::check(line, found) {
         flow.event(&event, found);

@@ -1,13 +1,13 @@
-//! The rules of the tape format that can be checked on a tape alone.
+//! The rules of the tape format that the checker checks.
 
 use std::fmt;
 
 macro_rules! rules {
-    ($($rule:ident = $name:literal: $says:literal,)+) => {
+    ($($rule:ident = $name:literal: $description:literal,)+) => {
         /// One rule. The names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule {
-            $(#[doc = $says] $rule,)+
+            $(#[doc = $description] $rule,)+
         }
 
         impl Rule {
@@ -21,10 +21,10 @@ macro_rules! rules {
                 }
             }
 
-            /// What the rule says.
-            pub const fn says(self) -> &'static str {
+            /// What the rule demands.
+            pub const fn description(self) -> &'static str {
                 match self {
-                    $(Rule::$rule => $says,)+
+                    $(Rule::$rule => $description,)+
                 }
             }
         }

@@ -1,12 +1,11 @@
-//! Events that no record states: the tape's start and stop, changes of version, and what the adapter does not know or cannot read.
+//! Events that the emitter makes itself: start and stop of the tape, changes of version, and records that are unknown or malformed.
 
 use std::borrow::Cow;
 
 use super::Emitter;
 use crate::anchor;
-use crate::error::excerpt;
+use crate::error::{Fault, excerpt};
 use crate::event::{InputDigest, Kind, Meta, Pointer, RevisionChange, TapeStart, TapeStop, Unrecognized};
-use crate::fault::Fault;
 use crate::hash::Hash;
 use crate::policy::Policy;
 use crate::support::{refusal, resolve_support};
@@ -17,7 +16,7 @@ use crate::version::Revision;
 
 /// The name of records that cannot be read, in a tape and in its ledger.
 const MALFORMED: &str = "malformed";
-/// The name of records over a limit.
+/// The name of records that exceed a limit.
 const LIMIT_EXCEEDED: &str = "limit_exceeded";
 
 impl Emitter<'_> {
@@ -45,10 +44,10 @@ impl Emitter<'_> {
         finished.map_err(|error| Fault::Fatal(error.into()))
     }
 
-    /// States that the current record was written by this version. If it changes, emits `meta revision` and gives the new revision.
+    /// States the version that wrote the current record. If it changes, emits `meta revision` and returns the new revision.
     ///
     /// # Errors
-    /// [`Fault::Fatal`] in strict policy, when the new version is not supported.
+    /// [`Fault::Fatal`] under strict policy, if the new version is not supported.
     pub fn version(&mut self, version: &str) -> Result<Option<&'static Revision>, Fault> {
         if self.support.version.as_deref() == Some(version) {
             return Ok(None);
@@ -67,10 +66,10 @@ impl Emitter<'_> {
         Ok(revision)
     }
 
-    /// Keeps a block of a mapped record that the adapter does not know.
+    /// Keeps an unknown block of a mapped record as `meta unrecognized`. `name` is the type of the block, `raw` its JSON.
     ///
     /// # Errors
-    /// [`Fault::Unrecognized`] in strict policy.
+    /// [`Fault::Unrecognized`] under strict policy.
     pub fn unrecognized_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
         if self.policy == Policy::Strict {
             return Err(Fault::unrecognized(name));
@@ -79,16 +78,16 @@ impl Emitter<'_> {
         self.emit_unrecognized(name, raw, pointer)
     }
 
-    /// Settles a record that the adapter does not know or cannot read, by the policy. In permissive policy, takes back the events that the
-    /// record has given and keeps it as `meta unrecognized`.
+    /// Applies the policy to a record that the adapter does not know or cannot read. Permissive policy drops the events of the record so far
+    /// and keeps it as `meta unrecognized`.
     ///
     /// # Errors
-    /// The fault itself in strict policy.
+    /// The fault itself under strict policy.
     pub fn settle_fault(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
         if self.policy == Policy::Strict || matches!(fault, Fault::Fatal(_)) {
             return Err(fault);
         }
-        self.take_back();
+        self.roll_back();
         match fault {
             Fault::Fatal(_) => Err(fault),
             Fault::Limit(_) => self.oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes())),
@@ -116,7 +115,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Keeps hash and size of a record over a limit.
+    /// Keeps hash and size of a record that exceeds a limit.
     pub(crate) fn oversize(&mut self, bytes: u64, hash: Hash) -> Result<(), Fault> {
         self.emit_oversize(bytes, hash, LIMIT_EXCEEDED)?;
         self.ledger.unrecognized(LIMIT_EXCEEDED);
@@ -128,7 +127,7 @@ impl Emitter<'_> {
         self.send(Meta::Unrecognized(unrecognized).into(), Pointer::Root, None).map(drop)
     }
 
-    /// Emits the value if it is JSON that nests within the limit, else the text as a JSON string, or hash and size of the value.
+    /// Emits the value if it is JSON, or the text as a JSON string if it is not. Of JSON that nests too deep, emits hash and size.
     fn emit_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();
         if is_json && nests_deeper(raw, self.limits.nesting) {

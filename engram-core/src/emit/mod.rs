@@ -1,15 +1,15 @@
-//! The emitter: the only way to make an event. It owns order, time, source, parents and the ledger.
+//! The emitter, through which a session emits its events. It sets number, time, source, parent and origin, and keeps the ledger.
 
 mod lifecycle;
 
 use std::mem;
 
 use crate::descriptor::AdapterDescriptor;
+pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis};
 pub use crate::event::{Pointer, RecordLocation};
-pub use crate::fault::Fault;
-use crate::head::Identity;
+use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
@@ -20,21 +20,21 @@ use crate::text::json::nests_deeper;
 use crate::text::{LoneSurrogate, Text, push_text};
 use crate::time::is_time;
 
-/// The time of events of an artifact that records no time.
+/// The time of all events of an artifact without times.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
 
-/// What a record states about itself, for the envelope of its events.
+/// Facts of a record for the envelope of its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordHeader<'a> {
-    /// The record's own time in the tape's form (RFC 3339, UTC, `Z`), if it has one.
+    /// The time of the record (RFC 3339, UTC, `Z`), if it has one.
     pub t: Option<&'a str>,
     /// The record's own id.
     pub id: Option<Text<'a>>,
-    /// True when the record repeats another session's history.
+    /// True if the record repeats the history of another session.
     pub replay: bool,
 }
 
-/// Makes events and hands them to a sink. The pipeline creates it and passes it to the session with each record.
+/// Makes events and passes them to a sink. The pipeline creates it and passes it to the session with each record.
 pub struct Emitter<'s> {
     sink: &'s mut dyn EventSink,
     descriptor: &'static AdapterDescriptor,
@@ -51,11 +51,11 @@ pub struct Emitter<'s> {
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
     next_parent: Option<Seq>,
-    /// The type of the first block of the current record that is unknown.
+    /// The type of the first unknown block of the current record.
     unknown_block: Option<String>,
-    /// An error of a step that returns none. The next event fails with it.
+    /// An error of a method that returns no `Result`. The next event fails with it.
     error: Option<AdapterError>,
-    /// What to restore if the current record is taken back.
+    /// The state to restore if the current record is rolled back.
     checkpoint: Checkpoint,
 }
 
@@ -70,9 +70,9 @@ struct Source {
 #[derive(Debug, Default)]
 struct Header {
     t: String,
-    /// None if `t` is the record's own.
+    /// `None` if `t` is the own time of the record.
     t_basis: Option<TimeBasis>,
-    /// The id as a canonical JSON string; empty if there is none.
+    /// The id of the record as a canonical JSON string; empty if it has none.
     id: String,
     replay: bool,
 }
@@ -156,7 +156,6 @@ impl<'s> Emitter<'s> {
     }
 
     /// Makes the next event fail with this error, unless there is an earlier one.
-    #[cold]
     fn fail(&mut self, error: AdapterError) {
         self.error.get_or_insert(error);
     }
@@ -165,8 +164,8 @@ impl<'s> Emitter<'s> {
         self.header.t_basis.get_or_insert(TimeBasis::Inherited);
     }
 
-    /// Sets what the current record states about itself. Call it before the record's first event. If the time is not in the tape's form,
-    /// the next event fails with `adapter_defect`.
+    /// Sets time, id and replay mark of the current record. Call it before the first event of the record. If the time is not in the format
+    /// of a tape, the next event fails with `adapter_defect`.
     pub fn set_header(&mut self, header: RecordHeader<'_>) {
         match header.t {
             None => self.inherit_time(),
@@ -184,13 +183,12 @@ impl<'s> Emitter<'s> {
         self.header.replay = header.replay;
     }
 
-    #[cold]
     fn defect(&self, expected: &str, found: &str) -> AdapterError {
         let error = AdapterError::new(ErrorCode::AdapterDefect).expected(expected).found(found);
         if self.line() > 0 { error.line(self.line()) } else { error }
     }
 
-    /// The 1-based line of the current record, 0 in a document.
+    /// The 1-based line of the current record; 0 in a document.
     pub fn line(&self) -> u64 {
         self.location.line
     }
@@ -200,33 +198,34 @@ impl<'s> Emitter<'s> {
         self.location
     }
 
-    /// Attributes the events that follow to an earlier record: for facts that only a later record settles.
+    /// Attributes the following events to an earlier record. For facts that only a later record decides.
     pub fn attribute_to(&mut self, location: RecordLocation, header: RecordHeader<'_>) {
         self.location = location;
         self.pointer_prefix = Pointer::Root;
         self.set_header(header);
     }
 
-    /// Sets where pointers of the following events begin, until the next record: for a record that wraps another.
+    /// Sets the first part of all pointers until the next record. For a record inside another record.
     pub fn set_pointer_prefix(&mut self, prefix: Pointer<'static>) {
         self.pointer_prefix = prefix;
     }
 
-    /// Makes the next event a child of this one. For the first event of a sub-agent.
+    /// Sets the parent of the next event. For the first event of a sub-agent.
     pub fn parent_of_next(&mut self, parent: Option<Seq>) {
         self.next_parent = parent;
     }
 
-    /// The first `tool.call` with this id, if there was one.
+    /// The number of the first `tool.call` with this id, if there is one so far.
     #[inline(never)]
     pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
         self.calls.get(&call_key(call_id)).copied()
     }
 
-    /// Emits an event that comes from this place of the current record.
+    /// Emits an event, and returns its number. `pointer` is the location in the current record that the event comes from. The parent of
+    /// results, reads, edits and links is the call with their `call_id`.
     ///
     /// # Errors
-    /// [`Fault::Limit`] when `args` nest too deep, [`Fault::Fatal`] when the sink fails.
+    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Fatal`] if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         self.emit_event(event.into(), pointer)
     }
@@ -239,12 +238,12 @@ impl<'s> Emitter<'s> {
         }
         let call_id = call.call_id;
         let seq = self.send(Event::ToolCall(call), pointer, parent)?;
-        self.note_call(call_id, seq);
+        self.register_call(call_id, seq);
         Ok(seq)
     }
 
     #[inline(never)]
-    fn note_call(&mut self, call_id: Option<Text<'_>>, seq: Seq) {
+    fn register_call(&mut self, call_id: Option<Text<'_>>, seq: Seq) {
         if let Some(id) = call_id.filter(|id| !id.is_empty()) {
             let key = call_key(id);
             self.calls.entry(key).or_insert_with(|| {
@@ -254,7 +253,7 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// Ends a record of a document. The pipeline does this for lines.
+    /// Ends a record of a document with its outcome. The pipeline does this for lines.
     pub fn settle(&mut self, outcome: Outcome) {
         match self.unknown_block.take() {
             Some(name) => self.ledger.unrecognized(&name),
@@ -263,18 +262,18 @@ impl<'s> Emitter<'s> {
     }
 
     /// Counts an earlier record as mapped that was counted as a duplicate, because the record that it repeats never came. Emit its event
-    /// after [`Emitter::attribute_to`].
+    /// after a call of [`Emitter::attribute_to`].
     pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
         self.ledger.duplicate_was_mapped(record, rule);
     }
 
-    /// True when the current record has given an event.
+    /// True if the current record has given an event.
     pub(crate) fn has_events(&self) -> bool {
         self.next_seq > self.checkpoint.next_seq
     }
 
-    /// Takes back every event of the current record.
-    fn take_back(&mut self) {
+    /// Drops all events of the current record.
+    fn roll_back(&mut self) {
         self.sink.rollback();
         self.next_seq = self.checkpoint.next_seq;
         self.counts = self.checkpoint.counts;
@@ -288,7 +287,7 @@ impl<'s> Emitter<'s> {
         self.unknown_block = None;
     }
 
-    /// Hands an event to the sink.
+    /// Passes an event to the sink.
     fn send(&mut self, event: Event<'_>, pointer: Pointer<'_>, parent: Option<Seq>) -> Result<Seq, Fault> {
         let (seq, kind) = (self.next_seq, event.kind());
         if let Some(error) = self.error.take() {
@@ -334,7 +333,7 @@ impl<'s> Emitter<'s> {
     }
 }
 
-/// The key of a call id. Two ids that differ in half a surrogate pair are two ids.
+/// The key of a call id. Lone surrogates count, so that ids which differ only in them have different keys.
 fn call_key(call_id: Text<'_>) -> u64 {
     match call_id.decode() {
         Ok(id) => keys::hash64(id),
@@ -346,7 +345,7 @@ fn call_key(call_id: Text<'_>) -> u64 {
     }
 }
 
-/// Sets a canonical JSON string from plain text; does nothing if it is the same.
+/// Sets a canonical JSON string from plain text. Does nothing if it has not changed.
 fn set_token(token: &mut Option<String>, plain: Option<&str>) {
     let Some(plain) = plain.filter(|plain| !plain.is_empty()) else {
         *token = None;

@@ -15,13 +15,13 @@ pub struct Range {
 /// A read that succeeded.
 #[derive(Debug, Clone)]
 pub struct CodeRead<'a> {
-    /// The call that read.
+    /// The call that read it.
     pub call_id: Option<Text<'a>>,
-    /// The file, as the source spells it.
+    /// The file, as written in the source.
     pub file: Text<'a>,
     /// The lines that were read.
     pub range: Option<Range>,
-    /// Lines in the whole file.
+    /// Number of lines of the complete file.
     pub total_lines: Option<u64>,
     /// Hash of the span.
     pub hash: Option<Hash>,
@@ -29,18 +29,18 @@ pub struct CodeRead<'a> {
     pub anchor_hashes: Vec<u64>,
 }
 
-/// What an edit did to the file.
+/// The effect of an edit on the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditOp {
     /// The file is new.
     Create,
     /// Part of the file changed.
     Update,
-    /// The whole file was replaced.
+    /// The complete file was replaced.
     Overwrite,
-    /// The file is gone.
+    /// The file is deleted.
     Delete,
-    /// The file has another name.
+    /// The file has a new name.
     Move,
 }
 
@@ -48,7 +48,7 @@ impl EditOp {
     /// Every operation. `op as usize` is its index here.
     pub const ALL: [EditOp; 5] = [EditOp::Create, EditOp::Update, EditOp::Overwrite, EditOp::Delete, EditOp::Move];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             EditOp::Create => "create",
@@ -65,34 +65,34 @@ impl EditOp {
 pub struct CodeEdit<'a> {
     /// The call that edited.
     pub call_id: Option<Text<'a>>,
-    /// What the edit did.
+    /// The effect on the file.
     pub op: EditOp,
-    /// The file, as the source spells it.
+    /// The file, as written in the source.
     pub file: Text<'a>,
-    /// The lines before.
+    /// The lines before the edit.
     pub before_range: Option<Range>,
-    /// The lines after.
+    /// The lines after the edit.
     pub after_range: Option<Range>,
     /// Hash of the span (or snippet) before.
     pub before_hash: Option<Hash>,
     /// Hash of the span (or snippet) after.
     pub after_hash: Option<Hash>,
-    /// Hash of the whole file before.
+    /// Hash of the complete file before the edit.
     pub file_before_hash: Option<Hash>,
-    /// Hash of the whole file after.
+    /// Hash of the complete file after the edit.
     pub file_after_hash: Option<Hash>,
     /// Fingerprints of the text before.
     pub before_anchor_hashes: Vec<u64>,
     /// Fingerprints of the text after.
     pub after_anchor_hashes: Vec<u64>,
-    /// True when the hashes are of the call's own old and new text, whose lines are not known (`basis: "snippet"`).
+    /// True if the hashes are of the old and new text in the call, at unknown lines (`basis: "snippet"`).
     pub snippet: bool,
-    /// True when the source shows the request but not the outcome (`confirmed: false`).
+    /// True if the source shows the request but not the outcome (`confirmed: false`).
     pub unconfirmed: bool,
 }
 
 impl<'a> CodeEdit<'a> {
-    /// An edit of which only the file and the operation are known.
+    /// An edit with file and operation, and nothing else.
     pub fn new(op: EditOp, file: Text<'a>) -> Self {
         CodeEdit {
             call_id: None,
@@ -115,15 +115,15 @@ impl<'a> CodeEdit<'a> {
 /// A link between two spans that the agent or harness itself declares.
 #[derive(Debug, Clone)]
 pub struct SpanLink<'a> {
-    /// The call that declared it. Gives `parent`; no field of its own in the tape.
+    /// The call that declared it. In the tape it is only the `parent`.
     pub call_id: Option<Text<'a>>,
-    /// The file it leads from.
+    /// The file of the first span.
     pub from_file: Text<'a>,
-    /// The lines there.
+    /// The lines of the first span.
     pub from_range: Option<Range>,
-    /// The file it leads to.
+    /// The file of the second span.
     pub to_file: Text<'a>,
-    /// The lines there.
+    /// The lines of the second span.
     pub to_range: Option<Range>,
     /// What kind of link it is.
     pub note: Option<Text<'a>>,

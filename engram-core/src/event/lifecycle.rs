@@ -1,7 +1,7 @@
 //! Events that frame a tape: its start and stop, changes of version, and records that the adapter does not know.
 
-use crate::coverage::Coverage;
-use crate::event::{Kind, KindCounts};
+use super::kind::{Kind, KindCounts};
+use crate::coverage::{ClaimGrade, Coverage};
 use crate::hash::Hash;
 use crate::ledger::Ledger;
 use crate::policy::Policy;
@@ -13,45 +13,20 @@ use crate::version::Support;
 pub struct Harness<'a> {
     /// The family.
     pub family: &'a str,
-    /// The product version, where the artifact records one.
+    /// The version, if the artifact records one.
     pub version: Option<Text<'a>>,
-    /// The revision of the log's schema, where it is known.
+    /// The schema of the log, if it is known.
     pub schema: Option<&'a str>,
 }
 
-/// A grade without the codes of its gaps, as a tape holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClaimGrade {
-    /// Every fact of the kind gives an event.
-    Full,
-    /// Some do.
-    Partial,
-    /// Never emitted.
-    None,
-}
-
-impl ClaimGrade {
-    /// Every grade.
-    pub const ALL: [ClaimGrade; 3] = [ClaimGrade::Full, ClaimGrade::Partial, ClaimGrade::None];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ClaimGrade::Full => "full",
-            ClaimGrade::Partial => "partial",
-            ClaimGrade::None => "none",
-        }
-    }
-}
-
-/// How well a version is known, and what is claimed for it.
+/// The support level of a version, and the claims for it.
 #[derive(Debug, Clone)]
 pub struct Claims<'a> {
     /// How well the version is known.
     pub support: Support,
     /// The grade of each kind, in the order of [`Kind::ALL`].
     pub coverage: [ClaimGrade; Kind::ALL.len()],
-    /// Why the claims were lowered; empty if they were not.
+    /// Reason codes for lowered claims; empty if they were not lowered.
     pub degraded: Vec<&'a str>,
 }
 
@@ -75,7 +50,7 @@ pub struct TapeStart<'a> {
     pub schema: &'a str,
     /// The adapter's id.
     pub adapter_id: &'a str,
-    /// The adapter's version: the same input gives the same bytes as long as it does not change.
+    /// The adapter's version. As long as it does not change, the same input gives the same tape.
     pub adapter_version: &'a str,
     /// The harness.
     pub harness: Harness<'a>,
@@ -83,16 +58,16 @@ pub struct TapeStart<'a> {
     pub policy: Policy,
     /// The scheme of the fingerprints.
     pub anchors: &'a str,
-    /// What is claimed for the artifact.
+    /// The claims for the artifact.
     pub claims: Claims<'a>,
 }
 
-/// The version changes inside the artifact.
+/// A change of the harness version inside an artifact.
 #[derive(Debug, Clone)]
 pub struct RevisionChange<'a> {
     /// The harness from here on.
     pub harness: Harness<'a>,
-    /// What is claimed from here on.
+    /// The claims from here on.
     pub claims: Claims<'a>,
 }
 
@@ -101,13 +76,13 @@ pub struct RevisionChange<'a> {
 pub struct Unrecognized<'a> {
     /// Its type, or `malformed`, or `limit_exceeded`.
     pub name: Text<'a>,
-    /// The JSON value; a JSON string where the record is not JSON. Absent where it is over a limit.
+    /// The JSON value, or a JSON string if the record is not JSON. Absent if the record exceeds a limit.
     pub raw: Option<&'a str>,
-    /// Size of what is over a limit.
+    /// Size in bytes of a record that exceeds a limit.
     pub bytes: Option<u64>,
-    /// Hash of what is over a limit.
+    /// Hash of a record that exceeds a limit.
     pub hash: Option<Hash>,
-    /// True when invalid bytes in `raw` were replaced by U+FFFD.
+    /// True if invalid bytes in `raw` were replaced by U+FFFD.
     pub lossy: bool,
 }
 
@@ -123,12 +98,12 @@ pub struct InputDigest {
 /// The last event of a tape.
 #[derive(Debug, Clone)]
 pub struct TapeStop {
-    /// Events per kind, this one included.
+    /// Events per kind, including this one.
     pub counts: KindCounts,
-    /// Where every source record went.
+    /// The outcomes of all source records.
     pub ledger: Ledger,
     /// The input.
     pub input: InputDigest,
-    /// False when the artifact ends inside a record.
+    /// False if the artifact ends inside a record.
     pub complete: bool,
 }

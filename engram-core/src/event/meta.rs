@@ -1,4 +1,4 @@
-//! What `meta` events say: facts of the session, tokens, decisions, implicit context.
+//! `meta` events: facts about the session, tokens and cost, decisions, implicit input.
 
 use super::lifecycle::{RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
@@ -17,17 +17,17 @@ pub enum Meta<'a> {
     Unrecognized(Unrecognized<'a>),
     /// The last event.
     TapeStop(Box<TapeStop>),
-    /// A label of a later version of the format. Only readers meet it; its members are not read.
+    /// A label that this version does not know. Only a reader gives it, without its members.
     Other(&'a str),
-    /// What the source states of the session.
+    /// Facts about the session.
     Session(SessionFacts<'a>),
     /// Tokens and cost.
     Usage(Usage<'a>),
-    /// The summary that replaced history.
+    /// The summary that replaced earlier messages.
     Compaction {
         /// The summary.
         text: Option<Text<'a>>,
-        /// What started it (`manual`, `auto`, ...).
+        /// The cause (`manual`, `auto`, ...).
         trigger: Option<Text<'a>>,
     },
     /// An error that the harness recorded.
@@ -39,12 +39,12 @@ pub enum Meta<'a> {
     },
     /// The user or the harness stopped the turn.
     Interrupt {
-        /// What the source says about it.
+        /// The text of the source about it.
         text: Option<Text<'a>>,
     },
     /// A decision about a tool call.
     Permission(Permission<'a>),
-    /// What the harness fed the model beside the conversation.
+    /// Input of the model that is not part of the conversation.
     Context(ImplicitInput<'a>),
     /// Any other notice.
     System {
@@ -55,7 +55,7 @@ pub enum Meta<'a> {
     },
 }
 
-/// Facts about the session, when the source states them.
+/// Facts about the session that the source states at this point.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFacts<'a> {
     /// Model identifier.
@@ -82,12 +82,12 @@ pub struct SessionFacts<'a> {
     pub agent: Option<Text<'a>>,
 }
 
-/// A number as the source spells it (`1.0`, `1e3`).
+/// A number as written in the source (`1.0`, `1e3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number<'a>(&'a str);
 
 impl<'a> Number<'a> {
-    /// The number of a raw JSON value, if it is one.
+    /// The number in a raw JSON value, if it is a number.
     pub fn of(raw: &'a serde_json::value::RawValue) -> Option<Number<'a>> {
         Number::of_str(raw.get())
     }
@@ -97,7 +97,7 @@ impl<'a> Number<'a> {
         matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9')).then_some(Number(text))
     }
 
-    /// The number as the source spells it.
+    /// The number as written in the source.
     pub const fn as_str(self) -> &'a str {
         self.0
     }
@@ -127,11 +127,11 @@ pub struct Usage<'a> {
     pub model: Option<Text<'a>>,
     /// Tokens.
     pub tokens: Tokens<'a>,
-    /// Cost in US dollars, as the source spells it.
+    /// Cost in US dollars, as written in the source.
     pub cost_usd: Option<Number<'a>>,
 }
 
-/// What was decided about a tool call.
+/// The decision about a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// It may run.
@@ -146,7 +146,7 @@ impl Decision {
     /// Every decision. `decision as usize` is its index here.
     pub const ALL: [Decision; 3] = [Decision::Allow, Decision::Deny, Decision::Ask];
 
-    /// The name that stands in a tape.
+    /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Decision::Allow => "allow",
@@ -159,20 +159,20 @@ impl Decision {
 /// A decision about a tool call.
 #[derive(Debug, Clone)]
 pub struct Permission<'a> {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// The harness's name of the tool.
+    /// The name of the tool in the source.
     pub tool: Option<Text<'a>>,
-    /// The call that it is about.
+    /// The call that was decided about.
     pub call_id: Option<Text<'a>>,
     /// The reason.
     pub text: Option<Text<'a>>,
 }
 
-/// Implicit input.
+/// Input of the model that is not part of the conversation.
 #[derive(Debug, Clone)]
 pub struct ImplicitInput<'a> {
-    /// `system_prompt`, `tools`, `instructions`, `environment`, `hook`, or the harness's own name of it.
+    /// `system_prompt`, `tools`, `instructions`, `environment`, `hook`, or the name in the source.
     pub name: Text<'a>,
     /// The file it came from.
     pub file: Option<Text<'a>>,
@@ -180,6 +180,6 @@ pub struct ImplicitInput<'a> {
     pub hash: Option<Hash>,
     /// Bytes of its content.
     pub bytes: Option<u64>,
-    /// Its text, where a person wrote it or it is a short notice.
+    /// Its text, if a person wrote it or it is short.
     pub text: Option<Text<'a>>,
 }

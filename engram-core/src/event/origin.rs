@@ -1,35 +1,36 @@
-//! Places inside a record, as JSON pointers that need no allocation.
+//! Locations in an artifact: the record, and a JSON pointer inside it that needs no allocation.
 
 use std::fmt;
 
 use crate::text::Text;
 
-/// A place inside a record (RFC 6901). Paths hold nothing that JSON escapes.
+/// A location inside a record, as a JSON pointer (RFC 6901). Constant paths must not contain characters that JSON escapes.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Pointer<'p> {
-    /// The whole record.
+    /// The record itself.
     #[default]
     Root,
-    /// A fixed place, `/payload/item`.
+    /// A constant path, such as `/payload/item`.
     At(&'p str),
-    /// An element of an array: the array's path and the index.
+    /// An element of an array: the path of the array, and the index.
     Item(&'p str, usize),
-    /// A field of an element of an array: the array's path, the index, and the rest of the path.
+    /// A field of an element of an array: the path of the array, the index, and the rest of the path.
     Field(&'p str, usize, &'p str),
-    /// A member that the source names: the object's path, and the name as an escaped segment, which may hold anything.
+    /// A member with a name from the source: the path of the object, and the name as a pointer segment (`~` and `/` escaped). It may contain
+    /// any characters.
     Member(&'p str, &'p str),
     /// A pointer that was read from a tape.
     Read(Text<'p>),
 }
 
 impl Pointer<'_> {
-    /// True for the whole record.
+    /// True for the record itself.
     pub fn is_root(self) -> bool {
         matches!(self, Pointer::Root)
     }
 }
 
-/// The pointer as RFC 6901 text; empty for the whole record.
+/// Writes the pointer as RFC 6901 text; empty for the record itself.
 impl fmt::Display for Pointer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -43,7 +44,7 @@ impl fmt::Display for Pointer<'_> {
     }
 }
 
-/// The place of a record in its artifact: line and part, or neither in a document. See
+/// The location of a record in its artifact: line and part in a line format, neither in a document. See
 /// [`Emitter::attribute_to`](crate::emit::Emitter::attribute_to).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordLocation {
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_is_shown_as_rfc_6901_text() {
+    fn pointers_are_written_as_rfc_6901_text() {
         let shown = |pointer: Pointer<'_>| pointer.to_string();
         assert_eq!(shown(Pointer::Root), "");
         assert_eq!(shown(Pointer::At("/a")), "/a");

@@ -5,12 +5,12 @@ use std::fmt;
 use super::{Event, Pointer};
 use crate::text::Text;
 
-/// The place of an event in its tape, from 0.
+/// The sequence number of an event in its tape, from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub(crate) u64);
 
 impl Seq {
-    /// The number that a tape holds.
+    /// The number, as in the tape.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -22,12 +22,12 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Why `t` is not the record's own time.
+/// Why the time of an event is not the own time of its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeBasis {
-    /// It is that of the nearest earlier record, or of the session's header.
+    /// It is the time of the nearest earlier record, or of the header of the session.
     Inherited,
-    /// Nothing in the artifact has a time.
+    /// The artifact has no times.
     Absent,
 }
 
@@ -49,56 +49,56 @@ impl TimeBasis {
 pub struct EventSource<'a> {
     /// The harness family.
     pub harness: &'a str,
-    /// The session's id, where the source gives one.
+    /// The id of the session, if the source has one.
     pub session_id: Option<Text<'a>>,
-    /// The sub-agent's id, where a sub-agent is meant.
+    /// The id of the sub-agent, if the event belongs to one.
     pub agent_id: Option<Text<'a>>,
 }
 
-/// Where in the artifact an event comes from.
+/// The location in the artifact that an event comes from.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Origin<'a> {
     /// 1-based physical line, for line formats.
     pub line: Option<u64>,
     /// 0-based index among the JSON values of that line.
     pub part: u64,
-    /// The beginning of the pointer, for a record that wraps another.
+    /// The first part of the pointer, for a record inside another record.
     pub pointer_prefix: Pointer<'a>,
-    /// The rest of the pointer: the place inside the record.
+    /// The rest of the pointer: the location inside the record.
     pub pointer: Pointer<'a>,
     /// The record's own id.
     pub id: Option<Text<'a>>,
 }
 
 impl Origin<'_> {
-    /// True when nothing is known; the tape then has no `origin`.
+    /// True if nothing is known. The tape then has no `origin`.
     pub fn is_empty(&self) -> bool {
         self.line.is_none() && !self.has_pointer() && self.id.is_none()
     }
 
-    /// True when the event comes from a place inside the record.
+    /// True if the event comes from a location inside the record.
     pub fn has_pointer(&self) -> bool {
         !self.pointer_prefix.is_root() || !self.pointer.is_root()
     }
 }
 
-/// One event of a tape: what every [`EventSink`](crate::sink::EventSink) takes and every reader of a tape gives.
+/// One event of a tape. Every [`EventSink`](crate::sink::EventSink) takes it, and the reader of a tape returns it.
 #[derive(Debug, Clone)]
 pub struct EventRecord<'a> {
-    /// Place in the tape.
+    /// The number of the event.
     pub seq: Seq,
     /// Time: RFC 3339, UTC, `Z`.
     pub t: &'a str,
-    /// Why `t` is not the record's own time, if it is not.
+    /// Why `t` is not the own time of the record; `None` if it is.
     pub t_basis: Option<TimeBasis>,
     /// The session.
     pub source: EventSource<'a>,
-    /// What happened.
+    /// The event.
     pub event: Event<'a>,
     /// The event that caused this one.
     pub parent: Option<Seq>,
-    /// Where in the artifact.
+    /// The location in the artifact.
     pub origin: Origin<'a>,
-    /// True when the record repeats another session's history.
+    /// True if the record repeats the history of another session.
     pub replay: bool,
 }

@@ -16,14 +16,16 @@
 //! # Ok::<(), tape::TapeError>(())
 //! ```
 
+mod error;
 pub(crate) mod jsonl;
 pub(crate) mod raw;
 mod read;
 mod replay;
 
+pub use error::{InvalidEvent, TapeError};
 pub use jsonl::JsonLines;
 pub use raw::{Members, RawEvent, RawEvents, raw_events};
-pub use read::{Events, InvalidEvent, TapeError, events};
+pub use read::{Events, events};
 pub use replay::replay;
 
 /// The format of the tapes that this crate writes.

@@ -1,19 +1,19 @@
-//! A line of a tape with its envelope read and the kind's own fields as raw JSON, for the checker and the audit.
+//! Events with a typed envelope and raw fields, for the checker and the audit.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{InvalidEvent, TapeError};
+use super::error::{InvalidEvent, TapeError};
 use crate::event::{EventSource, Kind, Origin, Pointer, Seq, TimeBasis};
 use crate::text::Text;
 use crate::text::json::replace_lone_surrogates;
 
-/// One event of a tape, its own fields in the order of the tape.
+/// One event of a tape. The fields of its kind are raw, in the order of the tape.
 #[derive(Debug, Clone)]
 pub struct RawEvent<'t> {
-    /// Place in the tape, from 0.
+    /// The number of the event, from 0.
     pub seq: Seq,
     /// Time: RFC 3339, UTC, `Z`.
     pub t: &'t str,
@@ -21,15 +21,15 @@ pub struct RawEvent<'t> {
     pub kind: Kind,
     /// The session.
     pub source: EventSource<'t>,
-    /// The kind's own fields.
+    /// The fields of the kind.
     pub fields: Members<'t>,
     /// `seq` of the event that caused this one.
     pub parent: Option<Seq>,
-    /// Why `t` is not the record's own, if it is not.
+    /// Why `t` is not the own time of the record; `None` if it is.
     pub t_basis: Option<TimeBasis>,
-    /// Where in the artifact.
+    /// The location in the artifact.
     pub origin: Origin<'t>,
-    /// True when the record repeats another session's history.
+    /// True if the record repeats the history of another session.
     pub replay: bool,
 }
 
@@ -37,12 +37,12 @@ impl<'t> RawEvent<'t> {
     /// Reads one line, given without its `\n`.
     ///
     /// # Errors
-    /// [`InvalidEvent`] if the envelope is wrong. The kind's own fields are not checked.
+    /// [`InvalidEvent`] if the envelope is wrong. The fields of the kind are not checked.
     pub fn parse(line: &'t str) -> Result<Self, InvalidEvent> {
         let members = Members::of(line).map_err(|error| InvalidEvent::new(format!("not a JSON object: {error}")))?;
         let (envelope, fields): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| is_envelope(key));
         let envelope = Members(envelope);
-        let kind = envelope.word("k").and_then(Kind::from_name).ok_or_else(|| InvalidEvent::new("`k` is none of the eight kinds"))?;
+        let kind = envelope.word("k").and_then(Kind::from_name).ok_or_else(|| InvalidEvent::new("`k` is not one of the eight kinds"))?;
         Ok(RawEvent {
             seq: envelope.count("seq").map(Seq).ok_or_else(|| InvalidEvent::new("`seq` is not a number"))?,
             t: envelope.word("t").ok_or_else(|| InvalidEvent::new("`t` is not a string"))?,
@@ -72,7 +72,7 @@ impl<'t> RawEvent<'t> {
     }
 }
 
-/// The lines of a tape as events whose own fields are not read. Goes on after a line that is not an event.
+/// The events of a tape with raw fields. A line that is not an event gives an error, and the next line follows.
 pub fn raw_events(tape: &str) -> RawEvents<'_> {
     RawEvents { lines: tape.split_inclusive('\n'), number: 0 }
 }
@@ -94,19 +94,19 @@ impl<'t> Iterator for RawEvents<'t> {
             Some(line) => RawEvent::parse(line),
             None => Err(InvalidEvent::new("the last line has no line end")),
         };
-        Some(parsed.map_err(|error| TapeError { line: self.number, what: error.to_string() }))
+        Some(parsed.map_err(|error| error.at(self.number)))
     }
 }
 
-/// The members of a JSON object in their order, values raw. Keys of a tape need no escapes, so they are borrowed.
+/// The members of a JSON object in their order, with raw values. The keys of a tape have no escapes, so they are borrowed.
 #[derive(Debug, Clone, Default)]
 pub struct Members<'t>(pub Vec<(&'t str, &'t RawValue)>);
 
 impl<'t> Members<'t> {
-    /// The members of the object that `json` is.
+    /// Reads a JSON object.
     ///
     /// # Errors
-    /// When it is no JSON object, or one of its own keys is escaped.
+    /// If `json` is not a JSON object, or one of its keys has escapes.
     pub fn of(json: &'t str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json)
     }
@@ -121,12 +121,12 @@ impl<'t> Members<'t> {
         self.get(key).and_then(Text::of)
     }
 
-    /// The value of a key, if it is a string without escapes, as every name in a tape that is not the source's is.
+    /// The value of a key, if it is a string without escapes. All names that the format defines are.
     pub fn word(&self, key: &str) -> Option<&'t str> {
         self.get(key).and_then(word)
     }
 
-    /// The value of a key, if it is a number that counts something.
+    /// The value of a key, if it is an integer of 0 or more.
     pub fn count(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(count)
     }
@@ -159,12 +159,12 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The string that a raw value is, if it has no escapes.
+/// The string in a raw value, if it is one without escapes.
 pub(crate) fn word(raw: &RawValue) -> Option<&str> {
     raw.get().strip_prefix('"')?.strip_suffix('"').filter(|word| !word.contains('\\'))
 }
 
-/// The number that a raw value is, if it is written as a whole number without sign.
+/// The number in a raw value, if it is an integer without sign.
 pub(crate) fn count(raw: &RawValue) -> Option<u64> {
     raw.get().parse().ok().filter(|_| raw.get().bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_surrogate_has_a_value() {
+    fn a_lone_surrogate_becomes_u_fffd() {
         assert_eq!(to_value(LINE).unwrap()["source"]["session_id"], "s\u{fffd}");
     }
 }

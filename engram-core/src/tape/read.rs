@@ -1,7 +1,8 @@
-//! Reading a tape: each line as the same typed event that the conversion emitted.
+//! The reader: typed events from the lines of a tape.
 
 use serde_json::value::RawValue;
 
+use super::error::{InvalidEvent, TapeError};
 use super::raw::{Members, RawEvent, RawEvents, raw_events};
 use crate::event::*;
 use crate::hash::Hash;
@@ -11,28 +12,7 @@ use crate::text::Text;
 use crate::tool_kind::ToolKind;
 use crate::version::Support;
 
-/// A line of a tape that is not an event. [`crate::check`] lists everything that is wrong with a tape.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the tape: {what}")]
-pub struct TapeError {
-    /// The 1-based line.
-    pub line: u64,
-    /// What is wrong.
-    pub what: String,
-}
-
-/// What is wrong with one line of a tape.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidEvent(String);
-
-impl InvalidEvent {
-    pub(crate) fn new(what: impl Into<String>) -> Self {
-        InvalidEvent(what.into())
-    }
-}
-
-/// The events of a tape, line by line. Goes on after a line that is not an event.
+/// The events of a tape. A line that is not an event gives an error, and the next line follows.
 pub fn events(tape: &str) -> Events<'_> {
     Events { raw: raw_events(tape), number: 0 }
 }
@@ -51,7 +31,7 @@ impl<'t> Iterator for Events<'t> {
         let raw = self.raw.next()?;
         self.number += 1;
         let line = self.number;
-        Some(raw.and_then(|raw| EventRecord::from_raw(raw).map_err(|InvalidEvent(what)| TapeError { line, what })))
+        Some(raw.and_then(|raw| EventRecord::from_raw(raw).map_err(|error| error.at(line))))
     }
 }
 
@@ -256,11 +236,11 @@ fn tape_stop(fields: &Reader<'_>) -> Result<TapeStop, InvalidEvent> {
     Ok(TapeStop { counts, ledger, input, complete: fields.required("complete", "a boolean", |raw| raw.parse().ok())? })
 }
 
-/// The members of an object, each read as the type that the format gives it.
+/// The members of an object, with a method for each type of value.
 struct Reader<'t>(Members<'t>);
 
 impl<'t> Reader<'t> {
-    /// The member that `parse` reads, if it is there.
+    /// The value of a member, read by `parse`; `None` if it is absent.
     fn parsed<T>(&self, key: &str, expected: &str, parse: impl FnOnce(&'t str) -> Option<T>) -> Result<Option<T>, InvalidEvent> {
         let Some(raw) = self.0.get(key) else { return Ok(None) };
         parse(raw.get()).map(Some).ok_or_else(|| InvalidEvent::new(format!("`{key}` is not {expected}")))
@@ -286,9 +266,9 @@ impl<'t> Reader<'t> {
         self.required(key, "a string without escapes", word)
     }
 
-    /// The variant of that name; `all` lists every variant.
+    /// The variant with this name; `all` lists all variants.
     fn maybe_one_of<T: Copy>(&self, key: &str, all: &[T], name: fn(T) -> &'static str) -> Result<Option<T>, InvalidEvent> {
-        self.parsed(key, "a known name", |raw| all.iter().copied().find(|one| word(raw) == Some(name(*one))))
+        self.parsed(key, "a known name", |raw| all.iter().copied().find(|variant| word(raw) == Some(name(*variant))))
     }
 
     fn one_of<T: Copy>(&self, key: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, InvalidEvent> {
@@ -344,7 +324,7 @@ fn attachment<'t>(fields: Reader<'t>) -> Result<Attachment<'t>, InvalidEvent> {
     Ok(Attachment { media_type, hash: fields.hash("hash")?, bytes: fields.count("bytes")?, name })
 }
 
-/// The string that a raw value is, if it has no escapes.
+/// The string in a raw value, if it is one without escapes.
 fn word(raw: &str) -> Option<&str> {
     raw.strip_prefix('"')?.strip_suffix('"').filter(|word| !word.contains('\\'))
 }

@@ -1,4 +1,4 @@
-//! A tape as a source of events for any sink.
+//! Replay of a tape into any sink.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -6,10 +6,10 @@ use super::TapeError;
 use crate::event::EventRecord;
 use crate::sink::EventSink;
 
-/// Hands the events of a tape to `sink`, one by one. Memory is bounded by the longest line.
+/// Reads a tape, and passes its events to `sink` one by one. Memory is bounded by the longest line.
 ///
 /// # Errors
-/// When the reader or the sink fails. A line that is not an event gives [`ErrorKind::InvalidData`] with a [`TapeError`] inside.
+/// If the reader or the sink fails. A line that is not an event gives [`ErrorKind::InvalidData`] with a [`TapeError`] inside.
 pub fn replay(mut tape: impl BufRead, sink: &mut dyn EventSink) -> io::Result<()> {
     let (mut bytes, mut number) = (Vec::new(), 0);
     loop {

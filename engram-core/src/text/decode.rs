@@ -1,17 +1,18 @@
-//! What the escapes of a JSON string stand for, one by one and for a whole text.
+//! Decoding of the escapes in JSON strings, one by one or for a complete string.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
 use crate::text::block::{BLOCK, escaped, pad_block};
 
-/// One decoded escape: a character, or a surrogate without its other half.
+/// One decoded escape.
 pub(crate) enum Unit {
     Char(char),
+    /// A surrogate that is not part of a pair.
     Lone(u16),
 }
 
-/// Reads the escape that begins at `at` and gives its length in bytes. The token has passed a JSON parser.
+/// Reads the escape that begins at `at`, and returns its length in bytes. A JSON parser must have accepted the token.
 pub(crate) fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
     match bytes[at + 1] {
         b'u' => read_unicode_escape(bytes, at),
@@ -19,13 +20,13 @@ pub(crate) fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
     }
 }
 
-/// What the letter behind a backslash stands for; none for `u`, which does not say it alone.
+/// The byte that a letter after a backslash means. `None` for `u`, which needs four digits.
 #[inline(always)]
 fn simple(letter: u8) -> Option<u8> {
     SIMPLE.get(usize::from(letter)).copied().filter(|byte| *byte != 0)
 }
 
-/// As [`simple`]; 0 for none.
+/// The table of [`simple`], with 0 for `None`.
 const SIMPLE: [u8; 128] = {
     let mut simple = [0; 128];
     let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
@@ -63,24 +64,24 @@ fn hex_digit(byte: u8) -> u8 {
     }
 }
 
-/// DecodeBuffer for decoded text, to be used again and again: JSON that stands in a string is decoded only to be read.
+/// A reusable buffer for decoded text. For text that is decoded only to be looked at, such as JSON inside a string.
 #[derive(Debug, Default)]
 pub struct DecodeBuffer(Vec<u8>);
 
 impl DecodeBuffer {
-    /// The text that a token spells between its quotes, U+FFFD for a lone surrogate, and whether it has any of those.
+    /// Decodes the text between the quotes of a token. Lone surrogates become U+FFFD; the second value is true if there were any.
     pub(crate) fn decoded(&mut self, inner: &str) -> (&str, bool) {
         let has_lone = self.unescape(inner);
         (simdutf8::basic::from_utf8(&self.0).unwrap_or_default(), has_lone)
     }
 
-    /// As `decoded`, in a text of its own.
+    /// As `decoded`, into an owned string.
     pub(crate) fn unescaped(mut self, inner: &str) -> (String, bool) {
         let has_lone = self.unescape(inner);
         (String::from_utf8(self.0).unwrap_or_default(), has_lone)
     }
 
-    /// Writes the text, and says whether it has lone surrogates.
+    /// Decodes into the buffer. True if there were lone surrogates.
     fn unescape(&mut self, inner: &str) -> bool {
         dispatch!(Level::new(), simd => self.unescape_with(simd, inner.as_bytes()))
     }
@@ -89,7 +90,7 @@ impl DecodeBuffer {
     fn unescape_with<S: Simd>(&mut self, simd: S, bytes: &[u8]) -> bool {
         let text = &mut self.0;
         text.clear();
-        // Nothing gets longer by being decoded.
+        // Decoding never makes text longer.
         text.reserve(bytes.len() + BLOCK);
         let (mut rest, mut has_lone) = (bytes, false);
         loop {
@@ -106,7 +107,7 @@ impl DecodeBuffer {
     }
 }
 
-/// Decodes what stands before the first `\u`, and says how much that is.
+/// Decodes up to the first `\u`. Returns the number of bytes read.
 #[inline(always)]
 fn unescape_letters<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize {
     let mut at = 0;
@@ -124,10 +125,10 @@ fn unescape_letters<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize
     at
 }
 
-/// Decodes the first `len` bytes of a block up to the first `\u`, and without a backslash at the block's end, which is the next block's.
-/// Says how much that is, and whether a `\u` comes next.
+/// Decodes the first `len` bytes of a block, up to the first `\u`. A backslash at the end of the block is left to the next block. Returns
+/// the number of bytes read, and whether a `\u` comes next.
 ///
-/// Text has an escape every few words. So the letters behind all backslashes are decoded at once, and then the backslashes are left out.
+/// Text has an escape every few words. So all letters after backslashes are decoded at once, and then the backslashes are removed.
 #[inline(always)]
 fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut Vec<u8>) -> (usize, bool) {
     let bytes = u8x64::load_array_ref(simd, block);
@@ -142,25 +143,25 @@ fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut 
     let mut decoded = newlines.select(u8x64::splat(simd, b'\n'), bytes);
     let mut len = len - usize::from(is_cut);
     let mut stop = false;
-    let rarer = escaped & !(newlines.to_bitmask() | backslashes | bytes.simd_eq(b'"').to_bitmask());
-    if rarer != 0 {
-        let rarer = mask8x64::from_bitmask(simd, rarer);
+    let other = escaped & !(newlines.to_bitmask() | backslashes | bytes.simd_eq(b'"').to_bitmask());
+    if other != 0 {
+        let other = mask8x64::from_bitmask(simd, other);
         for (letter, byte) in LETTERS {
-            decoded = (bytes.simd_eq(letter) & rarer).select(u8x64::splat(simd, byte), decoded);
+            decoded = (bytes.simd_eq(letter) & other).select(u8x64::splat(simd, byte), decoded);
         }
-        let numbered = (bytes.simd_eq(b'u') & rarer).to_bitmask();
-        if numbered != 0 {
-            (len, stop) = (numbered.trailing_zeros() as usize - 1, true);
+        let unicode = (bytes.simd_eq(b'u') & other).to_bitmask();
+        if unicode != 0 {
+            (len, stop) = (unicode.trailing_zeros() as usize - 1, true);
         }
     }
-    // No bytes are left where the block begins with what stops.
+    // Nothing is kept if the block begins with `\u`.
     let kept = !(escaped >> 1) & u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
     text.extend_from_slice(&decoded.compress(mask8x64::from_bitmask(simd, kept)).to_array());
     text.truncate(text.len() - (BLOCK - kept.count_ones() as usize));
     (len, stop)
 }
 
-/// What the rarer letters behind a backslash stand for.
+/// The less frequent letters after a backslash, and the bytes that they mean.
 const LETTERS: [(u8, u8); 4] = [(b't', b'\t'), (b'r', b'\r'), (b'b', 0x08), (b'f', 0x0c)];
 
 #[cfg(test)]
@@ -169,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    const PIECES: [&str; 13] = [
+    const FRAGMENTS: [&str; 13] = [
         r"\n",
         r"\/",
         r"\b\f\r\t",
@@ -185,34 +186,34 @@ mod tests {
         "sixteen and more\\u000a",
     ];
 
-    fn texts(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
-        let text = proptest::collection::vec(proptest::sample::select(pieces), 0..12).prop_map(|pieces| pieces.concat());
+    fn texts(fragments: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
+        let text = proptest::collection::vec(proptest::sample::select(fragments), 0..12).prop_map(|fragments| fragments.concat());
         proptest::collection::vec(text, 1..4)
     }
 
     proptest! {
         #[test]
-        fn text_is_decoded_as_serde_json_does(texts in texts(&PIECES)) {
-            let mut room = DecodeBuffer::default();
+        fn text_is_decoded_as_serde_json_does(texts in texts(&FRAGMENTS)) {
+            let mut buffer = DecodeBuffer::default();
             for inner in texts {
                 let expected: String = serde_json::from_str(&format!("\"{inner}\"")).unwrap();
-                prop_assert_eq!(room.decoded(&inner), (expected.as_str(), false));
-                // What a processor without wide vectors does.
-                let has_lone = dispatch!(Level::baseline(), simd => room.unescape_with(simd, inner.as_bytes()));
-                prop_assert_eq!((&*room.0, has_lone), (expected.as_bytes(), false));
+                prop_assert_eq!(buffer.decoded(&inner), (expected.as_str(), false));
+                // The code for a processor without wide vectors.
+                let has_lone = dispatch!(Level::baseline(), simd => buffer.unescape_with(simd, inner.as_bytes()));
+                prop_assert_eq!((&*buffer.0, has_lone), (expected.as_bytes(), false));
                 prop_assert_eq!(DecodeBuffer::default().unescaped(&inner), (expected, false));
             }
         }
 
         #[test]
-        fn half_a_surrogate_pair_is_told(texts in texts(&["a", "é", r"\n", r"\ud83d", r"\udc00 ", "sixteen plain bytes"])) {
-            let mut room = DecodeBuffer::default();
+        fn lone_surrogates_are_reported(texts in texts(&["a", "é", r"\n", r"\ud83d", r"\udc00 ", "sixteen plain bytes"])) {
+            let mut buffer = DecodeBuffer::default();
             for inner in texts {
-                // A high half at the end of one piece and a low one at the start of the next make a pair.
-                let spelled = inner.replace(r"\ud83d\udc00", "\u{1f400}").replace(r"\ud83d", "\u{fffd}").replace(r"\udc00", "\u{fffd}");
-                let has_lone = spelled.contains('\u{fffd}');
-                let expected = spelled.replace(r"\n", "\n");
-                prop_assert_eq!(room.decoded(&inner), (expected.as_str(), has_lone));
+                // A high surrogate at the end of one fragment and a low one at the start of the next make a pair.
+                let lossy = inner.replace(r"\ud83d\udc00", "\u{1f400}").replace(r"\ud83d", "\u{fffd}").replace(r"\udc00", "\u{fffd}");
+                let has_lone = lossy.contains('\u{fffd}');
+                let expected = lossy.replace(r"\n", "\n");
+                prop_assert_eq!(buffer.decoded(&inner), (expected.as_str(), has_lone));
             }
         }
     }

@@ -1,47 +1,47 @@
-//! Where the next byte is that matters to JSON strings, looked for sixteen bytes at a time: most are near.
+//! Search for the next byte of JSON strings that needs attention. Most are near, so 16 bytes are compared inline before `memchr` is called.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 use memchr::{memchr, memchr2};
 
-/// Bytes that are looked at together.
+/// Bytes per block.
 const BLOCK: usize = 16;
-/// Blocks after which a search that calls is cheaper than one that stands in place.
-const NEAR: usize = 8;
+/// Blocks that are searched inline. After that many, a call of `memchr` is cheaper.
+const INLINE_BLOCKS: usize = 8;
 
-/// A bit for each byte of a block that is `byte`.
+/// A mask of the bytes that equal `byte`.
 #[inline(always)]
-fn are(block: &[u8; BLOCK], byte: u8) -> u64 {
-    // What every processor has: so few bytes are not worth the call that others take.
+fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
+    // The level that every processor has: dispatch to a higher level takes a call, too much for so few bytes.
     dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, block).simd_eq(byte).to_bitmask())
 }
 
-/// A bit for each byte of a block that is a control character.
+/// A mask of the control characters.
 #[inline(always)]
-fn are_controls(block: &[u8; BLOCK]) -> u64 {
+fn controls(block: &[u8; BLOCK]) -> u64 {
     dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, block).simd_lt(b' ').to_bitmask())
 }
 
-/// The place of the first backslash at `from` or behind it.
+/// The position of the first backslash at or after `from`.
 #[inline]
 pub(crate) fn backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    search(bytes, from, NEAR, |block| are(block, b'\\'), |far| memchr(b'\\', far))
+    search(bytes, from, INLINE_BLOCKS, |block| equal(block, b'\\'), |far| memchr(b'\\', far))
 }
 
-/// The place of the first quote or backslash at `from` or behind it.
+/// The position of the first quote or backslash at or after `from`.
 #[inline]
 pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    search(bytes, from, NEAR, |block| are(block, b'"') | are(block, b'\\'), |far| memchr2(b'"', b'\\', far))
+    search(bytes, from, INLINE_BLOCKS, |block| equal(block, b'"') | equal(block, b'\\'), |far| memchr2(b'"', b'\\', far))
 }
 
-/// The place of the first byte at `from` or behind it that stands in no JSON string as it is.
+/// The position of the first byte at or after `from` that a JSON string must escape.
 #[inline]
 pub(crate) fn escaped(bytes: &[u8], from: usize) -> Option<usize> {
-    // No search that calls knows all these bytes.
-    search(bytes, from, usize::MAX, |block| are_controls(block) | are(block, b'"') | are(block, b'\\'), |_| None)
+    // `memchr` cannot search for so many different bytes.
+    search(bytes, from, usize::MAX, |block| controls(block) | equal(block, b'"') | equal(block, b'\\'), |_| None)
 }
 
-/// The first place at `from` or behind it that `hits` marks in the first `near` blocks, or that `far` finds in the bytes behind them.
+/// The first position at or after `from` that `hits` marks in the first `near` blocks, or that `far` finds in the bytes after them.
 #[inline(always)]
 fn search(
     bytes: &[u8],
@@ -63,7 +63,7 @@ fn search(
     if left >= BLOCK {
         return far(&bytes[near..]).map(|at| near + at);
     }
-    // Too few for a block, so one is taken that begins before them.
+    // Too few bytes for a block: use one that overlaps the bytes before them.
     let hits = match bytes.last_chunk() {
         Some(block) => hits(block) >> (BLOCK - left),
         None => {
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_find_what_a_byte_wise_search_finds(bytes in r#"[\x00-\x21"\\\x5b-\x60aé€]{0,200}"#, from in 0usize..220) {
+        fn searches_equal_a_bytewise_search(bytes in r#"[\x00-\x21"\\\x5b-\x60aé€]{0,200}"#, from in 0usize..220) {
             let bytes = bytes.as_bytes();
             let search = |hit: fn(u8) -> bool| (from..bytes.len()).find(|at| hit(bytes[*at]));
             prop_assert_eq!(backslash(bytes, from), search(|byte| byte == b'\\'));
@@ -92,7 +92,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_searched(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn bytes_that_are_not_utf8_are_searched_too(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(backslash(&bytes, 0), bytes.iter().position(|byte| *byte == b'\\'));
             prop_assert_eq!(quote_or_backslash(&bytes, 0), bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')));
             prop_assert_eq!(escaped(&bytes, 0), bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')));

@@ -1,4 +1,4 @@
-//! JSON values in canonical form (spec section 1).
+//! JSON values in the canonical form of a tape.
 
 use std::borrow::Cow;
 
@@ -11,34 +11,34 @@ use super::escapes::{backslash, quote_or_backslash};
 use super::{Push, is_canonical_escape, push_token};
 use crate::limits::LimitExceeded;
 
-/// Appends a JSON value in canonical form: key order and number spelling kept, white space removed, strings canonical.
+/// Appends a JSON value in canonical form: without white space, strings in canonical form. Key order and number format stay the same.
 ///
-/// `raw` must have passed a JSON parser.
+/// A JSON parser must have accepted `raw`.
 ///
 /// # Errors
-/// [`LimitExceeded`] when the value nests deeper than `max_depth`; `out` then holds a part of it.
+/// [`LimitExceeded`] if the value nests deeper than `max_depth`; `out` then contains part of it.
 pub fn push_json(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
     if is_canonical(raw, max_depth) {
         out.push_str(raw);
         return Ok(());
     }
-    push_piecewise(out, raw, max_depth)
+    push_by_token(out, raw, max_depth)
 }
 
-/// True when a JSON value nests deeper than `max_depth`.
+/// True if a JSON value nests deeper than `max_depth`.
 pub(crate) fn nests_deeper(raw: &str, max_depth: usize) -> bool {
-    // Each level takes two bytes, so short values cannot.
-    raw.len() > 2 * max_depth && push_json(&mut Nowhere, raw, max_depth).is_err()
+    // Each level takes two bytes, so short values cannot nest that deep.
+    raw.len() > 2 * max_depth && push_json(&mut Discard, raw, max_depth).is_err()
 }
 
-/// Takes text and drops it.
-struct Nowhere;
+/// Discards all text.
+struct Discard;
 
-impl Push for Nowhere {
+impl Push for Discard {
     fn push_str(&mut self, _: &str) {}
 }
 
-/// JSON in which each half of a surrogate pair without its other half is replaced by U+FFFD, so that any parser takes it.
+/// JSON with U+FFFD in place of lone surrogates, so that every parser accepts it.
 pub(crate) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let bytes = json.as_bytes();
     let (mut replaced, mut start, mut at) = (String::new(), 0, 0);
@@ -58,8 +58,8 @@ pub(crate) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     Cow::Owned(replaced)
 }
 
-/// As [`push_json`], value by value.
-fn push_piecewise(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
+/// As [`push_json`], token by token.
+fn push_by_token(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(), LimitExceeded> {
     let bytes = raw.as_bytes();
     let (mut at, mut start, mut depth) = (0, 0, 0usize);
     while at < bytes.len() {
@@ -93,48 +93,48 @@ fn push_piecewise(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<()
     Ok(())
 }
 
-/// True where the value certainly stands in canonical form and nests no deeper than `max_depth`: most values do.
+/// A fast check. True if the value is in canonical form and nests at most `max_depth` deep; may be false for such a value too.
 fn is_canonical(raw: &str, max_depth: usize) -> bool {
     let (blocks, last) = raw.as_bytes().as_chunks::<BLOCK>();
     dispatch!(Level::new(), simd => {
-        let mut pass = Pass { max_opened: max_depth, ..Pass::default() };
-        blocks.iter().all(|block| pass.block(u8x64::load_array_ref(simd, block), BLOCK))
-            && pass.block(u8x64::load_array_ref(simd, &pad_block(last)), last.len())
+        let mut scan = CanonicalScan { max_opened: max_depth, ..CanonicalScan::default() };
+        blocks.iter().all(|block| scan.block(u8x64::load_array_ref(simd, block), BLOCK))
+            && scan.block(u8x64::load_array_ref(simd, &pad_block(last)), last.len())
     })
 }
 
-/// The pass over a value, block by block.
+/// The state of [`is_canonical`] between two blocks.
 #[derive(Default)]
-struct Pass {
+struct CanonicalScan {
     begins_escaped: bool,
     begins_in_string: bool,
-    /// Objects and arrays so far: it nests no deeper than they are many.
+    /// The number of objects and arrays so far: an upper bound for the nesting.
     opened: usize,
     max_opened: usize,
 }
 
-impl Pass {
-    /// False where the first `len` bytes of the block hold an escape that may be spelled otherwise, or white space between strings; or where
-    /// the value may nest too deep.
+impl CanonicalScan {
+    /// False if the first `len` bytes of the block contain white space between tokens or an escape that may not be canonical, or if the
+    /// value may nest too deep.
     #[inline(always)]
     fn block<S: Simd>(&mut self, bytes: u8x64<S>, len: usize) -> bool {
-        let are = |byte: u8| bytes.simd_eq(byte).to_bitmask();
-        let (quotes, backslashes) = (are(b'"'), are(b'\\'));
+        let equal = |byte: u8| bytes.simd_eq(byte).to_bitmask();
+        let (quotes, backslashes) = (equal(b'"'), equal(b'\\'));
         let (escaped, begins_escaped) = escaped(backslashes, self.begins_escaped);
-        let usual = quotes | backslashes | are(b'n');
-        if escaped & !usual != 0 && escaped & !(usual | are(b't') | are(b'r') | are(b'b') | are(b'f')) != 0 {
+        let usual = quotes | backslashes | equal(b'n');
+        if escaped & !usual != 0 && escaped & !(usual | equal(b't') | equal(b'r') | equal(b'b') | equal(b'f')) != 0 {
             return false;
         }
         let in_strings = prefix_xor(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
         let present = u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
-        self.opened += ((are(b'{') | are(b'[')) & !in_strings & present).count_ones() as usize;
+        self.opened += ((equal(b'{') | equal(b'[')) & !in_strings & present).count_ones() as usize;
         (self.begins_escaped, self.begins_in_string) = (begins_escaped, in_strings >> (BLOCK - 1) == 1);
         bytes.simd_le(b' ').to_bitmask() & !in_strings & present == 0 && self.opened <= self.max_opened
     }
 }
 
-/// The index after the closing quote of the string token that begins at `at`, and whether all its escapes are canonical; none
-/// where the bytes end before it.
+/// The index after the closing quote of the string token that begins at `at`, and whether all its escapes are canonical. `None` if the
+/// bytes end before it.
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     let (mut from, mut is_canonical) = (at + 1, true);
     loop {
@@ -154,45 +154,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_loses_white_space_and_nothing_else() {
+    fn white_space_is_removed_and_nothing_else() {
         let mut out = String::new();
         push_json(&mut out, "{ \"b\" : [1.0, 1e3,\n12345678901234567890 ] , \"a\":\"x  y\\/\" }", 8).unwrap();
         assert_eq!(out, r#"{"b":[1.0,1e3,12345678901234567890],"a":"x  y/"}"#);
     }
 
     #[test]
-    fn deep_json_is_a_limit() {
+    fn nesting_has_a_limit() {
         let mut out = String::new();
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(push_json(&mut out, &deep, 100).is_err());
         assert!(push_json(&mut out, &deep, 200_000).is_ok());
     }
 
-    fn spelled(raw: &str, max_depth: usize) -> Result<String, u64> {
+    fn by_token(raw: &str, max_depth: usize) -> Result<String, u64> {
         let mut out = String::new();
-        push_piecewise(&mut out, raw, max_depth).map(|()| out).map_err(|limit| limit.allowed)
+        push_by_token(&mut out, raw, max_depth).map(|()| out).map_err(|limit| limit.allowed)
     }
 
-    /// What strings are made of.
-    const PIECES: [&str; 10] = [r"\n", r"\/", r"\u001b", r"\u0041", r"\\", r#"\""#, "a", " ", "{[", "nineteen plain bytes"];
+    /// Fragments of strings.
+    const FRAGMENTS: [&str; 10] = [r"\n", r"\/", r"\u001b", r"\u0041", r"\\", r#"\""#, "a", " ", "{[", "nineteen plain bytes"];
 
     proptest! {
         #[test]
-        fn what_is_canonical_is_spelled_as_it_stands(
-            strings in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..12), 0..6),
+        fn canonical_json_is_not_changed(
+            strings in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..12), 0..6),
             canonical in any::<bool>(),
             max_depth in 0usize..5,
         ) {
-            let is_kept = |piece: &&str| !canonical || !["\\/", "\\u0041"].contains(piece);
-            let strings = strings.into_iter().map(|pieces| format!("\"{}\"", pieces.into_iter().filter(is_kept).collect::<String>()));
+            let is_kept = |fragment: &&str| !canonical || !["\\/", "\\u0041"].contains(fragment);
+            let strings = strings.into_iter().map(|fragments| format!("\"{}\"", fragments.into_iter().filter(is_kept).collect::<String>()));
             let list = strings.collect::<Vec<_>>().join(",");
             for raw in [format!("[{list}]"), format!("[[{list}], []]"), format!("{{\"a\":[{list}]}}"), format!("{{\"a\":[{list}]\n}}")] {
-                prop_assert!(!is_canonical(&raw, max_depth) || spelled(&raw, max_depth).as_ref() == Ok(&raw), "{raw}");
+                prop_assert!(!is_canonical(&raw, max_depth) || by_token(&raw, max_depth).as_ref() == Ok(&raw), "{raw}");
             }
         }
 
         #[test]
-        fn what_serde_json_writes_is_canonical(texts in proptest::collection::vec("[ -~é\n]{0,90}", 0..5)) {
+        fn output_of_serde_json_is_canonical(texts in proptest::collection::vec("[ -~é\n]{0,90}", 0..5)) {
             let raw = serde_json::json!({"a": texts, "b": [1, {"c": texts}]}).to_string();
             prop_assert!(is_canonical(&raw, 5), "{raw}");
             prop_assert!(!is_canonical(&raw, 4), "{raw}");

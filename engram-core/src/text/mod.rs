@@ -1,4 +1,4 @@
-//! Borrowed text: a slice of the source's JSON as it stands, or plain text, and its canonical form.
+//! Borrowed text, either a string token of the source's JSON or plain text, and its canonical form.
 
 pub mod block;
 mod decode;
@@ -11,16 +11,24 @@ pub use self::decode::DecodeBuffer;
 use self::decode::{Unit, read_escape};
 use self::escapes::{backslash, escaped};
 
-/// Text on its way to a tape.
+/// The text of an event.
 ///
-/// A token is a JSON string of the source, quotes included, so that text which is already canonical is copied and never
-/// decoded. It must have passed a JSON parser (`serde_json::value::RawValue` gives such slices). What the parser has seen of its
-/// escapes spares looking for them again.
+/// A token is a JSON string of the source with its quotes, so that canonical text is copied without decoding. A JSON parser must have
+/// accepted it; `serde_json::value::RawValue` gives such slices. If the parser knows which escapes the token has, they need not be searched
+/// again.
+///
+/// ```
+/// use engram_core::text::Text;
+///
+/// let text = Text::Token(r#""two\nlines""#);
+/// assert_eq!(text.decode().as_deref(), Ok("two\nlines"));
+/// assert!(text.eq_str("two\nlines"));
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Text<'a> {
     /// A token with any escapes.
     Token(&'a str),
-    /// A token whose escapes are the canonical ones: none is `\/` or `\u`.
+    /// A token that has only canonical escapes. See [`push_text`].
     Canonical(&'a str),
     /// A token without escapes.
     Unescaped(&'a str),
@@ -34,7 +42,7 @@ impl Default for Text<'_> {
     }
 }
 
-/// A string token that holds a lone surrogate: it is text for JavaScript, but not for UTF-8.
+/// The token contains a lone surrogate. JavaScript allows that in strings, UTF-8 does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoneSurrogate;
 
@@ -49,7 +57,7 @@ impl<'a> Text<'a> {
         raw.starts_with('"').then_some(Text::Token(raw))
     }
 
-    /// True when the text has no characters.
+    /// True if the text has no characters.
     pub fn is_empty(&self) -> bool {
         self.token().map_or_else(|| self.raw().is_empty(), |token| token.len() <= 2)
     }
@@ -62,23 +70,23 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text as it stands: the token with its quotes, or the plain text.
+    /// The token with its quotes, or the plain text.
     pub fn raw(&self) -> &'a str {
-        let (Text::Token(spelled) | Text::Canonical(spelled) | Text::Unescaped(spelled) | Text::Plain(spelled)) = *self;
-        spelled
+        let (Text::Token(raw) | Text::Canonical(raw) | Text::Unescaped(raw) | Text::Plain(raw)) = *self;
+        raw
     }
 
-    /// True when the text begins so. `beginning` is not empty, and holds nothing that JSON escapes.
-    pub fn starts_with(&self, beginning: &str) -> bool {
-        let (inner, beginning) = (&self.raw().as_bytes()[usize::from(self.token().is_some())..], beginning.as_bytes());
-        // Most texts differ in their first byte already.
-        inner.first() == beginning.first() && inner.starts_with(beginning)
+    /// True if the text begins with `prefix`, which must not be empty and must not contain characters that JSON escapes.
+    pub fn starts_with(&self, prefix: &str) -> bool {
+        let (inner, prefix) = (&self.raw().as_bytes()[usize::from(self.token().is_some())..], prefix.as_bytes());
+        // Most texts differ in the first byte.
+        inner.first() == prefix.first() && inner.starts_with(prefix)
     }
 
-    /// The text as UTF-8. Borrowed when the source has no escapes.
+    /// The text as UTF-8. Borrowed if the token has no escapes.
     ///
     /// # Errors
-    /// [`LoneSurrogate`] when the token escapes half a surrogate pair.
+    /// [`LoneSurrogate`] if the token contains a lone surrogate.
     pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
@@ -96,31 +104,31 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// As [`Text::decode`], in a room that is there already.
+    /// As [`Text::decode`], with a buffer that can be reused.
     ///
     /// # Errors
     /// As [`Text::decode`].
-    pub fn decode_into<'r>(&self, room: &'r mut DecodeBuffer) -> Result<&'r str, LoneSurrogate>
+    pub fn decode_into<'r>(&self, buffer: &'r mut DecodeBuffer) -> Result<&'r str, LoneSurrogate>
     where
         'a: 'r,
     {
-        match self.decoded_in(room) {
+        match self.decoded_in(buffer) {
             (text, false) => Ok(text),
             _ => Err(LoneSurrogate),
         }
     }
 
-    /// As [`Text::decode_lossy`], in a room that is there already.
-    pub fn decode_lossy_into<'r>(&self, room: &'r mut DecodeBuffer) -> &'r str
+    /// As [`Text::decode_lossy`], with a buffer that can be reused.
+    pub fn decode_lossy_into<'r>(&self, buffer: &'r mut DecodeBuffer) -> &'r str
     where
         'a: 'r,
     {
-        self.decoded_in(room).0
+        self.decoded_in(buffer).0
     }
 
-    /// The text, U+FFFD for a lone surrogate, and whether it has any of those.
+    /// The text with lone surrogates as U+FFFD, and whether it has any.
     #[inline]
-    fn decoded_in<'r>(&self, room: &'r mut DecodeBuffer) -> (&'r str, bool)
+    fn decoded_in<'r>(&self, buffer: &'r mut DecodeBuffer) -> (&'r str, bool)
     where
         'a: 'r,
     {
@@ -129,28 +137,28 @@ impl<'a> Text<'a> {
             Text::Unescaped(token) => (inside(token), false),
             Text::Token(token) | Text::Canonical(token) => {
                 let inner = inside(token);
-                if backslash(inner.as_bytes(), 0).is_none() { (inner, false) } else { room.decoded(inner) }
+                if backslash(inner.as_bytes(), 0).is_none() { (inner, false) } else { buffer.decoded(inner) }
             }
         }
     }
 
-    /// The text as UTF-8, a lone surrogate as U+FFFD. For keys and comparisons, never for hashes.
+    /// The text as UTF-8, lone surrogates as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
         self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0))
     }
 
-    /// True when the text equals `other`.
+    /// True if the text equals `other`.
     pub fn eq_str(&self, other: &str) -> bool {
         self.decode().is_ok_and(|text| text == other)
     }
 }
 
-/// What stands between a token's quotes.
+/// The text between the quotes of a token.
 fn inside(token: &str) -> &str {
     &token[1..token.len() - 1]
 }
 
-/// What text can be appended to.
+/// A target that text is appended to.
 pub trait Push {
     /// Appends text.
     fn push_str(&mut self, text: &str);
@@ -171,7 +179,10 @@ impl Push for String {
     }
 }
 
-/// Appends `text` as a canonical JSON string, quotes included (spec section 1).
+/// Appends `text` as a canonical JSON string with its quotes.
+///
+/// The canonical form escapes only what JSON requires: `\"`, `\\`, control characters (with a letter where there is one, else `\u00xx` in
+/// lower case) and lone surrogates (`\udxxx`).
 #[inline(always)]
 pub fn push_text(out: &mut impl Push, text: Text<'_>) {
     match text {
@@ -185,7 +196,7 @@ pub fn push_text(out: &mut impl Push, text: Text<'_>) {
     }
 }
 
-/// Appends the canonical escape of every character of `plain`, without quotes.
+/// Appends plain text with its escapes in canonical form, without quotes.
 pub(crate) fn push_plain(out: &mut impl Push, plain: &str) {
     let mut start = 0;
     while let Some(at) = escaped(plain.as_bytes(), start) {
@@ -219,7 +230,7 @@ fn push_unicode(out: &mut impl Push, code: u16) {
     }
 }
 
-/// Appends a source token in canonical form: whole runs are copied, only escapes that are not canonical are rewritten.
+/// Appends a token of the source in canonical form. Only escapes that are not canonical are rewritten.
 pub(crate) fn push_token(out: &mut impl Push, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
@@ -244,11 +255,11 @@ fn push_unit(out: &mut impl Push, unit: Unit) {
     }
 }
 
-/// True where `behind` the backslash stands an escape that no other spelling is preferred to.
-pub(crate) fn is_canonical_escape(behind: &[u8]) -> bool {
-    match behind {
+/// True if the bytes after a backslash make a canonical escape.
+pub(crate) fn is_canonical_escape(after_backslash: &[u8]) -> bool {
+    match after_backslash {
         [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
-        // Control characters that have no letter: colours of a terminal begin with one.
+        // Control characters that have no letter, such as the escape character of terminal colours.
         [b'u', b'0', b'0', b'0', b'0'..=b'7' | b'b' | b'e' | b'f', ..] => true,
         [b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => true,
         _ => false,
@@ -268,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_tokens_stand_as_they_are() {
+    fn canonical_tokens_are_not_changed() {
         for token in
             [r#""""#, r#""a\n\t\"\\ ü 😀""#, "\"\u{2028}\"", r#""\u0000\u001f\u000b\u0007\u001b[0m""#, r#""\ud800""#, r#""\udc00x""#]
         {
@@ -287,7 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_text_is_what_serde_json_writes(text in any::<String>()) {
+        fn plain_text_is_written_as_by_serde_json(text in any::<String>()) {
             let mut out = String::new();
             push_text(&mut out, Text::Plain(&text));
             prop_assert_eq!(&out, &serde_json::to_string(&text).unwrap());

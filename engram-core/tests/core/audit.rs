@@ -1,4 +1,4 @@
-//! The audit: what a tape lost without a rule is left over.
+//! Audit tests: text that is lost without a rule is left over.
 
 use engram_core::audit::{AuditReport, audit};
 use engram_core::coverage::{Coverage, Grade};
@@ -23,7 +23,7 @@ const RULES: &[OmissionRule] = &[
     rule("signature", Omission::Opaque, "*", Some("/sig/**")),
 ];
 
-/// [`RULES`] without the first, the second and so on.
+/// [`RULES`] without one of its rules.
 const WITHOUT: [&[OmissionRule]; 4] =
     [&[RULES[1], RULES[2], RULES[3]], &[RULES[0], RULES[2], RULES[3]], &[RULES[0], RULES[1], RULES[3]], &[RULES[0], RULES[1], RULES[2]]];
 
@@ -55,7 +55,7 @@ const SOURCE: &str = concat!(
     "\n"
 );
 
-/// The events that a converter of [`SOURCE`] writes, and its `tape.stop`.
+/// A tape of [`SOURCE`]: these events and a `tape.stop`.
 fn tape(events: &[&str], ledger: &str) -> String {
     let mut tape = String::new();
     let stop = format!(r#""label":"tape.stop","ledger":{ledger},"complete":true"#);
@@ -92,7 +92,7 @@ fn every_content_string_is_accounted_for() {
 }
 
 #[test]
-fn an_event_that_is_missing_leaves_its_text_over() {
+fn text_of_a_missing_event_is_left_over() {
     let without = report(SOURCE, &tape(&EVENTS[1..], LEDGER), RULES);
     assert_eq!(left(&without)[0], (1, "msg", "/text"));
     assert!(without.disagreements.iter().any(|what| what.starts_with("line 1: a record of type `msg` gave no event")));
@@ -103,7 +103,7 @@ fn an_event_that_is_missing_leaves_its_text_over() {
 }
 
 #[test]
-fn json_of_nothing_but_words_stands_word_by_word() {
+fn json_with_short_words_only_needs_all_its_words() {
     let source = "{\"type\":\"call\",\"out\":\"{\\\"out\\\": \\\"Done!\\\", \\\"n\\\": 1}\"}\n";
     let ledger = r#"{"records":1,"omitted":[]}"#;
     assert!(report(source, &tape(&[r#""stdout":"Done!","origin":{"line":1}"#], ledger), RULES).holds());
@@ -111,13 +111,13 @@ fn json_of_nothing_but_words_stands_word_by_word() {
 }
 
 #[test]
-fn text_of_another_record_does_not_stand_in_part() {
+fn part_of_the_text_of_another_record_is_not_enough() {
     let elsewhere = [EVENTS[0], EVENTS[1], r#""stdout":"part one, part two","origin":{"line":1}"#];
     assert_eq!(left(&report(SOURCE, &tape(&elsewhere, LEDGER), RULES)), [(4, "call", "/out")]);
 }
 
 #[test]
-fn a_rule_that_is_missing_leaves_its_text_over() {
+fn text_of_a_missing_rule_is_left_over() {
     assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[0])), [(2, "state/ui", "/data/note")]);
     assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[1])), [(4, "echo", "/text")]);
     assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[2])), [(1, "msg", "/rendered/0/text")]);
@@ -125,21 +125,21 @@ fn a_rule_that_is_missing_leaves_its_text_over() {
 }
 
 #[test]
-fn a_rule_for_a_record_does_not_excuse_a_record_with_events() {
+fn a_record_rule_does_not_apply_to_a_record_with_events() {
     let mapped = [EVENTS, &[r#""text":"half of it","origin":{"line":2}"#]].concat();
     let report = report(SOURCE, &tape(&mapped, LEDGER), RULES);
     assert_eq!(left(&report), [(2, "state/ui", "/data/note")]);
-    assert_eq!(report.disagreements, ["0 records of type `state/ui` gave no event, the ledger omits 1"]);
+    assert_eq!(report.disagreements, ["0 records of type `state/ui` gave no event, but the ledger omits 1"]);
 }
 
 #[test]
-fn a_revision_is_no_event_of_its_record() {
+fn a_revision_does_not_belong_to_its_record() {
     let revised = [EVENTS, &[r#""label":"revision","origin":{"line":2}"#]].concat();
     assert!(report(SOURCE, &tape(&revised, LEDGER), RULES).holds());
 }
 
 #[test]
-fn a_ledger_that_counts_otherwise_is_found() {
+fn a_wrong_ledger_is_reported() {
     for (from, to) in [
         (r#""records":4"#, r#""records":5"#),
         (r#""rule":"echo","count":1"#, r#""rule":"echo","count":2"#),
@@ -153,7 +153,7 @@ fn a_ledger_that_counts_otherwise_is_found() {
 }
 
 #[test]
-fn text_that_is_no_json_stands_as_it_is() {
+fn text_that_is_not_json_is_found_verbatim() {
     let source = "{\"type\":\"msg\",\"text\":\"cut in the\n";
     let ledger = r#"{"records":1,"omitted":[{"type":"malformed","rule":"malformed","count":1}]}"#;
     let raw = r#""label":"unrecognized","raw":"{\"type\":\"msg\",\"text\":\"cut in the","origin":{"line":1}"#;
@@ -166,19 +166,19 @@ fn text_that_is_no_json_stands_as_it_is() {
 }
 
 #[test]
-fn a_record_glued_to_a_cut_one_is_found() {
+fn a_record_after_a_truncated_one_on_the_same_line_is_audited() {
     let source = "{\"type\":\"msg\",\"text\":\"cut in the{\"type\":\"msg\",\"text\":\"all there\"}\n";
-    let whole = tape(
+    let complete = tape(
         &[r#""text":"cut in the{","origin":{"line":1}"#, r#""text":"all there","origin":{"line":1,"part":1}"#],
         r#"{"records":2,"omitted":[]}"#,
     );
-    assert!(report(source, &whole, RULES).holds());
+    assert!(report(source, &complete, RULES).holds());
     let without = tape(&[r#""text":"cut in the{","origin":{"line":1}"#], r#"{"records":2,"omitted":[]}"#);
     assert_eq!(left(&report(source, &without, RULES)), [(1, "msg", "/text")]);
 }
 
 #[test]
-fn a_cut_end_is_told_apart() {
+fn a_truncated_end_is_not_left_over() {
     let ends = "{\"type\":\"msg\",\"text\":\"still wri";
     let source = &format!("{{\"type\":\"msg\",\"text\":\"hello you\"}}\n{ends}");
     let complete = tape(&EVENTS[..1], r#"{"records":1,"omitted":[]}"#);
@@ -190,27 +190,27 @@ fn a_cut_end_is_told_apart() {
 }
 
 #[test]
-fn white_space_around_a_broken_line_is_no_content() {
+fn white_space_around_a_broken_line_is_not_content() {
     let events = [EVENTS[0], r#""label":"unrecognized","raw":"some prose","origin":{"line":2}"#];
     let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n   some prose \n";
     assert!(report(source, &tape(&events, r#"{"records":2,"omitted":[]}"#), RULES).holds());
 }
 
 #[test]
-fn the_end_of_a_document_is_cut_or_kept_as_it_is() {
+fn the_end_of_a_document_is_truncated_or_kept_verbatim() {
     let event = r#""text":"hello you","origin":{"pointer":"/items/0"}"#;
-    let sound = r#"{"items":[{"type":"msg","text":"hello you"}"#;
+    let valid = r#"{"items":[{"type":"msg","text":"hello you"}"#;
     let cut = tape(&[event], r#"{"records":1,"omitted":[]}"#).replace("\"complete\":true", "\"complete\":false");
-    let found = report(&format!(r#"{sound},{{"type":"msg","text":"still wri"#), &cut, RULES);
+    let found = report(&format!(r#"{valid},{{"type":"msg","text":"still wri"#), &cut, RULES);
     assert!(found.holds() && found.cut.strings == 1, "{found:?}");
     let broken = tape(&[event, r#""label":"unrecognized","raw":"{\"text\":\"and more\"}]}""#], r#"{"records":2,"omitted":[]}"#);
-    assert!(report(&format!(r#"{sound}{{"text":"and more"}}]}}"#), &broken, RULES).holds());
-    let other = report(&format!(r#"{sound}{{"text":"and less"}}]}}"#), &broken, RULES);
+    assert!(report(&format!(r#"{valid}{{"text":"and more"}}]}}"#), &broken, RULES).holds());
+    let other = report(&format!(r#"{valid}{{"text":"and less"}}]}}"#), &broken, RULES);
     assert_eq!(other.left_over.strings, 1, "{other:?}");
 }
 
 #[test]
-fn a_record_over_a_limit_stands_by_its_hash() {
+fn a_record_over_a_limit_is_found_by_its_hash() {
     let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n";
     let hash = engram_core::hash::Hash::of_bytes(source.trim_end().as_bytes());
     let ledger = r#"{"records":1,"omitted":[{"type":"limit_exceeded","rule":"unrecognized","count":1}]}"#;
@@ -221,7 +221,7 @@ fn a_record_over_a_limit_stands_by_its_hash() {
 }
 
 #[test]
-fn a_document_is_audited_by_its_items() {
+fn a_document_is_audited_item_by_item() {
     let source = r#"{ "about": "a b", "sig": ["s i g"], "items": [
         {"type": "msg", "text": "hello you", "rendered": [{"text": "h y"}]},
         {"type": "state", "data": {"type": "ui", "note": "w 3"}},
@@ -239,7 +239,7 @@ fn a_document_is_audited_by_its_items() {
 }
 
 #[test]
-fn a_text_that_ends_inside_of_a_line_end_stands_where_the_line_does() {
+fn text_that_was_cut_between_cr_and_lf_is_found() {
     let source = "{\"type\":\"call\",\"out\":\"one line\\r\\nanother\\r\\n\\n(cut)\",\"cut\":\"one line\\r\\nanother\\r\",\"lost\":\"no line\\r\"}\n";
     let events = [r#""stdout":"one line\r\nanother\r\n\n(cut)","origin":{"line":1}"#];
     let report = report(source, &tape(&events, r#"{"records":1,"omitted":[]}"#), RULES);

@@ -1,4 +1,4 @@
-//! The checker: a good tape keeps every rule, and a tape that breaks one is caught by just that one.
+//! Checker tests: a valid tape has no violations, and each rule finds the tapes that break it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::toy::Toy;
 /// A tape with every kind of event, every label and every field.
 pub const GOOD: &str = include_str!("good.tape.jsonl");
 
-/// Each rule with a change to [`GOOD`] that breaks it alone: what is replaced, and by what.
+/// Changes to [`GOOD`] that break one rule each: the rule, the text that is replaced, and the replacement.
 const BREAKS: &[(Rule, &str, &str)] = &[
     (Rule::Bom, r#"{"seq":0,"#, "\u{feff}{\"seq\":0,"),
     (Rule::BlankLine, "\n{\"seq\":1,", "\n\n{\"seq\":1,"),
@@ -117,25 +117,25 @@ fn rules(tape: &[u8]) -> BTreeSet<Rule> {
 }
 
 #[test]
-fn a_good_tape_keeps_every_rule() {
+fn a_valid_tape_has_no_violations() {
     assert_eq!(check(GOOD), []);
 }
 
 #[test]
-fn each_rule_is_caught_alone() {
+fn each_violation_is_reported_by_its_rule_only() {
     for (rule, from, to) in BREAKS {
-        assert!(GOOD.contains(from), "{rule}: `{from}` is not in the good tape");
+        assert!(GOOD.contains(from), "{rule}: the valid tape does not contain `{from}`");
         let broken = GOOD.replacen(from, to, 1);
-        let caught = rules(broken.as_bytes());
-        assert!(caught.contains(rule), "{rule}: `{to}` is not caught, only {caught:?}");
-        // What is no start or stop any more has the wrong fields besides.
-        let alone = caught.len() == 1 || matches!(rule, Rule::Start | Rule::Stop);
-        assert!(alone, "{rule}: `{to}` is caught as {caught:?}");
+        let found = rules(broken.as_bytes());
+        assert!(found.contains(rule), "{rule}: `{to}` gives only {found:?}");
+        // An event that is not a start or stop any more also has the wrong fields.
+        let alone = found.len() == 1 || matches!(rule, Rule::Start | Rule::Stop);
+        assert!(alone, "{rule}: `{to}` gives {found:?}");
     }
 }
 
 #[test]
-fn bytes_that_are_no_text_are_caught() {
+fn bytes_that_are_not_utf8_are_reported() {
     let mut broken = GOOD.as_bytes().to_vec();
     let end = broken.iter().position(|byte| *byte == b'\n').unwrap();
     broken.splice(end + 1..end + 1, *b"\"\xff\"\n");
@@ -143,7 +143,7 @@ fn bytes_that_are_no_text_are_caught() {
 }
 
 #[test]
-fn a_second_start_or_stop_is_caught() {
+fn a_second_start_or_stop_is_reported() {
     let (start, rest) = GOOD.split_once('\n').unwrap();
     let again = format!("{start}\n{start}\n{rest}");
     assert!(rules(again.as_bytes()).contains(&Rule::Start));
@@ -159,13 +159,13 @@ fn every_rule_has_a_tape_that_breaks_it() {
 }
 
 #[test]
-fn a_violation_says_where() {
+fn a_violation_has_line_and_rule() {
     let broken = GOOD.replacen(r#""role":"user""#, r#""role":"assistant""#, 1);
     assert_eq!(check(&broken)[0].to_string(), r#"10: word: role is \"assistant\""#);
 }
 
 #[test]
-fn a_good_tape_is_written_as_it_was_read() {
+fn reading_and_writing_a_valid_tape_changes_nothing() {
     let written: String = events(GOOD).map(|event| event.unwrap().to_line()).collect();
     assert_eq!(written, GOOD);
 }
@@ -173,19 +173,19 @@ fn a_good_tape_is_written_as_it_was_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Damaged tapes are answered with violations or events that can be written, never with a panic.
+    /// Damaged tapes give violations, or events that can be written. They never cause a panic.
     #[test]
-    fn any_damage(flips in proptest::collection::vec((any::<Index>(), any::<u8>()), 1..5), cut in any::<Index>()) {
+    fn damaged_tapes_do_not_panic(flips in proptest::collection::vec((any::<Index>(), any::<u8>()), 1..5), cut in any::<Index>()) {
         let mut damaged = GOOD.as_bytes().to_vec();
         for (at, byte) in flips {
             let at = at.index(damaged.len());
             damaged[at] = byte;
         }
         damaged.truncate(damaged.len() - cut.index(200));
-        let caught = rules(&damaged);
+        let found = rules(&damaged);
         if let Ok(tape) = str::from_utf8(&damaged) {
             let written: String = events(tape).flatten().map(|event| event.to_line()).collect();
-            prop_assert!(!caught.is_empty() || written == tape, "a tape without violations is written otherwise");
+            prop_assert!(!found.is_empty() || written == tape, "a tape without violations changes when it is written");
             let _ = audit(tape.as_bytes(), tape, Toy.describe());
         }
     }

@@ -1,4 +1,4 @@
-//! The same bytes give the same tape, however they arrive; no bytes give a panic or a tape that breaks a rule.
+//! Property tests: chunks do not change the tape, and no input causes a panic or an invalid tape.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 use crate::toy::{HEADER, Toy};
 
-/// Gives at most `step` bytes at a time.
+/// Returns at most `step` bytes per read.
 struct Chunks<'b> {
     bytes: &'b [u8],
     step: usize,
@@ -31,7 +31,7 @@ impl Read for Chunks<'_> {
     }
 }
 
-/// Converts bytes that arrive `step` at a time.
+/// Converts bytes that are read in chunks of `step`.
 pub fn tape(bytes: &[u8], step: usize, options: &Options) -> Result<String, AdapterError> {
     let mut tape = Vec::new();
     convert(&Toy, Input::new(Chunks { bytes, step }, options.limits), options, &mut JsonLines::new(&mut tape))?;
@@ -42,19 +42,19 @@ fn options(policy: Policy, record_bytes: u64) -> Options {
     Options { policy, limits: Limits { record_bytes, ..Limits::default() }, ..Options::default() }
 }
 
-/// Damage may make a field unknown to the toy: only undamaged records must be accounted for.
-fn holds(bytes: &[u8], is_damaged: bool) -> Result<(), TestCaseError> {
+/// Checks all properties of a conversion. Damage may create fields that the toy does not know, so only undamaged logs are audited.
+fn check_conversion(bytes: &[u8], is_damaged: bool) -> Result<(), TestCaseError> {
     for policy in [Policy::Strict, Policy::Permissive] {
         for limit in [64, 1 << 20] {
             let options = options(policy, limit);
-            let whole = tape(bytes, usize::MAX, &options);
+            let expected = tape(bytes, usize::MAX, &options);
             for step in [1, 7, 4096] {
-                prop_assert_eq!(&tape(bytes, step, &options), &whole, "{} bytes at a time", step);
+                prop_assert_eq!(&tape(bytes, step, &options), &expected, "{} bytes per read", step);
             }
             if let Ok(text) = str::from_utf8(bytes) {
-                prop_assert_eq!(&convert_str(&Toy, text, &options), &whole);
+                prop_assert_eq!(&convert_str(&Toy, text, &options), &expected);
             }
-            if let Ok(tape) = &whole {
+            if let Ok(tape) = &expected {
                 prop_assert_eq!(check(tape), vec![]);
                 let report = audit(bytes, tape, Toy.describe()).unwrap();
                 prop_assert!(is_damaged || report.holds(), "{:?} of {}", report, tape);
@@ -64,7 +64,7 @@ fn holds(bytes: &[u8], is_damaged: bool) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Lines that a log of the toy may hold, and lines that it may not.
+/// Valid and invalid lines of a log.
 const LINES: &[&str] = &[
     HEADER,
     r#"{"type":"say","text":"hello \"you\" \u00e9 \ud83d\ude00","t":"2026-01-02T03:04:06Z","id":"a"}"#,
@@ -89,7 +89,7 @@ const LINES: &[&str] = &[
     "  \t",
 ];
 
-fn soup() -> impl Strategy<Value = Vec<u8>> {
+fn logs() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         8 => proptest::sample::select(LINES).prop_map(|line| line.as_bytes().to_vec()),
         1 => proptest::collection::vec(any::<u8>(), 0..40),
@@ -106,12 +106,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_soup_of_lines(bytes in soup()) {
-        holds(&bytes, false)?;
+    fn logs_of_any_lines(bytes in logs()) {
+        check_conversion(&bytes, false)?;
     }
 
     #[test]
-    fn any_damage(
+    fn damaged_logs(
         lines in proptest::collection::vec(proptest::sample::select(LINES), 1..4),
         flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4),
         cut in any::<proptest::sample::Index>(),
@@ -124,32 +124,32 @@ proptest! {
                 bytes[at] = byte;
             }
         }
-        holds(&bytes, true)?;
+        check_conversion(&bytes, true)?;
     }
 
     #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        holds(&bytes, true)?;
+    fn random_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        check_conversion(&bytes, true)?;
     }
 }
 
 #[test]
-fn every_line_alone() {
+fn each_line_alone() {
     for line in LINES {
-        holds(format!("{HEADER}\n{line}\n").as_bytes(), false).unwrap();
-        holds(format!("{HEADER}\r\n{line}").as_bytes(), false).unwrap();
+        check_conversion(format!("{HEADER}\n{line}\n").as_bytes(), false).unwrap();
+        check_conversion(format!("{HEADER}\r\n{line}").as_bytes(), false).unwrap();
     }
 }
 
 #[test]
-fn a_record_cut_off_behind_a_whole_one_is_cut_for_the_audit_too() {
+fn a_truncated_record_after_a_complete_one_is_not_left_over() {
     let cut = r#"{"type":"say","text":{"is":"no string at all"}"#;
-    holds(format!("{HEADER} {cut}").as_bytes(), false).unwrap();
+    check_conversion(format!("{HEADER} {cut}").as_bytes(), false).unwrap();
 }
 
 #[test]
-fn one_huge_line_that_trickles_in_is_read_in_linear_time() {
+fn a_huge_line_in_small_chunks_is_read_in_linear_time() {
     let log = format!("{HEADER}\n{{\"type\":\"say\",\"text\":\"{}\"}}\n", "x".repeat(4 << 20));
-    let trickle = tape(log.as_bytes(), 61, &Options::default()).unwrap();
-    assert_eq!(trickle, tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap());
+    let in_chunks = tape(log.as_bytes(), 61, &Options::default()).unwrap();
+    assert_eq!(in_chunks, tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap());
 }

@@ -1,4 +1,4 @@
-//! The documents say what the code does: tables are made from it, test vectors are run through it.
+//! Documentation tests: generated tables are current, and examples and test vectors are correct.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,9 +10,9 @@ use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
 use engram_core::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Field, FieldType, Presence};
 
-/// Stands before a generated part of a document; the part's name and ` -->` follow.
+/// The beginning of the line before a generated part of a document. The name of the part and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
-/// Stands after it.
+/// The line after it.
 const END: &str = "<!-- end generated -->";
 
 fn path(name: &str) -> PathBuf {
@@ -23,40 +23,40 @@ fn read(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap().replace("\r\n", "\n")
 }
 
-/// Compares a document with itself, its generated parts made anew. `ENGRAM_BLESS=1` rewrites it.
+/// Checks that the generated parts of a document are current. `ENGRAM_BLESS=1` rewrites them.
 fn compare(name: &str) {
     let text = read(name);
     let mut expected = String::new();
     let mut rest = text.as_str();
     while let Some((before, from)) = rest.split_once(BEGIN) {
         let (part, after) = from.split_once(" -->").unwrap();
-        let (_, behind) = after.split_once(END).unwrap();
+        let (_, remaining) = after.split_once(END).unwrap();
         let _ = write!(expected, "{before}{BEGIN}{part} -->\n\n{}\n{END}", generated(part));
-        rest = behind;
+        rest = remaining;
     }
     expected += rest;
     if std::env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
         fs::write(path(name), expected).unwrap();
     } else {
-        assert!(text == expected, "docs/{name} is stale: ENGRAM_BLESS=1 rewrites it");
+        assert!(text == expected, "docs/{name} is out of date: ENGRAM_BLESS=1 rewrites it");
     }
 }
 
 fn generated(part: &str) -> String {
     match part {
         "envelope" => {
-            table(["key", "value"], ENVELOPE_HEAD.iter().chain(ENVELOPE_TAIL).map(|field| [name(field), says(&field.field_type)]))
+            table(["key", "value"], ENVELOPE_HEAD.iter().chain(ENVELOPE_TAIL).map(|field| [name(field), describe(&field.field_type)]))
         }
         "events" => table(
-            ["event", "what it says", "its own fields"],
+            ["event", "meaning", "fields"],
             EVENTS.iter().map(|event| {
                 let kind = event.label.map_or_else(|| format!("`{}`", event.kind.as_str()), |label| format!("`meta` `{label}`"));
                 let own = event.fields.iter().filter(|field| field.key != "label");
-                let fields: Vec<String> = own.map(|field| format!("{}: {}", name(field), says(&field.field_type))).collect();
+                let fields: Vec<String> = own.map(|field| format!("{}: {}", name(field), describe(&field.field_type))).collect();
                 [kind, event.meaning.to_owned(), fields.join("<br>")]
             }),
         ),
-        "rules" => table(["rule", "what it says"], Rule::ALL.iter().map(|rule| [format!("`{rule}`"), rule.says().to_owned()])),
+        "rules" => table(["rule", "meaning"], Rule::ALL.iter().map(|rule| [format!("`{rule}`"), rule.description().to_owned()])),
         "errors" => {
             table(["code", "what happened, and what to do"], ErrorCode::ALL.iter().map(|code| [format!("`{code}`"), code.explain_strict()]))
         }
@@ -76,8 +76,8 @@ fn name(field: &Field) -> String {
     format!("`{}`{}", field.key, if field.presence == Presence::Stated { "?" } else { "" })
 }
 
-fn says(shape: &FieldType) -> String {
-    match shape {
+fn describe(field_type: &FieldType) -> String {
+    match field_type {
         FieldType::Text => "text".to_owned(),
         FieldType::Name => "name".to_owned(),
         FieldType::Word(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join("/"),
@@ -91,27 +91,27 @@ fn says(shape: &FieldType) -> String {
         FieldType::Range => "range".to_owned(),
         FieldType::Anchors => "list of anchors".to_owned(),
         FieldType::Pointer => "JSON pointer".to_owned(),
-        FieldType::Json => "any JSON of the source".to_owned(),
+        FieldType::Json => "any JSON value of the source".to_owned(),
         FieldType::Object([meta, rest @ ..]) if meta.key == Kind::Meta.as_str() && rest.len() + 1 == Kind::ALL.len() => {
-            format!("{{each kind: {}}}", says(&meta.field_type))
+            format!("{{each kind: {}}}", describe(&meta.field_type))
         }
         FieldType::Object(fields) => {
             format!(
                 "{{{}}}",
-                fields.iter().map(|field| format!("{}: {}", name(field), says(&field.field_type))).collect::<Vec<_>>().join(", ")
+                fields.iter().map(|field| format!("{}: {}", name(field), describe(&field.field_type))).collect::<Vec<_>>().join(", ")
             )
         }
-        FieldType::List(of, _) => format!("list of {}", says(of)),
+        FieldType::List(of, _) => format!("list of {}", describe(of)),
     }
 }
 
 #[test]
-fn tape_format() {
+fn tape_format_is_current() {
     compare("tape-format.md");
 }
 
 #[test]
-fn errors() {
+fn errors_are_current_and_the_example_is_real() {
     compare("errors.md");
     let example = r#"{"code":"malformed_record","adapter":"toy","harness":"toy","version":"1.0.0","line":2,"pointer":"/text","expected":"a string","found":"7"}"#;
     let log = format!("{}\n{{\"type\":\"say\",\"text\":7}}\n", crate::toy::HEADER);
@@ -122,7 +122,7 @@ fn errors() {
 }
 
 #[test]
-fn anchors_test_vectors() {
+fn test_vectors_of_anchors_are_correct() {
     let document = read("anchors.md");
     assert!(document.contains(SCHEME));
     let vectors: Vec<(&str, &str)> =

@@ -1,4 +1,4 @@
-//! Every event with every field: what is written keeps the rules that are checked, and the table of shapes is whole.
+//! Round-trip tests with every event and every field. They also show that the event schema is complete.
 
 use engram_core::adapter::convert_str;
 use engram_core::check::check;
@@ -60,7 +60,7 @@ fn meta() -> Vec<Meta<'static>> {
     ]
 }
 
-/// Every event that an adapter can write, with every field.
+/// Every event that an adapter can emit, with every field.
 pub fn events() -> Vec<Event<'static>> {
     let (range, hash) = (Some(Range { first: 3, last: 2 }), Some(Hash::of_text("x")));
     let edit = CodeEdit {
@@ -117,12 +117,12 @@ fn tape() -> String {
 }
 
 #[test]
-fn what_is_written_keeps_the_rules() {
+fn a_tape_with_every_event_is_valid() {
     assert_eq!(check(&tape()), []);
 }
 
 #[test]
-fn what_is_written_reads_back_as_it_was() {
+fn a_tape_with_every_event_survives_reading_and_writing() {
     let (tape, mut written) = (tape(), Vec::new());
     replay(tape.as_bytes(), &mut JsonLines::new(&mut written)).unwrap();
     assert_eq!(String::from_utf8(written).unwrap(), tape);
@@ -131,23 +131,23 @@ fn what_is_written_reads_back_as_it_was() {
 }
 
 #[test]
-fn every_event_and_field_of_the_table_is_written() {
+fn every_event_and_field_of_the_schema_is_written() {
     let tape = tape();
     let written: Vec<_> = raw_events(&tape).map(Result::unwrap).collect();
-    // These three need damaged input; the driver's tests show them.
+    // These three need damaged input. The policy tests cover them.
     let rare = ["bytes", "hash", "lossy"];
     for event in EVENTS {
-        let of_shape = || written.iter().filter(|event_| event_.kind == event.kind && event_.label() == event.label);
-        assert!(of_shape().next().is_some(), "no {} {:?} was written", event.kind.as_str(), event.label);
-        let is_written = |field: &Field| of_shape().any(|written| written.fields.get(field.key).is_some());
+        let matching = || written.iter().filter(|written| written.kind == event.kind && written.label() == event.label);
+        assert!(matching().next().is_some(), "{} {:?} is not written", event.kind.as_str(), event.label);
+        let is_written = |field: &Field| matching().any(|written| written.fields.get(field.key).is_some());
         let is_rare = |field: &Field| event.label == Some("unrecognized") && rare.contains(&field.key);
         let missing: Vec<&str> = event.fields.iter().filter(|field| !is_written(field) && !is_rare(field)).map(|field| field.key).collect();
-        assert!(missing.is_empty(), "{} {:?}: {missing:?} never written", event.kind.as_str(), event.label);
+        assert!(missing.is_empty(), "{} {:?}: {missing:?} not written", event.kind.as_str(), event.label);
     }
 }
 
 #[test]
-fn every_closed_list_of_the_table_is_whole() {
+fn every_closed_list_of_the_schema_is_complete() {
     let words = |label, key| {
         let event = event_schema::of(label, None).unwrap();
         match event.fields.iter().find(|field| field.key == key).map(|field| field.field_type) {

@@ -1,4 +1,4 @@
-//! The contract, tested from outside.
+//! Tests of the public interface.
 
 mod audit;
 mod calls;

@@ -1,4 +1,4 @@
-//! The policy table of the spec (section 8), row by row, and the bounds on what an input may ask for.
+//! Policy tests: strict and permissive treatment of each kind of unknown or malformed input, and limits.
 
 use std::io::Write;
 
@@ -28,14 +28,14 @@ fn permissive(log: &[u8]) -> String {
     tape
 }
 
-/// What strict policy says of a log: the error's code, its line and its pointer.
+/// The error of a log under strict policy: code, line and pointer.
 fn refused(log: &[u8]) -> (ErrorCode, Option<u64>, Option<String>) {
     let error = strict(log).unwrap_err();
     assert_eq!((error.adapter, error.harness), (Some("toy"), Some("toy")), "{error}");
     (error.code, error.line, error.pointer)
 }
 
-/// A log of a header, this line, and a last record.
+/// A log with a header, this line, and one more record.
 fn log(line: &[u8]) -> Vec<u8> {
     [HEADER.as_bytes(), b"\n", line, b"\n", SAY.as_bytes(), b"\n"].concat()
 }
@@ -45,7 +45,7 @@ fn unrecognized(tape: &str) -> Vec<RawEvent<'_>> {
     events(tape).map(Result::unwrap).filter(|event| event.label() == Some("unrecognized")).collect()
 }
 
-/// One number of the ledger.
+/// A count of the ledger.
 fn ledger(tape: &str, key: &str) -> u64 {
     let stop = events(tape).last().unwrap().unwrap();
     stop.fields.object("ledger").unwrap().count(key).unwrap()
@@ -55,8 +55,8 @@ fn is_complete(tape: &str) -> bool {
     tape.ends_with("\"complete\":true,\"t_basis\":\"inherited\"}\n")
 }
 
-/// Permissive policy keeps the record as `meta unrecognized` with this `raw`, and goes on.
-fn kept(line: &[u8], counted: &str, raw: &str) {
+/// Checks that permissive policy keeps the line as `meta unrecognized` with this `raw`, and converts the rest.
+fn assert_kept(line: &[u8], counted: &str, raw: &str) {
     let tape = permissive(&log(line));
     let kept = unrecognized(&tape);
     assert_eq!(kept.len(), 1, "{tape}");
@@ -67,7 +67,7 @@ fn kept(line: &[u8], counted: &str, raw: &str) {
 }
 
 #[test]
-fn versions() {
+fn strict_policy_refuses_unknown_and_known_bad_versions() {
     let with = |version: &str| HEADER.replace("1.0.0", version) + "\n" + SAY + "\n";
     assert!(strict(with("1.9.0").as_bytes()).unwrap().contains(r#""support":"tested""#));
     assert!(strict(with("1.2.0").as_bytes()).unwrap().contains(r#""support":"untested""#));
@@ -82,7 +82,7 @@ fn versions() {
 }
 
 #[test]
-fn a_version_that_changes_in_the_middle() {
+fn strict_policy_refuses_a_change_to_an_unknown_version() {
     assert!(strict(&log(br#"{"type":"toy","version":"1.9.0"}"#)).unwrap().contains(r#""label":"revision""#));
     let unknown = log(br#"{"type":"toy","version":"3.0.0"}"#);
     assert_eq!(refused(&unknown), (ErrorCode::UnknownHarnessVersion, None, None));
@@ -90,31 +90,31 @@ fn a_version_that_changes_in_the_middle() {
 }
 
 #[test]
-fn a_record_of_unknown_type() {
+fn an_unknown_record_type_is_unrecognized() {
     let line = br#"{"type": "mystery", "n": 1.0}"#;
     assert_eq!(refused(&log(line)), (ErrorCode::UnrecognizedRecord, Some(2), None));
-    kept(line, "unrecognized", r#"{"type":"mystery","n":1.0}"#);
+    assert_kept(line, "unrecognized", r#"{"type":"mystery","n":1.0}"#);
 }
 
 #[test]
-fn a_block_of_unknown_type() {
+fn an_unknown_block_type_is_unrecognized() {
     let line = br#"{"type":"blocks","blocks":["known",{"kind":"odd"}]}"#;
     assert_eq!(refused(&log(line)), (ErrorCode::UnrecognizedRecord, Some(2), None));
-    kept(line, "unrecognized", r#"{"kind":"odd"}"#);
+    assert_kept(line, "unrecognized", r#"{"kind":"odd"}"#);
     assert!(permissive(&log(line)).contains(r#""text":"known""#));
 }
 
 #[test]
-fn a_field_of_the_wrong_shape() {
+fn a_field_of_the_wrong_type_is_malformed() {
     assert_eq!(refused(&log(br#"{"type":"say","text":7}"#)), (ErrorCode::MalformedRecord, Some(2), Some("/text".to_owned())));
-    kept(br#"{"type":"say","text":7}"#, "malformed", r#"{"type":"say","text":7}"#);
-    kept(br#"{"type":"say","version":7}"#, "malformed", r#"{"type":"say","version":7}"#);
-    kept(br#"{"type":"say","type":"say"}"#, "malformed", r#"{"type":"say","type":"say"}"#);
-    kept(b"7", "malformed", "7");
+    assert_kept(br#"{"type":"say","text":7}"#, "malformed", r#"{"type":"say","text":7}"#);
+    assert_kept(br#"{"type":"say","version":7}"#, "malformed", r#"{"type":"say","version":7}"#);
+    assert_kept(br#"{"type":"say","type":"say"}"#, "malformed", r#"{"type":"say","type":"say"}"#);
+    assert_kept(b"7", "malformed", "7");
 }
 
 #[test]
-fn a_line_that_is_no_json() {
+fn a_line_that_is_not_json_is_malformed() {
     for (line, raw) in [
         (&b"no \"json\""[..], r#""no \"json\"""#),
         (b"\0\x01", r#""\u0000\u0001""#),
@@ -122,20 +122,20 @@ fn a_line_that_is_no_json() {
         ("\u{2028}".as_bytes(), "\"\u{2028}\""),
     ] {
         assert_eq!(refused(&log(line)), (ErrorCode::MalformedRecord, Some(2), None));
-        kept(line, "malformed", raw);
+        assert_kept(line, "malformed", raw);
     }
 }
 
 #[test]
-fn a_line_that_is_no_utf8() {
+fn a_line_that_is_not_utf8_is_malformed() {
     let line = b"{\"type\":\"say\",\"text\":\"caf\xe9\"}";
     assert_eq!(refused(&log(line)), (ErrorCode::MalformedRecord, Some(2), None));
-    kept(line, "malformed", r#""{\"type\":\"say\",\"text\":\"caf�\"}""#);
+    assert_kept(line, "malformed", r#""{\"type\":\"say\",\"text\":\"caf�\"}""#);
     assert!(permissive(&log(line)).contains(r#""lossy":true"#));
 }
 
 #[test]
-fn a_last_line_that_is_cut() {
+fn a_truncated_last_line_makes_the_tape_incomplete() {
     for cut in
         [&b"{\"type\":\"say\",\"text\":\"cut"[..], b"{", b"{\"type\":\"say\",\"text\":\"caf\xc3", b"{\"type\":\"say\",\"text\":\"\\ud8"]
     {
@@ -148,7 +148,7 @@ fn a_last_line_that_is_cut() {
 }
 
 #[test]
-fn a_whole_record_before_a_cut_one_is_kept() {
+fn a_complete_record_before_a_truncated_one_is_converted() {
     for cut in [&b"{\"type\":\"sa"[..], b"\xc3"] {
         let log = [HEADER.as_bytes(), b"\n", SAY.as_bytes(), cut].concat();
         assert_eq!(refused(&log).0, ErrorCode::TruncatedInput);
@@ -158,13 +158,13 @@ fn a_whole_record_before_a_cut_one_is_kept() {
 }
 
 #[test]
-fn a_last_line_without_a_line_end_is_whole() {
+fn a_last_line_without_a_line_end_is_complete() {
     let tape = strict(format!("{HEADER}\n{SAY}").as_bytes()).unwrap();
     assert!(is_complete(&tape) && tape.contains("hello you"));
 }
 
 #[test]
-fn a_record_over_the_size_limit() {
+fn a_record_over_the_size_limit_is_kept_as_size_and_hash() {
     let line = format!(r#"{{"type":"say","text":"{}"}}"#, "x".repeat(4096));
     assert_eq!(refused(&log(line.as_bytes())), (ErrorCode::LimitExceeded, Some(2), None));
     let tape = permissive(&log(line.as_bytes()));
@@ -176,7 +176,7 @@ fn a_record_over_the_size_limit() {
 }
 
 #[test]
-fn nesting_that_is_skipped_is_no_matter() {
+fn nesting_in_skipped_fields_has_no_limit() {
     let options = Options::default();
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let skipped = format!(r#"{{"type":"say","text":"hello you","skipped":{deep}}}"#);
@@ -185,7 +185,7 @@ fn nesting_that_is_skipped_is_no_matter() {
 }
 
 #[test]
-fn nesting_that_is_copied_has_a_limit() {
+fn nesting_in_copied_values_has_a_limit() {
     let call = |depth: usize| format!(r#"{{"type":"call","id":"c","args":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     for depth in [97, 100_000] {
         let options = |policy| Options { policy, ..Options::default() };
@@ -207,14 +207,14 @@ fn several_values_on_a_line_are_several_records() {
 }
 
 #[test]
-fn one_bad_value_on_a_line_leaves_the_others() {
+fn a_malformed_value_does_not_affect_others_on_its_line() {
     let line = format!(r#"{{"type":"say","text":7}}{SAY}"#);
     let tape = permissive(&log(line.as_bytes()));
     assert_eq!((ledger(&tape, "malformed"), ledger(&tape, "mapped")), (1, 3));
 }
 
 #[test]
-fn marks_and_line_ends_of_other_systems_do_not_matter() {
+fn byte_order_mark_and_crlf_do_not_change_the_events() {
     let unix = strict(&log(SAY.as_bytes())).unwrap();
     let windows =
         strict(&[b"\xef\xbb\xbf", &log(SAY.as_bytes())[..]].concat().split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]))
@@ -224,7 +224,7 @@ fn marks_and_line_ends_of_other_systems_do_not_matter() {
 }
 
 #[test]
-fn text_of_other_programs_survives() {
+fn unusual_strings_and_numbers_are_preserved() {
     let tape = strict(&log(br#"{"type":"say","text":"\ud800 \u0000 \u001F \/","more":1e999}"#)).unwrap();
     assert!(tape.contains(r#""text":"\ud800 \u0000 \u001f /""#), "{tape}");
     let tape = strict(&log(br#"{"type":"call","id":"c","args":{"a":1e999,"a":-0.0,"b":123456789012345678901234567890}}"#)).unwrap();
@@ -232,38 +232,38 @@ fn text_of_other_programs_survives() {
 }
 
 #[test]
-fn an_empty_log_is_an_unknown_version() {
+fn an_empty_log_has_an_unknown_version() {
     assert_eq!(refused(b"").0, ErrorCode::UnknownHarnessVersion);
     assert_eq!(ledger(&permissive(b""), "records"), 0);
 }
 
 #[test]
-fn an_adapter_that_maps_to_nothing_breaks_its_contract() {
+fn a_mapped_record_without_events_is_an_adapter_defect() {
     let error = tape(&log(br#"{"type":"nothing"}"#), usize::MAX, &options(Policy::Permissive)).unwrap_err();
     assert_eq!((error.code, error.line), (ErrorCode::AdapterDefect, Some(2)));
 }
 
 #[test]
-fn a_record_that_is_malformed_half_way_leaves_only_its_unrecognized() {
+fn events_before_a_fault_in_the_same_record_are_dropped() {
     let half = br#"{"type":"half"}"#;
     assert_eq!(refused(&log(half)), (ErrorCode::MalformedRecord, Some(2), Some("/blocks/1".to_owned())));
-    kept(half, "malformed", r#"{"type":"half"}"#);
+    assert_kept(half, "malformed", r#"{"type":"half"}"#);
     let result = br#"{"type":"result","id":"half","text":"x"}"#;
     let tape = permissive(&log(&[&half[..], b"\n", result].concat()));
-    assert!(!tape.contains(r#""k":"tool.call""#) && !tape.contains("\"parent\""), "a call that was taken back is no parent: {tape}");
+    assert!(!tape.contains(r#""k":"tool.call""#) && !tape.contains("\"parent\""), "a dropped call cannot be a parent: {tape}");
     let document = format!(r#"{{"document": [{HEADER}, {{"type":"half"}}, {SAY}]}}"#);
     let tape = permissive(document.as_bytes());
     assert!(!tape.contains(r#""k":"tool.call""#) && tape.contains("hello you"), "{tape}");
 }
 
 #[test]
-fn an_adapter_that_gives_a_wrong_time_breaks_its_contract() {
+fn a_time_in_the_wrong_format_is_an_adapter_defect() {
     let error = tape(&log(br#"{"type":"bad_time","text":"x"}"#), usize::MAX, &options(Policy::Permissive)).unwrap_err();
     assert_eq!((error.code, error.line, error.found.as_deref()), (ErrorCode::AdapterDefect, Some(2), Some("tomorrow")));
 }
 
 #[test]
-fn documents() {
+fn the_policy_applies_to_documents() {
     let document = format!(r#"{{"document": [{HEADER}, {SAY}, {{"type":"mystery"}}]}}"#);
     assert_eq!(refused(document.as_bytes()).0, ErrorCode::UnrecognizedRecord);
     let tape = permissive(document.as_bytes());
@@ -284,7 +284,7 @@ fn with_header(rest: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_document_that_breaks_keeps_what_is_before_and_what_is_behind() {
+fn a_broken_document_keeps_its_valid_items_and_its_rest() {
     for (rest, raw) in [(&b",\xff]}"[..], "\"raw\":\",\u{fffd}]}\",\"lossy\":true"), (b"} ", "\"raw\":\"} \"")] {
         let document = with_header(rest);
         assert_eq!(refused(&document).0, ErrorCode::MalformedRecord);
@@ -297,13 +297,13 @@ fn a_document_that_breaks_keeps_what_is_before_and_what_is_behind() {
     assert!(permissive(&cut_in_character).contains("\"complete\":false"));
 }
 
-/// Keeps the lengths of the pieces that it is given.
-struct Pieces(Vec<usize>);
+/// Records the length of each write.
+struct WriteLengths(Vec<usize>);
 
-impl Write for Pieces {
-    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
-        self.0.push(piece.len());
-        Ok(piece.len())
+impl Write for WriteLengths {
+    fn write(&mut self, chunk: &[u8]) -> std::io::Result<usize> {
+        self.0.push(chunk.len());
+        Ok(chunk.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -312,18 +312,18 @@ impl Write for Pieces {
 }
 
 #[test]
-fn the_tape_of_a_document_is_handed_on_while_it_is_written() {
+fn the_tape_of_a_document_is_written_in_chunks() {
     let says = [SAY; 10_000].join(",");
     let document = format!(r#"{{"document": [{HEADER}, {says}]}}"#);
-    let (options, mut pieces) = (Options::default(), Pieces(Vec::new()));
-    let summary = convert(&Toy, Input::in_memory(&document, options.limits), &options, &mut JsonLines::new(&mut pieces)).unwrap();
+    let (options, mut writes) = (Options::default(), WriteLengths(Vec::new()));
+    let summary = convert(&Toy, Input::in_memory(&document, options.limits), &options, &mut JsonLines::new(&mut writes)).unwrap();
     assert_eq!(summary.ledger.mapped, 10_001);
-    let most = pieces.0.iter().max().copied().unwrap_or_default();
-    assert!(pieces.0.len() > 5 && most < 140 << 10, "{} pieces of {most} bytes at most", pieces.0.len());
+    let most = writes.0.iter().max().copied().unwrap_or_default();
+    assert!(writes.0.len() > 5 && most < 140 << 10, "{} writes of at most {most} bytes", writes.0.len());
 }
 
 #[test]
-fn errors_quote_little() {
+fn errors_contain_only_short_excerpts() {
     let secret = format!("{{\"type\":\"say\",\"text\":[\"{}\"]}}", "s3cret ".repeat(500));
     let error = strict(&log(secret.as_bytes())).unwrap_err();
     assert!(error.found.as_deref().is_some_and(|found| found.chars().count() <= 2 * EXCERPT_CHARS));

@@ -1,4 +1,4 @@
-//! A toy adapter: a harness whose log has one record type for each thing that a session can do.
+//! A toy adapter for tests, with one record type for each feature of a session.
 
 use engram_core::adapter::{Evidence, Framing, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::coverage::{Coverage, Grade};
@@ -57,7 +57,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
 /// The first record of a log.
 pub const HEADER: &str = r#"{"type":"toy","version":"1.0.0","session":"s-1","t":"2026-01-02T03:04:05Z"}"#;
 
-/// The times that the toy knows.
+/// The valid times in a log.
 const TIMES: [&str; 2] = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"];
 
 #[derive(Deserialize)]
@@ -109,7 +109,7 @@ impl StreamAdapter for Toy {
         })
     }
 
-    fn session(&self, _opening: &SessionInit<'_>) -> Box<dyn Session> {
+    fn session(&self, _init: &SessionInit<'_>) -> Box<dyn Session> {
         Box::new(Converter)
     }
 }

@@ -134,7 +134,7 @@ pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out
     let content = text(file.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
     let image = file.and_then(|file| file.member("base64"));
     let (hash, bytes) = match (&content, image) {
-        (Some(content), _) => (Hash::of_pinned_text(content), Some(content.len() as u64)),
+        (Some(content), _) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
         (None, Some(_)) => {
             let (hash, bytes) = base64_hash(raw_str(image));
             (Some(hash), Some(bytes))

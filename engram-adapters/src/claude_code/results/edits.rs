@@ -80,7 +80,7 @@ fn emit_write(
         Some(before) => {
             ChangedSpan::of_files(&before, &after).set_in(&mut event);
             event.file_before_hash = last.hash_of(&before);
-            event.file_after_hash = Hash::of_pinned_text(&after);
+            event.file_after_hash = Hash::of_lossless_text(&after);
         }
         None => set_after_side(&mut event, &after),
     }
@@ -93,7 +93,7 @@ fn emit_write(
 pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
     event.after_range = Some(full_range(after));
     (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(after.strip_suffix('\n').unwrap_or(after));
-    event.file_after_hash = Hash::of_pinned_text(after);
+    event.file_after_hash = Hash::of_lossless_text(after);
 }
 
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
@@ -123,7 +123,7 @@ fn emit_replacements(
         out.emit(event, RESULT)?;
         return Ok(true);
     }
-    let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_pinned_text(rewrite.after()));
+    let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_lossless_text(rewrite.after()));
     for span in rewrite.spans() {
         let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
         span.set_in(&mut event);
@@ -179,8 +179,8 @@ pub(super) fn emit_notebook_edit(edit: &EditTarget<'_>, result: &Structured<'_>,
             return Ok(false);
         }
         ChangedSpan::trimmed(1, before, 1, after).set_in(&mut event);
-        event.file_before_hash = Hash::of_pinned_text(before);
-        event.file_after_hash = Hash::of_pinned_text(after);
+        event.file_before_hash = Hash::of_lossless_text(before);
+        event.file_after_hash = Hash::of_lossless_text(after);
     }
     out.emit(event, RESULT)?;
     Ok(true)

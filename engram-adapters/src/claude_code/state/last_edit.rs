@@ -23,7 +23,7 @@ impl LastEdit {
     pub fn hash_of(&self, before: &str) -> Option<Hash> {
         match &self.left {
             Some((text, hash)) if text == before => *hash,
-            _ => Hash::of_pinned_text(before),
+            _ => Hash::of_lossless_text(before),
         }
     }
 

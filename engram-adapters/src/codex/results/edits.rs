@@ -101,7 +101,7 @@ fn added_file<'c>(listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
     let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(op, listed.file) };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.after_range = Some(full_range(&content));
-        edit.file_after_hash = Hash::of_pinned_text(&content);
+        edit.file_after_hash = Hash::of_lossless_text(&content);
         describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
     }
     edit
@@ -111,7 +111,7 @@ fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
     let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Delete, listed.file) };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.before_range = Some(full_range(&content));
-        edit.file_before_hash = Hash::of_pinned_text(&content);
+        edit.file_before_hash = Hash::of_lossless_text(&content);
         describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
     }
     edit

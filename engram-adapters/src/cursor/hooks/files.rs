@@ -16,7 +16,7 @@ use crate::shared::value::{non_empty_text, raw_str, text};
 /// The whole file that is about to be read: its hash. Another step shows whether it was read.
 pub(super) fn content(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let content = text(payload.content()).and_then(|content| content.decode().ok());
-    let hash = content.as_deref().and_then(Hash::of_pinned_text);
+    let hash = content.as_deref().and_then(Hash::of_lossless_text);
     let bytes = content.as_deref().map(|content| content.len() as u64);
     let name = Text::Plain(raw_str(payload.hook_event_name()));
     let context = ImplicitInput { name, file: non_empty_text(payload.file_path()), hash, bytes, text: None };

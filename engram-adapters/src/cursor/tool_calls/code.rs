@@ -71,7 +71,7 @@ pub(super) fn emit_delete(fields: &ResultFields<'_>, call: &CallRecord<'_>, _: b
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let mut edit = CodeEdit { call_id: Some(call.call_id), ..CodeEdit::new(EditOp::Delete, file) };
     if let Some(Ok(before)) = text(fields.prev_content()).map(|text| text.decode()) {
-        edit.file_before_hash = Hash::of_pinned_text(&before);
+        edit.file_before_hash = Hash::of_lossless_text(&before);
         ChangedSpan::of_files(&before, "").set_in(&mut edit);
     }
     out.emit(edit, call.pointer)?;

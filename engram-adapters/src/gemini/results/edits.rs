@@ -81,8 +81,8 @@ fn file_versions(
     }
     let mut edit = CodeEdit::new(op, file);
     edit.call_id = text(record.call.id());
-    edit.file_before_hash = if creates { None } else { Hash::of_pinned_text(&before) };
-    edit.file_after_hash = Hash::of_pinned_text(&after);
+    edit.file_before_hash = if creates { None } else { Hash::of_lossless_text(&before) };
+    edit.file_after_hash = Hash::of_lossless_text(&after);
     if op != EditOp::Update {
         ChangedSpan::of_files(&before, &after).set_in(&mut edit);
         return tally.emit(edit, pointer, out);
@@ -114,7 +114,7 @@ fn snippet(
     edit.unconfirmed = unconfirmed;
     if creates && request.op == EditOp::Update {
         // The file that `replace` creates is exactly the new text.
-        edit.file_after_hash = Hash::of_pinned_text(&new);
+        edit.file_after_hash = Hash::of_lossless_text(&new);
         ChangedSpan::of_files("", &new).set_in(&mut edit);
         return tally.emit(edit, pointer, out);
     }

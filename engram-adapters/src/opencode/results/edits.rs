@@ -101,8 +101,8 @@ impl<'e> CallEdits<'e> {
         for span in spans.iter().filter(|_| before != after) {
             let mut event = CodeEdit::new(EditOp::Update, file);
             span.set_in(&mut event);
-            event.file_before_hash = Hash::of_pinned_text(before);
-            event.file_after_hash = Hash::of_pinned_text(after);
+            event.file_before_hash = Hash::of_lossless_text(before);
+            event.file_after_hash = Hash::of_lossless_text(after);
             self.emit(event, out)?;
         }
         Ok(())

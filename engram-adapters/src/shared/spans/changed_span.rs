@@ -58,7 +58,7 @@ impl<'t> ChangedSpan<'t> {
 
 /// The hash and anchors of a text. Neither if the text may differ from the file's bytes.
 pub fn hash_and_anchors(text: &str) -> (Option<Hash>, Vec<u64>) {
-    let hash = Hash::of_pinned_text(text);
+    let hash = Hash::of_lossless_text(text);
     let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
     (hash, anchors)
 }

@@ -1,4 +1,4 @@
-//! A byte buffer for lines of a tape, and static fragments that are copied without a call.
+//! A text buffer for lines of a tape, and constant fragments that are copied without a call.
 
 use crate::text::Push;
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_may_be_full() {
+    fn fragments_can_have_the_maximum_length() {
         let mut buffer = Buffer::default();
         buffer.push_static(&StaticFragment::of(&["0123456789abcdef", "0123456789abcdef"]));
         buffer.push_static(&StaticFragment::of(&[]));

@@ -1,4 +1,4 @@
-//! Numbers as decimal digits, bytes as hex digits.
+//! Decimal and hexadecimal digits.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
@@ -30,8 +30,8 @@ mod tests {
     #[test]
     fn every_byte_has_two_hex_digits() {
         for byte in 0..=u8::MAX {
-            let spelled = format!("{byte:02x}{:02x}", !byte).repeat(4);
-            assert_eq!(hex_digits([byte, !byte, byte, !byte, byte, !byte, byte, !byte]), spelled.as_bytes());
+            let expected = format!("{byte:02x}{:02x}", !byte).repeat(4);
+            assert_eq!(hex_digits([byte, !byte, byte, !byte, byte, !byte, byte, !byte]), expected.as_bytes());
         }
     }
 }

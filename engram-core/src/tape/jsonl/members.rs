@@ -1,6 +1,6 @@
 //! Members of JSON objects: each method writes a comma, a key and a value.
 //!
-//! An event has some twenty members. Values are written by functions that are not inlined, so that this code stays small enough for the
+//! An event has about twenty members. Values are written by functions that are not inlined, so that this code stays small enough for the
 //! instruction cache; constant text is copied as one fragment.
 
 use super::buffer::{Buffer, StaticFragment};
@@ -98,7 +98,7 @@ impl Buffer {
         }
     }
 
-    /// Writes a number in the source's spelling.
+    /// Writes a number as written in the source.
     pub fn raw_number(&mut self, key: &StaticFragment, number: Option<Number<'_>>) {
         if let Some(number) = number {
             self.push_static(key);
@@ -154,7 +154,7 @@ impl Buffer {
             item[1..17].copy_from_slice(&hex_digits(anchor.to_be_bytes()));
             self.ascii(&item);
         }
-        // The last comma.
+        // Removes the last comma.
         self.truncate(self.len() - 1);
         self.ascii(b"]");
     }
@@ -163,7 +163,7 @@ impl Buffer {
     pub fn json(&mut self, key: &StaticFragment, raw: Option<&str>) {
         if let Some(raw) = raw {
             self.push_static(key);
-            // Without a bound on nesting nothing is refused: the emitter has checked it.
+            // This cannot fail without a limit. The emitter has checked the nesting.
             let _ = push_json(self, raw, usize::MAX);
         }
     }
@@ -178,12 +178,12 @@ impl Buffer {
 
     pub fn attachments(&mut self, attachments: &[Attachment<'_>]) {
         if !attachments.is_empty() {
-            self.some_attachments(attachments);
+            self.non_empty_attachments(attachments);
         }
     }
 
     #[inline(never)]
-    fn some_attachments(&mut self, attachments: &[Attachment<'_>]) {
+    fn non_empty_attachments(&mut self, attachments: &[Attachment<'_>]) {
         self.push_static(key!("attachments"));
         for (n, attachment) in attachments.iter().enumerate() {
             self.ascii(if n == 0 { b"[" } else { b"," });

@@ -15,7 +15,7 @@ use crate::sink::EventSink;
 /// Bytes of committed events that are collected before they are written.
 const FLUSH_BYTES: usize = 64 << 10;
 
-/// Writes a tape. Nothing of an event is written before it is committed.
+/// A sink that writes a tape. An event is written only after it is committed.
 ///
 /// ```
 /// use engram_core::tape::{JsonLines, replay};
@@ -35,7 +35,7 @@ pub struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// A sink that writes to `writer`, in large pieces. Call [`EventSink::finish`] at the end; a conversion does.
+    /// Writes to `writer` in chunks of at least 64 KiB. [`EventSink::finish`] writes the rest; a conversion calls it.
     pub fn new(writer: W) -> Self {
         JsonLines { writer, lines: Buffer::with_capacity(2 * FLUSH_BYTES), committed: 0 }
     }
@@ -81,7 +81,7 @@ impl EventRecord<'_> {
     }
 }
 
-/// The event as it is in a tape. A lone surrogate is U+FFFD here, since other formats cannot hold it.
+/// The event, as in a tape. Lone surrogates become U+FFFD, because other formats cannot represent them.
 impl serde::Serialize for EventRecord<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;

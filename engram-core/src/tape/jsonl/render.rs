@@ -1,4 +1,4 @@
-//! Event to bytes: the only code that knows how an event is written.
+//! Rendering of events as JSON.
 
 use super::buffer::{Buffer, StaticFragment};
 use super::digits::push_number;
@@ -90,7 +90,7 @@ fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
 }
 
 fn push_path(out: &mut Buffer, path: &str) {
-    debug_assert!(!path.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\'), "text of the source in a path: {path:?}");
+    debug_assert!(!path.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\'), "the path needs escapes: {path:?}");
     out.push_str(path);
 }
 

@@ -1,96 +1,12 @@
-//! What every event looks like: one table, from which the checker, the JSON Schema and the documentation are made.
+//! The table of all events and their fields.
 
+use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
 use crate::event::{Channel, Decision, EditOp, Kind, Role, Status, TimeBasis};
 use crate::policy::Policy;
 use crate::tape::TAPE_SCHEMA;
-
 use crate::tool_kind::ToolKind;
 use crate::version::Support;
-
-/// What a value must be.
-#[derive(Debug, Clone, Copy)]
-pub enum FieldType {
-    /// A string. An empty one is a fact: an output that was empty.
-    Text,
-    /// A string that is never empty: what is unknown is left out.
-    Name,
-    /// One of these strings.
-    Word(&'static [&'static str]),
-    /// An integer of 0 or more.
-    Count,
-    /// An integer.
-    Integer,
-    /// A number, spelled as the source spells it.
-    Number,
-    /// `true` or `false`.
-    Bool,
-    /// Only this; the other is said by leaving the key out.
-    Only(bool),
-    /// `YYYY-MM-DDTHH:MM:SS[.fraction]Z`.
-    Time,
-    /// `blake3:` and 64 hex digits.
-    Hash,
-    /// `[first,last]`, 1-based lines; `[n,n-1]` is the empty span between lines n-1 and n.
-    Range,
-    /// A list of one or more fingerprints of 16 hex digits.
-    Anchors,
-    /// A JSON pointer (RFC 6901) that is not empty.
-    Pointer,
-    /// Any JSON value of the source.
-    Json,
-    /// An object with these members, in this order.
-    Object(&'static [Field]),
-    /// A list of such values, and whether it may be empty.
-    List(&'static FieldType, Empty),
-}
-
-/// Whether a list may be empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Empty {
-    /// It may.
-    Allowed,
-    /// What is empty is left out.
-    LeftOut,
-}
-
-/// Whether a field is always there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// Always.
-    Always,
-    /// Where the source states it.
-    Stated,
-}
-
-/// One member of an object.
-#[derive(Debug, Clone, Copy)]
-pub struct Field {
-    /// The key.
-    pub key: &'static str,
-    /// Whether it is always there.
-    pub presence: Presence,
-    /// What its value must be.
-    pub field_type: FieldType,
-}
-
-/// The own fields of one kind of event, or of one label of `meta`.
-#[derive(Debug, Clone, Copy)]
-pub struct EventSchema {
-    /// The kind.
-    pub kind: Kind,
-    /// The label, for `meta`.
-    pub label: Option<&'static str>,
-    /// The fields, in their order.
-    pub fields: &'static [Field],
-    /// What the event says.
-    pub meaning: &'static str,
-}
-
-/// The field_type of a kind, or of a label of `meta`.
-pub fn of(kind: Kind, label: Option<&str>) -> Option<&'static EventSchema> {
-    EVENTS.iter().find(|event| event.kind == kind && event.label == label)
-}
 
 const fn always(key: &'static str, field_type: FieldType) -> Field {
     Field { key, presence: Presence::Always, field_type }
@@ -100,7 +16,7 @@ const fn stated(key: &'static str, field_type: FieldType) -> Field {
     Field { key, presence: Presence::Stated, field_type }
 }
 
-/// A `meta` event's label comes before its fields.
+/// The first field of each `meta` event.
 const LABEL: Field = always("label", FieldType::Name);
 
 const fn meta(label: &'static str, fields: &'static [Field], meaning: &'static str) -> EventSchema {
@@ -175,11 +91,11 @@ const ATTACHMENT: FieldType = FieldType::Object(&[
     stated("bytes", FieldType::Count),
     stated("name", FieldType::Name),
 ]);
-const ATTACHMENTS: FieldType = FieldType::List(&ATTACHMENT, Empty::LeftOut);
+const ATTACHMENTS: FieldType = FieldType::List(&ATTACHMENT, Empty::Omitted);
 const ARTIFACT: FieldType =
     FieldType::Object(&[always("path", FieldType::Text), stated("hash", FieldType::Hash), stated("bytes", FieldType::Count)]);
 
-/// What stands before the kind's own fields in every event.
+/// The fields of every event that come before those of its kind.
 pub const ENVELOPE_HEAD: &[Field] = &[
     always("seq", FieldType::Count),
     always("t", FieldType::Time),
@@ -194,7 +110,7 @@ pub const ENVELOPE_HEAD: &[Field] = &[
     ),
 ];
 
-/// What stands after the kind's own fields.
+/// The fields of every event that come after those of its kind.
 pub const ENVELOPE_TAIL: &[Field] = &[
     stated("parent", FieldType::Count),
     stated("t_basis", words!(TimeBasis: Inherited, Absent)),
@@ -210,7 +126,7 @@ pub const ENVELOPE_TAIL: &[Field] = &[
     stated("replay", FieldType::Only(true)),
 ];
 
-/// Every kind of event, and every label of `meta`, with their own fields in order.
+/// All kinds of events and all labels of `meta`, with their fields in order.
 pub const EVENTS: &[EventSchema] = &[
     meta(
         "tape.start",
@@ -225,12 +141,12 @@ pub const EVENTS: &[EventSchema] = &[
             always("coverage", COVERAGE),
             always("degraded", DEGRADED),
         ],
-        "the first event: what converted what, how, and what the tape claims",
+        "the first event: adapter, harness, policy, and the claims of the tape",
     ),
     meta(
         "revision",
         &[LABEL, always("harness", HARNESS), always("support", SUPPORT), always("coverage", COVERAGE), always("degraded", DEGRADED)],
-        "the version changes inside the artifact: what holds from here on",
+        "the harness version changes inside the artifact: harness and claims from here on",
     ),
     meta(
         "session",
@@ -248,7 +164,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("fork_of", FieldType::Name),
             stated("agent", FieldType::Name),
         ],
-        "what the source states of the session, when it states it",
+        "facts about the session, at the point where the source states them",
     ),
     meta(
         "usage",
@@ -258,7 +174,7 @@ pub const EVENTS: &[EventSchema] = &[
     meta(
         "compaction",
         &[LABEL, stated("text", FieldType::Text), stated("trigger", FieldType::Name)],
-        "the summary that the harness put in place of history",
+        "the summary that replaced earlier messages",
     ),
     meta("error", &[LABEL, stated("code", FieldType::Name), stated("text", FieldType::Text)], "an error that the harness recorded"),
     meta("interrupt", &[LABEL, stated("text", FieldType::Text)], "the user or the harness stopped the turn"),
@@ -271,7 +187,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("call_id", FieldType::Name),
             stated("text", FieldType::Text),
         ],
-        "what was decided about a tool call",
+        "a decision about a tool call",
     ),
     meta(
         "context",
@@ -283,7 +199,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("bytes", FieldType::Count),
             stated("text", FieldType::Text),
         ],
-        "what the harness fed the model beside the conversation",
+        "input of the model that is not part of the conversation",
     ),
     meta("system", &[LABEL, always("name", FieldType::Text), stated("text", FieldType::Text)], "any other notice of the harness"),
     meta(
@@ -296,7 +212,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("hash", FieldType::Hash),
             stated("lossy", FieldType::Only(true)),
         ],
-        "a record or block that the adapter does not know; `bytes` and `hash` where it is over a limit",
+        "a record or block that the adapter does not know or cannot read; `bytes` and `hash` if it exceeds a limit",
     ),
     meta(
         "tape.stop",
@@ -307,7 +223,7 @@ pub const EVENTS: &[EventSchema] = &[
             always("input", FieldType::Object(&[always("hash", FieldType::Hash), always("bytes", FieldType::Count)])),
             always("complete", FieldType::Bool),
         ],
-        "the last event: what was counted, and whether the artifact ends mid-record",
+        "the last event: counts, ledger, input, and whether the artifact is complete",
     ),
     kind(
         Kind::MsgIn,
@@ -317,7 +233,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("synthetic", FieldType::Only(true)),
             stated("attachments", ATTACHMENTS),
         ],
-        "input to the agent; `synthetic` when the harness, not a person, wrote it",
+        "input to the agent; `synthetic` if the harness wrote it, not a person",
     ),
     kind(
         Kind::MsgOut,
@@ -328,7 +244,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("message_id", FieldType::Name),
             stated("redacted", FieldType::Only(true)),
         ],
-        "output of the agent; `redacted` when the source holds only an opaque form",
+        "output of the agent; `redacted` if the source contains only an opaque form",
     ),
     kind(
         Kind::ToolCall,
@@ -338,7 +254,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("call_id", FieldType::Name),
             stated("args", FieldType::Json),
         ],
-        "the agent invokes a tool; `args` is the source's own JSON value",
+        "the agent calls a tool; `args` is the JSON value of the source",
     ),
     kind(
         Kind::ToolResult,
@@ -354,7 +270,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("attachments", ATTACHMENTS),
             stated("duration_ms", FieldType::Count),
         ],
-        "a tool returned",
+        "the result of a tool call",
     ),
     kind(
         Kind::CodeRead,
@@ -366,7 +282,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("hash", FieldType::Hash),
             stated("anchor_hashes", FieldType::Anchors),
         ],
-        "a read that succeeded",
+        "a successful read of a file",
     ),
     kind(
         Kind::CodeEdit,
@@ -385,7 +301,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("basis", FieldType::Word(&["snippet"])),
             stated("confirmed", FieldType::Only(false)),
         ],
-        "a change to one span of one file that the source shows to have been applied",
+        "an applied change to one span of one file",
     ),
     kind(
         Kind::SpanLink,
@@ -396,6 +312,6 @@ pub const EVENTS: &[EventSchema] = &[
             stated("to_range", FieldType::Range),
             stated("note", FieldType::Text),
         ],
-        "a link between two spans that the agent or harness itself declares",
+        "a link between two spans that the agent or harness declares",
     ),
 ];

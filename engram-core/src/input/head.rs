@@ -1,4 +1,4 @@
-//! The beginning of an artifact, for detection and identification: content only, never a name.
+//! The head of an artifact: its beginning, for detection and identification.
 
 use std::sync::LazyLock;
 
@@ -6,52 +6,52 @@ use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
-/// The mark that may stand before the first record.
+/// The byte order mark that may come before the first record.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
-/// The same as a character.
+/// The byte order mark as a character.
 const BOM_CHAR: char = '\u{feff}';
 
-/// The head holds at least this many bytes, unless the artifact is shorter.
+/// The head has at least this many bytes, unless the artifact is shorter.
 pub const HEAD_BYTES: usize = 1 << 20;
-/// The head holds at least this many lines, unless the artifact is shorter or [`HEAD_MAX_BYTES`] is reached.
+/// The head has at least this many lines, unless the artifact is shorter or [`HEAD_MAX_BYTES`] is reached.
 pub const HEAD_LINES: usize = 32;
-/// The head stops growing here, unless not even one line has ended.
+/// The head stops growing at this many bytes, unless not even one line has ended.
 pub const HEAD_MAX_BYTES: usize = 32 << 20;
 
-/// So many values of one line are taken apart: a head can hold millions.
-const VALUES_APART: usize = 1 << 10;
+/// The maximum number of values that one line is split into: a head can contain millions.
+const MAX_SPLIT_VALUES: usize = 1 << 10;
 
 /// The beginning of an artifact.
 #[derive(Debug, Clone)]
 pub struct Head<'h> {
     bytes: &'h [u8],
-    /// The bytes up to the first that is not UTF-8.
+    /// The bytes before the first that is not UTF-8.
     text: &'h str,
-    whole: bool,
-    /// The first lines, each value apart where one holds several: every adapter looks at them.
+    is_complete: bool,
+    /// The first lines, split into values if a line contains several. Each adapter looks at them, so they are split once.
     first: Vec<&'h str>,
-    /// The lines behind them.
+    /// The lines after them.
     others: Lines<'h>,
 }
 
 impl<'h> Head<'h> {
-    /// A head of these bytes; `whole` when the artifact ends with them.
-    pub fn new(bytes: &'h [u8], whole: bool) -> Self {
-        Head::of(bytes, from_utf8(bytes), whole)
+    /// A head of these bytes. `is_complete` if they are the complete artifact.
+    pub fn new(bytes: &'h [u8], is_complete: bool) -> Self {
+        Head::of(bytes, from_utf8(bytes), is_complete)
     }
 
-    /// A head of these bytes, of which `text` says whether they are UTF-8.
-    pub(crate) fn of(bytes: &'h [u8], text: Result<&'h str, Utf8Error>, whole: bool) -> Self {
+    /// As [`Head::new`]; `text` is the result of decoding the bytes.
+    pub(crate) fn of(bytes: &'h [u8], text: Result<&'h str, Utf8Error>, is_complete: bool) -> Self {
         let text = text.or_else(|error| from_utf8(&bytes[..error.valid_up_to()])).unwrap_or_default();
         let (bytes, text) = (bytes.strip_prefix(BOM).unwrap_or(bytes), text.strip_prefix(BOM_CHAR).unwrap_or(text));
-        let mut others = Lines::complete(bytes, text, whole);
+        let mut others = Lines::complete(bytes, text, is_complete);
         let first = others.by_ref().take(HEAD_LINES).flat_map(values).collect();
-        Head { bytes, text, whole, first, others }
+        Head { bytes, text, is_complete, first, others }
     }
 
-    /// True when the head is the whole artifact.
-    pub fn is_whole(&self) -> bool {
-        self.whole
+    /// True if the head is the complete artifact.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// The bytes of the head.
@@ -64,31 +64,31 @@ impl<'h> Head<'h> {
         self.text
     }
 
-    /// The complete lines of the head that are UTF-8 and not blank. Of a line that holds several values, each: where that is one of the
-    /// first lines, for those tell what the artifact is.
+    /// The complete lines of the head that are UTF-8 and not blank. If one of the first [`HEAD_LINES`] contains several JSON values, each
+    /// value counts as a line.
     pub fn lines(&self) -> impl Iterator<Item = &'h str> {
         self.first.iter().copied().chain(self.others.clone())
     }
 
-    /// True when the artifact has no content at all.
+    /// True if the artifact has only white space.
     pub fn is_blank(&self) -> bool {
-        self.whole && is_blank(self.bytes)
+        self.is_complete && is_blank(self.bytes)
     }
 }
 
-/// The lines of some bytes that are UTF-8 and not blank.
+/// An iterator over the lines that are UTF-8 and not blank.
 #[derive(Debug, Clone)]
 struct Lines<'h> {
     bytes: &'h [u8],
     text: &'h str,
-    /// Where the next line begins.
+    /// The offset of the next line.
     start: usize,
 }
 
 impl<'h> Lines<'h> {
-    /// The lines that have ended; the last one too, where the bytes are the whole artifact.
-    fn complete(bytes: &'h [u8], text: &'h str, whole: bool) -> Self {
-        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).unwrap_or_default() };
+    /// The lines that have ended, and the last one if the bytes are the complete artifact.
+    fn complete(bytes: &'h [u8], text: &'h str, is_complete: bool) -> Self {
+        let end = if is_complete { bytes.len() } else { memchr::memrchr(b'\n', bytes).unwrap_or_default() };
         Lines { bytes: &bytes[..end], text, start: 0 }
     }
 }
@@ -110,12 +110,12 @@ impl<'h> Iterator for Lines<'h> {
     }
 }
 
-/// The values of a line that holds several, as far as they are whole and not too many, and what is behind them. Any other line as it is.
+/// The values of a line with several, at most [`MAX_SPLIT_VALUES`], and the rest of the line. Any other line is not split.
 fn values(line: &str) -> Vec<&str> {
     static BETWEEN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("}{"));
     let (mut values, mut rest) = (Vec::new(), line);
     if BETWEEN.find(line.as_bytes()).is_some() {
-        while values.len() < VALUES_APART
+        while values.len() < MAX_SPLIT_VALUES
             && let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len())
         {
             values.push(&rest[..end]);
@@ -138,23 +138,23 @@ pub(crate) fn first_value(text: &str) -> Result<usize, bool> {
     }
 }
 
-/// True where there is nothing but white space, which the first byte nearly always shows.
+/// True if there is only white space. In nearly all cases the first byte decides.
 pub(crate) fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
-/// What the head of an artifact says about it.
+/// Facts about an artifact from its head.
 #[derive(Debug, Clone, Default)]
 pub struct Identity {
     /// The harness version, as recorded.
     pub version: Option<String>,
-    /// The schema, where structure proves it and no version is recorded.
+    /// The schema, if the structure proves it and no version is recorded.
     pub schema: Option<&'static str>,
     /// The session's id, as recorded.
     pub session_id: Option<String>,
     /// The sub-agent's id, as recorded.
     pub agent_id: Option<String>,
-    /// The first time in the artifact, in the tape's form.
+    /// The first time in the artifact (RFC 3339, UTC, `Z`).
     pub start: Option<String>,
 }
 
@@ -163,12 +163,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_holds_several_values_is_as_many_lines() {
+    fn a_line_with_several_values_is_split() {
         let lines = |text: &'static str| Head::new(text.as_bytes(), true).lines().collect::<Vec<_>>();
         assert_eq!(lines("{\"a\":\"}{\"}{\"b\":{}} {\"c\":1}\n\n{}\n"), ["{\"a\":\"}{\"}", "{\"b\":{}}", " {\"c\":1}", "{}"]);
         assert_eq!(lines("{\"a\":\"}{\"}\n"), ["{\"a\":\"}{\"}"]);
-        let many: &'static str = "{}".repeat(VALUES_APART + 7).leak();
-        assert_eq!(lines(many).len(), VALUES_APART + 1);
+        let many: &'static str = "{}".repeat(MAX_SPLIT_VALUES + 7).leak();
+        assert_eq!(lines(many).len(), MAX_SPLIT_VALUES + 1);
         assert_eq!(lines("{\"a\":1}{\"b\":\n{\"cut{\"a\":1}{}\n"), ["{\"a\":1}", "{\"b\":", "{\"cut{\"a\":1}{}"]);
     }
 }

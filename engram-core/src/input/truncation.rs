@@ -1,18 +1,18 @@
-//! A document that ends too early or is broken, without the record in which it ends or breaks.
+//! The complete items of a document that is truncated or broken.
 
 use crate::text::json::string_end;
 
-/// The sound part of a document.
-pub(crate) struct Whole {
-    /// It, closed again where it was open.
+/// The valid part of a document.
+pub(crate) struct ValidPrefix {
+    /// Its text, with all open objects and arrays closed.
     pub text: String,
-    /// Where it ends in the document.
+    /// The offset of its end in the document.
     pub end: usize,
 }
 
-/// The part of a cut document that holds only whole items of its outermost list. None where not even that list, or a member
-/// beside it, is whole.
-pub(crate) fn complete_items(text: &str) -> Option<Whole> {
+/// The start of a truncated document up to the last complete item of its outermost list, or the last complete member next to that list.
+/// `None` if there is no complete item or member.
+pub(crate) fn complete_items(text: &str) -> Option<ValidPrefix> {
     let bytes = text.as_bytes();
     let (mut open, mut at) = (Vec::new(), 0);
     let mut end: Option<(usize, usize)> = None;
@@ -28,7 +28,7 @@ pub(crate) fn complete_items(text: &str) -> Option<Whole> {
             b'}' | b']' => {
                 open.pop();
                 if open.is_empty() {
-                    return Some(Whole { text: text.get(..=at)?.to_owned(), end: at + 1 });
+                    return Some(ValidPrefix { text: text.get(..=at)?.to_owned(), end: at + 1 });
                 }
                 if is_outside_items(&open) {
                     end = Some((at + 1, open.len()));
@@ -40,13 +40,13 @@ pub(crate) fn complete_items(text: &str) -> Option<Whole> {
         at += 1;
     }
     let (end, depth) = end?;
-    // What was open there is open still: a container that closes moves the end behind itself.
-    let mut whole = text.get(..end)?.to_owned();
-    whole.extend(open.iter().take(depth).rev().map(|close| char::from(*close)));
-    Some(Whole { text: whole, end })
+    // All containers open at `end` are still open: closing one moves `end`.
+    let mut closed = text.get(..end)?.to_owned();
+    closed.extend(open.iter().take(depth).rev().map(|close| char::from(*close)));
+    Some(ValidPrefix { text: closed, end })
 }
 
-/// True at the level of the root's members, or of the outermost list's items.
+/// True at the level of the members of the root, or of the items of the outermost list.
 fn is_outside_items(open: &[u8]) -> bool {
     matches!(open, [_] | [b'}', b']'])
 }
@@ -56,8 +56,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_document_ends_after_its_last_whole_item() {
-        for (cut, whole) in [
+    fn truncated_document_ends_after_its_last_complete_item() {
+        for (truncated, expected) in [
             (r#"{"a":"x","list":[{"n":[1,2]},{"n":[3,"#, Some(r#"{"a":"x","list":[{"n":[1,2]}]}"#)),
             (r#"{"a":"x","list":[{"n":1},{"n":2}"#, Some(r#"{"a":"x","list":[{"n":1},{"n":2}]}"#)),
             (r#"{"a":"x","list":[{"n":1}],"kind":"ma"#, Some(r#"{"a":"x","list":[{"n":1}]}"#)),
@@ -68,17 +68,17 @@ mod tests {
             ("", None),
             (r#"{"list":[{"n":1}]} {"n"#, Some(r#"{"list":[{"n":1}]}"#)),
         ] {
-            let kept = complete_items(cut);
-            assert_eq!(kept.as_ref().map(|kept| &*kept.text), whole, "{cut}");
-            assert!(kept.is_none_or(|kept| kept.text.starts_with(&cut[..kept.end])), "{cut}");
+            let kept = complete_items(truncated);
+            assert_eq!(kept.as_ref().map(|kept| &*kept.text), expected, "{truncated}");
+            assert!(kept.is_none_or(|kept| kept.text.starts_with(&truncated[..kept.end])), "{truncated}");
         }
     }
 
     #[test]
-    fn any_cut_gives_json_or_nothing() {
+    fn any_truncation_gives_valid_json_or_nothing() {
         let document = r#"{"a":"x\"}","list":[{"n":[1,{"m":"]"}]},{"n":2}],"kind":"main"}"#;
         for end in 0..document.len() {
-            if let Some(Whole { text, .. }) = complete_items(&document[..end]) {
+            if let Some(ValidPrefix { text, .. }) = complete_items(&document[..end]) {
                 assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
             }
         }

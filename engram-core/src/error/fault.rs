@@ -1,19 +1,19 @@
-//! Why a record cannot be converted.
+//! Faults: why a single record cannot be converted.
 
-use crate::error::{AdapterError, excerpt};
+use super::{AdapterError, excerpt};
 use crate::limits::LimitExceeded;
 
-/// Why a record could not be converted. The driver applies the policy to it.
+/// Why a record could not be converted. The pipeline turns it into an error or an event, depending on the policy.
 #[derive(Debug)]
 pub enum Fault {
-    /// The text is not one JSON value of the expected shape.
+    /// The text is not a single JSON value of the expected structure.
     Json(serde_json::Error),
-    /// The record is of a type that the adapter does not know.
+    /// The adapter does not know the type of the record.
     Unrecognized {
         /// The type.
         name: String,
     },
-    /// The record is of a known type, but a field has the wrong shape.
+    /// The record has a known type, but a field has the wrong type.
     Malformed {
         /// The field (RFC 6901).
         pointer: String,
@@ -22,23 +22,19 @@ pub enum Fault {
         /// What was found there.
         found: String,
     },
-    /// A bound was exceeded.
+    /// The record exceeds a limit.
     Limit(LimitExceeded),
-    /// The conversion cannot go on.
+    /// The conversion cannot continue.
     Fatal(AdapterError),
 }
 
 impl Fault {
-    /// A field of the wrong shape. Rare: kept out of the way of what is not.
-    #[cold]
-    #[inline(never)]
+    /// A field with a value of the wrong type. `pointer` is an RFC 6901 pointer from the root of the record.
     pub fn malformed(pointer: impl Into<String>, expected: &'static str, found: &str) -> Fault {
         Fault::Malformed { pointer: pointer.into(), expected, found: excerpt(found) }
     }
 
-    /// A record of unknown type.
-    #[cold]
-    #[inline(never)]
+    /// A record of an unknown type.
     pub fn unrecognized(name: &str) -> Fault {
         Fault::Unrecognized { name: excerpt(name) }
     }

@@ -1,13 +1,16 @@
-//! The one error type: a stable code and a location for machines, a sentence for people.
+//! Errors of a conversion: a stable code and a location for programs, a sentence for people.
+
+mod fault;
 
 use std::fmt;
 use std::io::ErrorKind;
 
 use serde::Serialize;
 
+pub use self::fault::Fault;
 use crate::policy::Policy;
 
-/// Stable names of what can go wrong. The names are part of the interface; `docs/errors.md` lists them.
+/// Stable error codes. Their names are part of the public interface; `docs/errors.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -19,17 +22,17 @@ pub enum ErrorCode {
     UnknownHarnessVersion,
     /// The version is on the known-bad list.
     KnownBadVersion,
-    /// A record or block of a type that the adapter does not know.
+    /// The adapter does not know the type of a record or block.
     UnrecognizedRecord,
-    /// A record that is not JSON, not UTF-8, or of the wrong shape.
+    /// A record is not JSON, not UTF-8, or has the wrong structure.
     MalformedRecord,
     /// The artifact ends inside a record.
     TruncatedInput,
-    /// The input exceeds a limit.
+    /// The input exceeds one of the [`Limits`](crate::limits::Limits).
     LimitExceeded,
     /// Reading the artifact or writing the tape failed.
     Io,
-    /// The adapter broke its contract. A bug to report.
+    /// The adapter broke its contract. This is a bug.
     AdapterDefect,
     /// No adapter has the requested id.
     UnknownAdapter,
@@ -72,7 +75,7 @@ impl ErrorCode {
         }
     }
 
-    /// What happened and what to do next, in a sentence.
+    /// What happened and what to do about it, in one sentence.
     pub fn explain(self) -> &'static str {
         match self {
             ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
@@ -116,13 +119,14 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// A failure with as much of its place as is known. Serializes to the JSON that the command line prints.
+/// An error with its location, as far as it is known. Serializes to the JSON that the command line prints.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub struct AdapterError {
-    /// The stable name of what went wrong.
+    /// The stable error code.
     pub code: ErrorCode,
-    /// The adapter that was at work.
+    /// The id of the adapter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<&'static str>,
     /// The harness that wrote the artifact.
@@ -134,25 +138,25 @@ pub struct AdapterError {
     /// The path of the artifact, as the caller gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The 1-based physical line.
+    /// The 1-based physical line of the artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The place inside the record (RFC 6901).
+    /// The location inside the record, as a JSON pointer (RFC 6901).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// What was expected there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What was found: a short, escaped excerpt, since logs hold secrets.
+    /// What was found: an escaped excerpt of at most [`EXCERPT_CHARS`] characters, because logs contain secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// The policy that it failed under, so that nobody is advised to use that.
+    /// The policy of the conversion. The message suggests permissive policy only if this is strict policy.
     #[serde(skip)]
     pub policy: Policy,
 }
 
 impl AdapterError {
-    /// An error of which nothing but the code is known yet.
+    /// An error with a code and nothing else.
     pub fn new(code: ErrorCode) -> Self {
         AdapterError {
             code,
@@ -168,31 +172,31 @@ impl AdapterError {
         }
     }
 
-    /// With what was expected.
+    /// Sets what was expected.
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self
     }
 
-    /// With an excerpt of what was found.
+    /// Sets what was found, shortened to an excerpt.
     pub fn found(mut self, found: &str) -> Self {
         self.found = Some(excerpt(found));
         self
     }
 
-    /// With the path of the artifact.
+    /// Sets the path of the artifact.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// Under this policy.
+    /// Sets the policy of the conversion.
     pub fn under(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// With the line.
+    /// Sets the 1-based line.
     pub fn line(mut self, line: u64) -> Self {
         self.line = Some(line);
         self
@@ -200,7 +204,8 @@ impl AdapterError {
 }
 
 impl From<std::io::Error> for AdapterError {
-    /// A reader that finds its container corrupt or cut off says so by the kind of its error; all else is the file system's.
+    /// Readers of compressed files report a damaged file as `InvalidData` and a truncated one as `UnexpectedEof`. Other kinds come from
+    /// the file system.
     fn from(error: std::io::Error) -> Self {
         let code = match error.kind() {
             ErrorKind::InvalidData => ErrorCode::MalformedRecord,
@@ -239,10 +244,10 @@ impl fmt::Display for AdapterError {
     }
 }
 
-/// The longest excerpt of a log that an error quotes, in characters.
+/// The maximum length of an excerpt in an error, in characters.
 pub const EXCERPT_CHARS: usize = 80;
 
-/// A short, escaped piece of `text`, for errors.
+/// The first [`EXCERPT_CHARS`] characters of `text`, escaped, for errors.
 pub fn excerpt(text: &str) -> String {
     let mut out: String = text.chars().take(EXCERPT_CHARS).flat_map(char::escape_debug).collect();
     if text.chars().nth(EXCERPT_CHARS).is_some() {

@@ -1,64 +1,58 @@
-//! Reading an artifact: a head to look at, then lines, in memory bounded by the largest of them, hashed on the way.
+//! Reading of an artifact: first its head, then its lines. Memory is bounded by the longest line; the content is hashed on the way.
+
+mod byte_source;
+pub mod head;
+pub(crate) mod truncation;
 
 use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter};
 use simdutf8::compat::Utf8Error;
 
-use crate::byte_source::{ByteSource, Memory, READ_BYTES, Reader};
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
-use crate::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
 use crate::limits::Limits;
 
-/// An artifact being read.
+use self::byte_source::READ_BYTES;
+pub use self::byte_source::{ByteSource, Memory, Reader};
+use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
+
+/// An artifact that is being read.
 pub struct Input<S> {
     source: S,
     limits: Limits,
-    /// Lines before this place in the source's bytes have been handed on.
+    /// The offset of the next line in the bytes of the source.
     start: usize,
-    /// The bytes have been searched for a line end up to here.
+    /// The bytes before this offset have been searched for a line end.
     searched: usize,
-    /// Line ends among the first bytes, counted while the head is read, up to as many as it needs.
+    /// The number of line ends in the head, at most [`HEAD_LINES`].
     head_lines: usize,
-    /// Where the last of these lines ends.
+    /// The end of the last of these lines.
     head_lines_end: usize,
     ended: bool,
     /// Why the artifact ended too early, if it did.
-    cut_off: Option<String>,
+    truncation_reason: Option<String>,
     hasher: StreamHasher,
-    /// The bytes have been hashed up to here.
+    /// The bytes before this offset have been hashed.
     hashed: usize,
 }
 
 /// One physical line.
 #[derive(Debug)]
 pub(crate) struct Line<'b> {
-    /// The line without its `\n`; why it is not at hand is rare and large, and lies apart.
-    pub text: Result<&'b str, Box<NotText<'b>>>,
-    /// False for a last line that no `\n` ends.
+    /// The line without its `\n`. The error is large and rare, so it is boxed.
+    pub text: Result<&'b str, Box<UnreadableLine<'b>>>,
+    /// False for a last line without `\n`.
     pub terminated: bool,
 }
 
-/// A line that is not at hand as text.
+/// A line that cannot be read as text.
 #[derive(Debug)]
-pub(crate) enum NotText<'b> {
-    /// It is no UTF-8.
-    Malformed {
-        /// The line.
-        bytes: &'b [u8],
-        /// Where it is no UTF-8.
-        error: Utf8Error,
-    },
-    /// It is longer than the limit.
-    Oversize {
-        /// Its length.
-        bytes: u64,
-        /// Its hash.
-        hash: Hash,
-        /// The limit.
-        allowed: u64,
-    },
+pub(crate) enum UnreadableLine<'b> {
+    /// It is not UTF-8.
+    NotUtf8 { bytes: &'b [u8], error: Utf8Error },
+    /// It is longer than the limit, `allowed`.
+    Oversize { bytes: u64, hash: Hash, allowed: u64 },
 }
 
 impl<R: Read> Input<Reader<R>> {
@@ -85,16 +79,16 @@ impl<S: ByteSource> Input<S> {
             head_lines: 0,
             head_lines_end: 0,
             ended: false,
-            cut_off: None,
+            truncation_reason: None,
             hasher: StreamHasher::default(),
             hashed: 0,
         }
     }
 
-    /// The head. May be asked for again until the first line is taken.
+    /// The head of the artifact. It stays the same until the first line is read.
     ///
     /// # Errors
-    /// `io` when the reader fails.
+    /// `io` if the reader fails.
     pub fn head(&mut self) -> Result<Head<'_>, AdapterError> {
         while !self.ended && !self.head_suffices() {
             let from = self.source.bytes().len();
@@ -105,9 +99,9 @@ impl<S: ByteSource> Input<S> {
                 self.head_lines_end = from + at + 1;
             }
         }
-        let cut = self.head_len();
-        let bytes = &self.source.bytes()[..cut];
-        Ok(Head::of(bytes, self.source.text(0..cut), self.ended && cut == self.source.bytes().len()))
+        let len = self.head_len();
+        let bytes = &self.source.bytes()[..len];
+        Ok(Head::of(bytes, self.source.text(0..len), self.ended && len == self.source.bytes().len()))
     }
 
     fn head_suffices(&self) -> bool {
@@ -117,7 +111,7 @@ impl<S: ByteSource> Input<S> {
         enough || full || read >= self.head_bound()
     }
 
-    /// How much of the buffer is the head: a function of the content alone, however it was chunked.
+    /// The length of the head. It depends on the content only, not on the chunks in which it was read.
     fn head_len(&self) -> usize {
         let bytes = self.source.bytes();
         let lines = if self.head_lines == HEAD_LINES { self.head_lines_end } else { bytes.len() };
@@ -126,60 +120,60 @@ impl<S: ByteSource> Input<S> {
         wanted.min(self.head_bound()).min(bytes.len())
     }
 
-    /// The head never grows over this: a longer first line is over the limit anyway.
+    /// The maximum length of the head. A longer first line exceeds the limit for records anyway.
     fn head_bound(&self) -> usize {
         usize::try_from(self.limits.record_bytes).unwrap_or(usize::MAX).max(HEAD_BYTES)
     }
 
-    /// The hash and length of all that has been read.
+    /// Hash and number of all bytes that have been read.
     pub fn consumed(&mut self) -> (Hash, u64) {
         self.hash_read();
         self.hasher.finish()
     }
 
-    /// Hashes what has been read. That comes last, so that the bytes come into the core's cache where they are searched from one to the
-    /// next, which is faster than where eight parts of them are hashed at once.
+    /// Hashes the bytes that have been read. The bytes are searched before they are hashed: loading them into the cache is faster in the
+    /// sequential search than in the hash, which reads eight parts of the input in parallel.
     fn hash_read(&mut self) {
         let bytes = self.source.bytes();
         self.hasher.update(&bytes[self.hashed..]);
         self.hashed = bytes.len();
     }
 
-    /// Why the artifact ended too early: what a reader says that fails with [`ErrorKind::UnexpectedEof`], as for a compressed
-    /// file that was not written to its end.
-    pub fn cut_off(&self) -> Option<&str> {
-        self.cut_off.as_deref()
+    /// Why the artifact ended too early: the message of a reader that failed with [`ErrorKind::UnexpectedEof`], as for a truncated compressed
+    /// file.
+    pub fn truncation_reason(&self) -> Option<&str> {
+        self.truncation_reason.as_deref()
     }
 
-    /// Reads on, in place of what has been handed on.
+    /// Reads the next chunk. Lines that were returned before may be discarded.
     #[inline(never)]
     fn fill(&mut self) -> Result<(), AdapterError> {
         self.hash_read();
-        let forgotten = self.source.forget(self.start);
-        self.hashed -= forgotten;
-        self.start -= forgotten;
-        self.searched -= forgotten;
+        let discarded = self.source.discard(self.start);
+        self.hashed -= discarded;
+        self.start -= discarded;
+        self.searched -= discarded;
         self.read(READ_BYTES as u64)
     }
 
-    /// Reads this many bytes, fewer only at the end.
+    /// Reads this many bytes; fewer only at the end.
     fn read(&mut self, bytes: u64) -> Result<(), AdapterError> {
         let from = self.source.bytes().len();
         let read = self.source.read(bytes);
         self.ended = ((self.source.bytes().len() - from) as u64) < bytes;
         match read {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.cut_off = Some(error.to_string()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.truncation_reason = Some(error.to_string()),
             read => read?,
         }
         Ok(())
     }
 
-    /// Bytes that have been read and not handed on.
-    fn held(&self) -> usize {
+    /// The number of bytes that have been read but not returned.
+    fn pending_bytes(&self) -> usize {
         self.source.bytes().len() - self.start
     }
 
-    /// The next line, or none at the end.
+    /// The next line; `None` at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, AdapterError> {
         let found = loop {
             if let Some(at) = memchr(b'\n', &self.source.bytes()[self.searched..]) {
@@ -189,7 +183,7 @@ impl<S: ByteSource> Input<S> {
             if self.ended {
                 break None;
             }
-            if self.held() as u64 > self.limits.record_bytes {
+            if self.pending_bytes() as u64 > self.limits.record_bytes {
                 return self.skip_line().map(Some);
             }
             self.fill()?;
@@ -204,32 +198,30 @@ impl<S: ByteSource> Input<S> {
     }
 
     #[inline]
-    fn line(&self, from: usize, to: usize) -> Result<&str, Box<NotText<'_>>> {
+    fn line(&self, from: usize, to: usize) -> Result<&str, Box<UnreadableLine<'_>>> {
         if (to - from) as u64 > self.limits.record_bytes {
             return Err(self.long_line(from, to));
         }
         let has_bom = self.offset(from) == 0 && self.source.bytes()[from..to].starts_with(BOM);
         let from = if has_bom { from + BOM.len() } else { from };
-        self.source.text(from..to).map_err(|error| malformed(&self.source.bytes()[from..to], error))
+        self.source.text(from..to).map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
     }
 
-    #[cold]
-    fn long_line(&self, from: usize, to: usize) -> Box<NotText<'_>> {
+    fn long_line(&self, from: usize, to: usize) -> Box<UnreadableLine<'_>> {
         let bytes = &self.source.bytes()[from..to];
         self.oversize(bytes.len() as u64, Hash::of_bytes(bytes))
     }
 
-    fn oversize(&self, bytes: u64, hash: Hash) -> Box<NotText<'_>> {
-        Box::new(NotText::Oversize { bytes, hash, allowed: self.limits.record_bytes })
+    fn oversize(&self, bytes: u64, hash: Hash) -> Box<UnreadableLine<'_>> {
+        Box::new(UnreadableLine::Oversize { bytes, hash, allowed: self.limits.record_bytes })
     }
 
-    /// The offset in the artifact of a place in the buffer.
+    /// The offset in the artifact of an offset in the buffer.
     fn offset(&self, at: usize) -> u64 {
         self.hasher.len() + at as u64 - self.hashed as u64
     }
 
-    /// Passes over a line that is longer than the limit, holding none of it.
-    #[cold]
+    /// Skips and hashes a line that is longer than the limit, without keeping it in memory.
     fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
         let mut hasher = StreamHasher::default();
         loop {
@@ -246,11 +238,11 @@ impl<S: ByteSource> Input<S> {
         }
     }
 
-    /// All that is left, for a document, and the same as text; or where it is no UTF-8.
+    /// The rest of the artifact, for a document: its bytes, and the same as text.
     pub(crate) fn rest(&mut self) -> Result<(&[u8], Result<&str, Utf8Error>), AdapterError> {
-        // One byte more than allowed shows that there is too much.
-        self.read(self.limits.record_bytes.saturating_add(1).saturating_sub(self.held() as u64))?;
-        if self.held() as u64 > self.limits.record_bytes {
+        // One more byte than allowed shows that the document is too large.
+        self.read(self.limits.record_bytes.saturating_add(1).saturating_sub(self.pending_bytes() as u64))?;
+        if self.pending_bytes() as u64 > self.limits.record_bytes {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
@@ -260,22 +252,21 @@ impl<S: ByteSource> Input<S> {
     }
 }
 
-#[cold]
-fn malformed(bytes: &[u8], error: Utf8Error) -> Box<NotText<'_>> {
-    Box::new(NotText::Malformed { bytes, error })
+fn not_utf8(bytes: &[u8], error: Utf8Error) -> Box<UnreadableLine<'_>> {
+    Box::new(UnreadableLine::NotUtf8 { bytes, error })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Gives `x` without end, `step` bytes at a time.
-    struct Endless {
+    /// Gives `left` times `x`, `step` bytes at a time.
+    struct Repeated {
         step: usize,
         left: usize,
     }
 
-    impl Read for Endless {
+    impl Read for Repeated {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             let step = self.step.min(self.left).min(buffer.len());
             buffer[..step].fill(b'x');
@@ -288,13 +279,13 @@ mod tests {
     fn memory_is_bounded_by_the_largest_record() {
         const LINE: usize = 64 << 20;
         let limits = Limits { record_bytes: 3 << 20, ..Limits::default() };
-        let mut input = Input::new(Endless { step: 100_000, left: LINE }, limits);
+        let mut input = Input::new(Repeated { step: 100_000, left: LINE }, limits);
         let head = input.head().unwrap();
-        assert!(!head.is_whole());
+        assert!(!head.is_complete());
         let line = input.next_line().unwrap().unwrap();
-        assert!(matches!(*line.text.unwrap_err(), NotText::Oversize { bytes, .. } if bytes == LINE as u64));
+        assert!(matches!(*line.text.unwrap_err(), UnreadableLine::Oversize { bytes, .. } if bytes == LINE as u64));
         assert!(input.next_line().unwrap().is_none());
-        assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are held", input.source.buffer.capacity());
+        assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are allocated", input.source.buffer.capacity());
         assert_eq!(input.consumed().1, LINE as u64);
     }
 
@@ -311,32 +302,32 @@ mod tests {
         }
     }
 
-    /// The head, whether it is all, and the length of every line.
-    fn seen<S: ByteSource>(mut input: Input<S>) -> (String, bool, Vec<u64>) {
+    /// The head, whether it is complete, and the length of each line.
+    fn read_all<S: ByteSource>(mut input: Input<S>) -> (String, bool, Vec<u64>) {
         let head = input.head().unwrap();
-        let (head, is_whole) = (head.text().to_owned(), head.is_whole());
+        let (head, is_complete) = (head.text().to_owned(), head.is_complete());
         let mut lines = Vec::new();
         while let Some(line) = input.next_line().unwrap() {
             lines.push(match line.text.map_err(|line| *line) {
                 Ok(text) => text.len() as u64,
-                Err(NotText::Malformed { bytes, .. }) => bytes.len() as u64,
-                Err(NotText::Oversize { bytes, .. }) => bytes,
+                Err(UnreadableLine::NotUtf8 { bytes, .. }) => bytes.len() as u64,
+                Err(UnreadableLine::Oversize { bytes, .. }) => bytes,
             });
         }
-        (head, is_whole, lines)
+        (head, is_complete, lines)
     }
 
     #[test]
-    fn head_and_lines_are_the_same_however_the_input_arrives() {
+    fn head_and_lines_do_not_depend_on_chunks() {
         let short: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
         let few: Vec<u8> = (0..12).flat_map(|n| [vec![b'x'; 300_000], format!("{n}\n").into_bytes()].concat()).collect();
         for content in [short, few, vec![b'x'; 3 << 20]] {
             for record_bytes in [1000, 2 << 20, 256 << 20] {
                 let limits = Limits { record_bytes, ..Limits::default() };
-                let read = |step: usize| seen(Input::new(Chunks { bytes: &content, step }, limits));
-                let whole = seen(Input::in_memory(str::from_utf8(&content).unwrap(), limits));
+                let read = |step: usize| read_all(Input::new(Chunks { bytes: &content, step }, limits));
+                let expected = read_all(Input::in_memory(str::from_utf8(&content).unwrap(), limits));
                 assert!(
-                    [4001, 100_000, usize::MAX].map(read) == [(); 3].map(|()| whole.clone()),
+                    [4001, 100_000, usize::MAX].map(read) == [(); 3].map(|()| expected.clone()),
                     "{} bytes, limit {record_bytes}",
                     content.len()
                 );

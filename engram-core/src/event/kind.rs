@@ -1,0 +1,88 @@
+//! The kinds of events, and counts per kind.
+
+use std::ops::AddAssign;
+
+/// The eight kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Session metadata.
+    Meta,
+    /// Input to the agent.
+    MsgIn,
+    /// Output of the agent.
+    MsgOut,
+    /// The agent invokes a tool.
+    ToolCall,
+    /// A tool returned.
+    ToolResult,
+    /// The agent read a file.
+    CodeRead,
+    /// The agent changed a file.
+    CodeEdit,
+    /// A declared link between two spans.
+    SpanLink,
+}
+
+impl Kind {
+    /// Every kind, in the order of the documentation. `kind as usize` is its index here.
+    pub const ALL: [Kind; 8] =
+        [Kind::Meta, Kind::MsgIn, Kind::MsgOut, Kind::ToolCall, Kind::ToolResult, Kind::CodeRead, Kind::CodeEdit, Kind::SpanLink];
+
+    /// The name in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Meta => "meta",
+            Kind::MsgIn => "msg.in",
+            Kind::MsgOut => "msg.out",
+            Kind::ToolCall => "tool.call",
+            Kind::ToolResult => "tool.result",
+            Kind::CodeRead => "code.read",
+            Kind::CodeEdit => "code.edit",
+            Kind::SpanLink => "span.link",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// Numbers of events per kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KindCounts([u64; Kind::ALL.len()]);
+
+impl KindCounts {
+    /// The number of events of one kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Sets the number of events of one kind.
+    pub fn set(&mut self, kind: Kind, count: u64) {
+        self.0[kind as usize] = count;
+    }
+
+    /// Counts one more event of a kind.
+    pub fn add(&mut self, kind: Kind) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// Every kind with its number, in the order of [`Kind::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Kind, u64)> {
+        Kind::ALL.into_iter().zip(self.0)
+    }
+
+    /// The number of all events.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl AddAssign for KindCounts {
+    fn add_assign(&mut self, more: KindCounts) {
+        for (count, more) in self.0.iter_mut().zip(more.0) {
+            *count += more;
+        }
+    }
+}

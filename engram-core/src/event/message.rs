@@ -1,0 +1,95 @@
+//! Messages to and from the agent.
+
+use crate::hash::Hash;
+use crate::text::Text;
+
+/// The author of a `msg.in`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The user, or the harness in the name of the user.
+    User,
+    /// The system.
+    System,
+    /// The developer role of some model interfaces.
+    Developer,
+}
+
+impl Role {
+    /// Every role. `role as usize` is its index here.
+    pub const ALL: [Role; 3] = [Role::User, Role::System, Role::Developer];
+
+    /// The name in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::System => "system",
+            Role::Developer => "developer",
+        }
+    }
+}
+
+/// A file or image of a message or result. The tape has its name and hash, never its content.
+#[derive(Debug, Clone)]
+pub struct Attachment<'a> {
+    /// Media type, where the source states it.
+    pub media_type: Option<Text<'a>>,
+    /// Hash of the decoded bytes, or of the base64 text if it cannot be decoded.
+    pub hash: Option<Hash>,
+    /// Number of hashed bytes.
+    pub bytes: Option<u64>,
+    /// File name or path, where the source states it.
+    pub name: Option<Text<'a>>,
+}
+
+/// Input to the agent.
+#[derive(Debug, Clone)]
+pub struct MsgIn<'a> {
+    /// The author.
+    pub role: Role,
+    /// The full text.
+    pub text: Option<Text<'a>>,
+    /// True if the harness wrote it, not a person.
+    pub synthetic: bool,
+    /// Images and files that belong to it.
+    pub attachments: Vec<Attachment<'a>>,
+}
+
+/// The purpose of output of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// The answer of the turn.
+    Final,
+    /// Progress notes between tool calls.
+    Commentary,
+    /// Reasoning.
+    Reasoning,
+}
+
+impl Channel {
+    /// Every channel. `channel as usize` is its index here.
+    pub const ALL: [Channel; 3] = [Channel::Final, Channel::Commentary, Channel::Reasoning];
+
+    /// The name in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Channel::Final => "final",
+            Channel::Commentary => "commentary",
+            Channel::Reasoning => "reasoning",
+        }
+    }
+}
+
+/// Output of the agent.
+#[derive(Debug, Clone, Default)]
+pub struct MsgOut<'a> {
+    /// The full text; absent if redacted.
+    pub text: Option<Text<'a>>,
+    /// Absent if the source does not state it.
+    pub channel: Option<Channel>,
+    /// Model identifier.
+    pub model: Option<Text<'a>>,
+    /// The provider's id of the message.
+    pub message_id: Option<Text<'a>>,
+    /// True if the source contains only an opaque form.
+    pub redacted: bool,
+}

@@ -1,0 +1,108 @@
+//! Sources of the bytes of an artifact: memory or a reader.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use simdutf8::compat::{Utf8Error, from_utf8};
+
+use super::head::HEAD_BYTES;
+
+/// Bytes per read. They stay in the second-level cache until their events are written.
+pub(crate) const READ_BYTES: usize = 64 << 10;
+
+/// The bytes of an artifact, read step by step.
+pub trait ByteSource {
+    /// The bytes that have been read and not discarded.
+    fn bytes(&self) -> &[u8];
+
+    /// A range of these bytes as text.
+    ///
+    /// # Errors
+    /// If they are not UTF-8.
+    fn text(&self, range: Range<usize>) -> Result<&str, Utf8Error> {
+        from_utf8(&self.bytes()[range])
+    }
+
+    /// Reads this many more bytes; fewer only at the end.
+    ///
+    /// # Errors
+    /// Those of the reader. Bytes that were read before the error are kept.
+    fn read(&mut self, bytes: u64) -> io::Result<()>;
+
+    /// Discards up to `done` bytes from the front, if that is worth the time. Returns the number of discarded bytes.
+    fn discard(&mut self, done: usize) -> usize;
+}
+
+/// An artifact in memory, as text. It is neither copied nor checked for UTF-8 again.
+#[derive(Debug)]
+pub struct Memory<'m> {
+    all: &'m str,
+    read: usize,
+}
+
+impl<'m> Memory<'m> {
+    pub(crate) fn new(all: &'m str) -> Self {
+        Memory { all, read: 0 }
+    }
+}
+
+impl ByteSource for Memory<'_> {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        &self.all.as_bytes()[..self.read]
+    }
+
+    #[inline]
+    fn text(&self, range: Range<usize>) -> Result<&str, Utf8Error> {
+        match self.all.get(range.clone()) {
+            Some(text) => Ok(text),
+            // The range ends inside a character.
+            None => from_utf8(&self.bytes()[range]),
+        }
+    }
+
+    fn read(&mut self, bytes: u64) -> io::Result<()> {
+        let left = self.all.len() - self.read;
+        self.read += usize::try_from(bytes).map_or(left, |bytes| bytes.min(left));
+        Ok(())
+    }
+
+    fn discard(&mut self, _: usize) -> usize {
+        0
+    }
+}
+
+/// An artifact that is read into a buffer, chunk by chunk.
+#[derive(Debug)]
+pub struct Reader<R> {
+    reader: R,
+    pub(crate) buffer: Vec<u8>,
+}
+
+impl<R> Reader<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        // Enough for most heads. The system provides only the pages that are used.
+        Reader { reader, buffer: Vec::with_capacity(HEAD_BYTES + 2 * READ_BYTES) }
+    }
+}
+
+impl<R: Read> ByteSource for Reader<R> {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    fn read(&mut self, bytes: u64) -> io::Result<()> {
+        (&mut self.reader).take(bytes).read_to_end(&mut self.buffer).map(drop)
+    }
+
+    /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused.
+    fn discard(&mut self, done: usize) -> usize {
+        let is_cheap = self.buffer.len() - done < READ_BYTES / 2;
+        if done == 0 || !(is_cheap || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
+            return 0;
+        }
+        self.buffer.drain(..done);
+        done
+    }
+}
