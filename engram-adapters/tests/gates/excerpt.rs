@@ -1,5 +1,5 @@
 //! Excerpts of big tapes: how many events of each kind, and every event with its long strings cut. A changed excerpt shows what
-//! changed in a tape that is kept compressed.
+//! changed in a tape that is stored compressed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

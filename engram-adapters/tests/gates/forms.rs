@@ -20,12 +20,12 @@ use crate::tree::{Artifact, Corpus, files};
 
 /// The sessions of a corpus that are there both as stored and as exported.
 fn pairs(corpus: &'static Corpus) -> Vec<(&'static Artifact, &'static Artifact)> {
-    let mut kept: BTreeMap<(String, String), &Artifact> = BTreeMap::new();
+    let mut stored: BTreeMap<(String, String), &Artifact> = BTreeMap::new();
     for artifact in corpus.artifacts().filter(|artifact| artifact.form == Form::Stored) {
-        kept.extend(key(artifact).map(|key| (key, artifact)));
+        stored.extend(key(artifact).map(|key| (key, artifact)));
     }
     let exported = corpus.artifacts().filter(|artifact| artifact.form == Form::Exported);
-    exported.filter_map(|exported| Some((*kept.get(&key(exported)?)?, exported))).collect()
+    exported.filter_map(|exported| Some((*stored.get(&key(exported)?)?, exported))).collect()
 }
 
 /// Case and session.
@@ -53,14 +53,14 @@ fn difference(one: &str, other: &str) -> Option<String> {
     Some(format!("event {at} is {} and {}", shown(&one), shown(&other)))
 }
 
-fn compare(kept: &'static Artifact, exported: &'static Artifact) -> Option<String> {
-    let (one, other) = (tape_of(kept).ok()?, tape_of(exported).ok()?);
+fn compare(stored: &'static Artifact, exported: &'static Artifact) -> Option<String> {
+    let (one, other) = (tape_of(stored).ok()?, tape_of(exported).ok()?);
     if let Some(difference) = difference(&one.text, &other.text) {
-        return Some(format!("{} and {}: {difference}", kept.full_name(), exported.name));
+        return Some(format!("{} and {}: {difference}", stored.full_name(), exported.name));
     }
     // Opening a store gives the same JSON values as the harness's own export.
     let value = |artifact: &Artifact| serde_json::from_slice::<Value>(&artifact.bytes).ok();
-    (value(kept) != value(exported)).then(|| format!("{} does not give the same JSON as {}", kept.full_name(), exported.name))
+    (value(stored) != value(exported)).then(|| format!("{} does not give the same JSON as {}", stored.full_name(), exported.name))
 }
 
 /// The folders of a store with sessions as files. An upgrade of the harness copies the sessions to another layout and leaves the old
@@ -138,7 +138,7 @@ fn session_gives_the_same_tape_in_each_form() {
         let pairs = pairs(corpus);
         let mut tally = Tally::default();
         tally.count_many("sessions stored and exported", pairs.len() as u64);
-        (tally, pairs.par_iter().filter_map(|(kept, exported)| compare(kept, exported)).collect())
+        (tally, pairs.par_iter().filter_map(|(stored, exported)| compare(stored, exported)).collect())
     });
     assert!(tally.of("sessions stored and exported") > 0, "no fixture has a session in two forms");
 }

@@ -75,16 +75,16 @@ fn difference(actual: &Result<String, AdapterError>, expected: &Outcome) -> Opti
     }
 }
 
-fn tape_difference(tape: &str, kept: &ExpectedTape) -> Option<String> {
+fn tape_difference(tape: &str, expected: &ExpectedTape) -> Option<String> {
     let stop = parse(tape.lines().last().unwrap_or_default()).unwrap_or_default();
     let reported = (stop["complete"].as_bool(), stop["ledger"]["unrecognized"].as_u64(), stop["ledger"]["malformed"].as_u64());
-    if reported != (Some(kept.complete), Some(kept.unrecognized), Some(kept.malformed)) {
+    if reported != (Some(expected.complete), Some(expected.unrecognized), Some(expected.malformed)) {
         return Some(format!(
             "complete, unrecognized, malformed are {reported:?}, not {:?}",
-            (kept.complete, kept.unrecognized, kept.malformed)
+            (expected.complete, expected.unrecognized, expected.malformed)
         ));
     }
-    if let Some(missing) = kept.contains.iter().find(|text| !tape.contains(text.as_str())) {
+    if let Some(missing) = expected.contains.iter().find(|text| !tape.contains(text.as_str())) {
         return Some(format!("does not contain `{missing}`"));
     }
     violations("tape", tape).pop()
@@ -212,20 +212,22 @@ fn wrong_outcome_is_a_finding() {
     let tape = convert(valid.as_bytes(), Policy::Strict, Limits::default());
     let rejected = convert(b"", Policy::Strict, Limits::default());
     let error = |code: &str| serde_json::from_value::<Outcome>(serde_json::json!({"code": code})).expect("an outcome");
-    let kept = |malformed: u64, holds: &str| {
-        serde_json::from_value::<Outcome>(
-            serde_json::json!({"complete": true, "unrecognized": 0, "malformed": malformed, "holds": [holds]}),
-        )
-        .expect("an outcome")
+    let expected_tape = |malformed: u64, text: &str| {
+        serde_json::from_value::<Outcome>(serde_json::json!({"complete": true, "unrecognized": 0, "malformed": malformed, "holds": [text]}))
+            .expect("an outcome")
     };
     let converted = tape.as_ref().expect("a valid log");
     assert_eq!(unaccounted(valid.as_bytes(), converted), None);
     assert!(unaccounted(valid.replace("answer", "question").as_bytes(), converted).is_some());
-    assert_eq!(difference(&tape, &kept(0, "tape.start")), None);
+    assert_eq!(difference(&tape, &expected_tape(0, "tape.start")), None);
     assert_eq!(difference(&rejected, &error("unknown_harness")), None);
-    for (actual, expected) in
-        [(&tape, kept(1, "")), (&tape, kept(0, "no such text")), (&tape, error("io")), (&rejected, error("io")), (&rejected, kept(0, ""))]
-    {
+    for (actual, expected) in [
+        (&tape, expected_tape(1, "")),
+        (&tape, expected_tape(0, "no such text")),
+        (&tape, error("io")),
+        (&rejected, error("io")),
+        (&rejected, expected_tape(0, "")),
+    ] {
         assert!(difference(actual, &expected).is_some(), "{expected:?}");
     }
 }

@@ -118,7 +118,7 @@ fn values<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
     (0..count).map(|_| strategy.new_tree(&mut runner).expect("nothing is filtered").current()).collect()
 }
 
-/// How many tapes damaged bytes give, and what is wrong with them, for each of the inputs.
+/// Converts each of the inputs. Returns the number of tapes, and the violations of invalid ones.
 fn outcomes(inputs: &[(&Artifact, Vec<u8>)]) -> (u64, Vec<String>) {
     let made: Vec<Result<u64, String>> = inputs
         .par_iter()

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::node::Node;
 use super::scan::Scanner;
-use super::string_mask::{MaskCursor, OffFastPath, StringMask};
+use super::string_mask::{MaskProgress, OffFastPath, StringMask};
 use crate::shared::json_type::JsonType;
 
 /// The most values in one record. A node has 16 bytes, so a record of many short values needs several times its size.
@@ -51,9 +51,9 @@ impl StructuralIndex {
 
     /// Indexes `text` and returns the number of its nodes.
     fn index(&mut self, text: &str) -> Result<usize, Stop> {
-        let mut cursor = MaskCursor::new(text)?;
+        let mut progress = MaskProgress::new(text)?;
         self.mask.clear();
-        self.mask.extend(&mut cursor, text.len())?;
+        self.mask.extend(&mut progress, text.len())?;
         self.grow_nodes(text.len() / BYTES_PER_NODE + 1);
         self.with_builder(text, 0, 0, |builder: &mut Builder<'_, false>| builder.document())
     }

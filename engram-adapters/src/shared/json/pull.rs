@@ -3,7 +3,7 @@
 use engram_core::emit::Fault;
 
 use super::index::{Builder, Stop, StructuralIndex};
-use super::string_mask::{MaskCursor, OffFastPath};
+use super::string_mask::{MaskProgress, OffFastPath};
 use super::value::Value;
 
 /// Bytes whose string mask is computed at once. They must still be in the cache when the scanner reads them.
@@ -40,7 +40,7 @@ const FIRST_NODES: usize = 1 << 10;
 pub struct PullReader<'t, 'i> {
     text: &'t str,
     index: &'i mut StructuralIndex,
-    cursor: MaskCursor<'t>,
+    progress: MaskProgress<'t>,
     /// The position of the mask's first block.
     mask_start: u32,
     /// The position of the next value, or of white space before it.
@@ -55,10 +55,10 @@ impl<'t, 'i> PullReader<'t, 'i> {
     /// # Errors
     /// All methods: [`Fault::Json`] if `text` is not JSON, [`Fault::Limit`] if one value contains too many values.
     pub fn of(text: &'t str, index: &'i mut StructuralIndex) -> Result<Self, Fault> {
-        let cursor = MaskCursor::new(text).map_err(|error| Stop::from(error).into_fault(text))?;
+        let progress = MaskProgress::new(text).map_err(|error| Stop::from(error).into_fault(text))?;
         index.mask.clear();
         index.grow_nodes(FIRST_NODES);
-        Ok(PullReader { text, index, cursor, mask_start: 0, at: 0, is_first: false })
+        Ok(PullReader { text, index, progress, mask_start: 0, at: 0, is_first: false })
     }
 
     /// Enters the next value if it begins with `open` (`{` or `[`). Returns whether it did.
@@ -138,7 +138,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
                     self.at = at;
                     return Ok(result);
                 }
-                Err(Stop::OffFastPath) if !self.cursor.is_done() => self.extend_mask(bytes)?,
+                Err(Stop::OffFastPath) if !self.progress.is_done() => self.extend_mask(bytes)?,
                 Err(stop) => return Err(stop.into_fault(self.text)),
             }
             bytes *= 2;
@@ -149,7 +149,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
     #[inline(never)]
     fn extend_mask(&mut self, bytes: usize) -> Result<(), Fault> {
         self.mask_start = self.index.mask.discard_before(self.mask_start, self.at);
-        self.index.mask.extend(&mut self.cursor, bytes).map_err(|error| Stop::from(error).into_fault(self.text))
+        self.index.mask.extend(&mut self.progress, bytes).map_err(|error| Stop::from(error).into_fault(self.text))
     }
 }
 

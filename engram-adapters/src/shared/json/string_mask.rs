@@ -46,31 +46,31 @@ impl StringMask {
 
     /// Adds the mask of the next `bytes` of a text (or of the rest, if it is shorter). Checks that strings have valid escapes and no
     /// control characters. A string or escape that the end of the text cuts off is left to the scanner, which finds no closing quote.
-    pub(super) fn extend(&mut self, cursor: &mut MaskCursor<'_>, bytes: usize) -> Result<(), OffFastPath> {
-        self.extend_at_level(Level::new(), cursor, bytes)
+    pub(super) fn extend(&mut self, progress: &mut MaskProgress<'_>, bytes: usize) -> Result<(), OffFastPath> {
+        self.extend_at_level(Level::new(), progress, bytes)
     }
 
     /// As `extend`, with the vectors of one SIMD level.
     #[inline(always)]
-    fn extend_at_level(&mut self, level: Level, cursor: &mut MaskCursor<'_>, bytes: usize) -> Result<(), OffFastPath> {
-        let rest = cursor.text.get(cursor.at..).unwrap_or_default();
+    fn extend_at_level(&mut self, level: Level, progress: &mut MaskProgress<'_>, bytes: usize) -> Result<(), OffFastPath> {
+        let rest = progress.text.get(progress.at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
         dispatch!(level, simd => {
             for chunk in rest.chunks(CHUNK_BYTES) {
-                self.extend_by_chunk(simd, cursor, chunk);
+                self.extend_by_chunk(simd, progress, chunk);
             }
         });
-        if cursor.is_invalid { Err(OffFastPath) } else { Ok(()) }
+        if progress.is_invalid { Err(OffFastPath) } else { Ok(()) }
     }
 
     #[inline(always)]
-    fn extend_by_chunk<S: Simd>(&mut self, simd: S, cursor: &mut MaskCursor<'_>, chunk: &[u8]) {
+    fn extend_by_chunk<S: Simd>(&mut self, simd: S, progress: &mut MaskProgress<'_>, chunk: &[u8]) {
         let (full, last) = chunk.as_chunks::<BLOCK>();
         let first = self.blocks.len();
         self.blocks.resize(first + chunk.len().div_ceil(BLOCK), Block::EMPTY);
         let blocks = &mut self.blocks[first..];
         // A local copy stays in registers.
-        let (mut local, mut lowest, mut parity) = (*cursor, u8x64::splat(simd, b' '), 0);
+        let (mut local, mut lowest, mut parity) = (*progress, u8x64::splat(simd, b' '), 0);
         for (block, bytes) in blocks.iter_mut().zip(full) {
             let bytes = u8x64::load_array_ref(simd, bytes);
             lowest = lowest.min(bytes);
@@ -78,7 +78,7 @@ impl StringMask {
             parity ^= block.quotes;
         }
         if let Some(block) = blocks.get_mut(full.len()) {
-            let window = Window::ending(simd, cursor.text.get(..local.at + last.len()).unwrap_or_default(), last.len());
+            let window = Window::ending(simd, progress.text.get(..local.at + last.len()).unwrap_or_default(), last.len());
             lowest = lowest.min(window.bytes);
             *block = local.next_block(window);
             parity ^= block.quotes;
@@ -87,7 +87,7 @@ impl StringMask {
             local.is_invalid |= has_control_character_in_string(simd, blocks, chunk, local.begins_in_string);
         }
         local.begins_in_string ^= parity.count_ones() % 2 == 1;
-        *cursor = local;
+        *progress = local;
     }
 
     /// The strings from `at` on, a position outside of all strings. `start` is the position of the first block.
@@ -146,7 +146,7 @@ impl Strings<'_> {
 
 /// How far the mask of a text has been computed, and the state that carries over to the next block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MaskCursor<'t> {
+pub(super) struct MaskProgress<'t> {
     text: &'t [u8],
     /// The position of the next block.
     at: usize,
@@ -158,12 +158,12 @@ pub(super) struct MaskCursor<'t> {
     is_invalid: bool,
 }
 
-impl<'t> MaskCursor<'t> {
-    /// A cursor at the start of `text`, whose positions must fit 32 bits.
+impl<'t> MaskProgress<'t> {
+    /// The start of `text`, whose positions must fit 32 bits.
     pub(super) fn new(text: &'t str) -> Result<Self, OffFastPath> {
         u32::try_from(text.len() + BLOCK).map_err(|_| OffFastPath)?;
         let text = text.as_bytes();
-        Ok(MaskCursor { text, at: 0, begins_escaped: false, begins_in_string: false, is_invalid: false })
+        Ok(MaskProgress { text, at: 0, begins_escaped: false, begins_in_string: false, is_invalid: false })
     }
 
     /// True at the end of the text.
@@ -280,8 +280,8 @@ mod tests {
     /// The positions of the closing quotes. All SIMD levels must agree.
     fn ends(text: &str) -> Option<Vec<u32>> {
         let at_level = |level: Level| {
-            let (mut mask, mut cursor) = (StringMask::default(), MaskCursor::new(text).ok()?);
-            mask.extend_at_level(level, &mut cursor, text.len()).ok()?;
+            let (mut mask, mut progress) = (StringMask::default(), MaskProgress::new(text).ok()?);
+            mask.extend_at_level(level, &mut progress, text.len()).ok()?;
             let mut strings = mask.strings(0, 0);
             Some(std::iter::from_fn(|| strings.next_end().ok()).collect::<Vec<_>>())
         };
