@@ -45,11 +45,14 @@ pub(super) fn convert(facts: &mut LastFacts, payload: Value<'_>, out: &mut Emitt
     begin_record(&payload, out)?;
     let step = raw_str(payload.hook_event_name());
     let action = Route::find(RECORDS, step).ok_or_else(|| Fault::unrecognized(step))?;
-    let has_new_facts = facts.emit_changed(&payload, out)?;
+    let now = facts.facts_of(&payload);
+    let has_new_facts = facts.emit_changed(&now, &payload, out)?;
     let outcome = match action {
         Action::Convert(handler) => handler(&payload, out)?,
         Action::Omit => omitted(step)?,
     };
+    // Not for a malformed payload: it leaves no events.
+    *facts = now;
     Ok(if has_new_facts { Outcome::Mapped } else { outcome })
 }
 

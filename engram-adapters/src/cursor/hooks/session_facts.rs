@@ -17,10 +17,9 @@ pub(super) struct LastFacts {
 }
 
 impl LastFacts {
-    /// Emits the facts that changed. True if it emitted any.
-    pub(super) fn emit_changed(&mut self, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let now = self.facts_of(payload);
-        if now == *self {
+    /// Emits those of the facts `now` that changed. True if it emitted any.
+    pub(super) fn emit_changed(&self, now: &LastFacts, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        if now == self {
             return Ok(false);
         }
         let facts = SessionFacts {
@@ -39,12 +38,11 @@ impl LastFacts {
             out.emit(notice, Pointer::At("/transcript_path"))?;
             emitted = true;
         }
-        *self = now;
         Ok(emitted)
     }
 
     /// The facts of a payload. The model of `preCompact` and `subagentStart` is not the session's.
-    fn facts_of(&self, payload: &Payload<'_>) -> LastFacts {
+    pub(super) fn facts_of(&self, payload: &Payload<'_>) -> LastFacts {
         let has_session_model = !matches!(raw_str(payload.hook_event_name()), "preCompact" | "subagentStart");
         let text = |field| decoded(field).unwrap_or_default().into_owned();
         LastFacts {

@@ -130,6 +130,34 @@ proptest! {
     }
 }
 
+/// The tape under permissive policy. It must keep every rule.
+fn valid_tape(text: &str) -> String {
+    let (tape, _) = convert(text.as_bytes(), Policy::Permissive).unwrap();
+    assert_eq!(check(&tape), [], "{tape}");
+    tape
+}
+
+#[test]
+fn calls_of_a_malformed_message_have_no_results() {
+    let calls = r#"[{"toolName":"Read","args":{}},{"toolName":null}]"#;
+    let tape = valid_tape(&format!(
+        r#"{{"mode":"agent","messages":[{{"role":"user","text":"x"}},{{"role":"assistant","toolCalls":{calls}}},
+        {{"role":"tool","toolResult":{{"toolName":"Read"}}}}]}}"#
+    ));
+    assert!(tape.contains(r#""k":"tool.result""#) && !tape.contains(r#""k":"tool.call""#), "{tape}");
+}
+
+#[test]
+fn session_facts_of_a_malformed_payload_are_emitted_with_the_next() {
+    let payload = |step: &str, rest: &str| {
+        format!(
+            r#"{{"hook_event_name":"{step}","conversation_id":"c","generation_id":"g","cursor_version":"2026.10.01-e373342","model":"m"{rest}}}"#
+        )
+    };
+    let tape = valid_tape(&format!("{}\n{}\n", payload("preToolUse", ""), payload("stop", "")));
+    assert_eq!(tape.matches(r#""model":"m""#).count(), 1, "{tape}");
+}
+
 #[test]
 fn the_secret_of_a_chat_is_not_exported() {
     let keys = sources().into_iter().filter(|text| String::from_utf8_lossy(text).contains("blobEncryptionKey")).count();

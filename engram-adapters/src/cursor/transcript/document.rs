@@ -80,7 +80,8 @@ impl Session for TranscriptDocument {
         let document = parse(text, &mut index)?;
         let messages = required_array(document, MESSAGES)?;
         out.begin();
-        self.parent.emit_once(out)?;
+        self.parent.emit(out)?;
+        self.parent.set_emitted();
         for (index, message) in messages.elements().enumerate() {
             out.begin();
             match convert(&mut self.pending, index, message, out) {
@@ -116,7 +117,7 @@ fn user(_: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut E
 
 /// Reasoning, an answer, and calls.
 fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let mut events = 0;
+    let (mut events, mut calls) = (0, Vec::new());
     if let Some(reasoning) = text(message.thinking()) {
         events += emit_reasoning(reasoning, Pointer::Field(LIST, index, "/thinking"), out)?;
     }
@@ -126,9 +127,11 @@ fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, 
         let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
         let rest = format!("/toolCalls/{nth}");
         let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, &rest), out)?;
-        pending.call(&tool.decode_lossy(), seq);
+        calls.push((tool.decode_lossy(), seq));
         events += 1;
     }
+    // A malformed message leaves no events, so its calls are added only now.
+    calls.iter().for_each(|(tool, seq)| pending.call(tool, *seq));
     message_outcome(events)
 }
 

@@ -72,17 +72,19 @@ impl Transcript {
 impl Session for Transcript {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = Line::strict(parse(text, &mut self.index)?, "")?;
-        self.parent.emit_once(out)?;
+        self.parent.emit(out)?;
         let (action, name) = match (raw_str(line.role()), raw_str(line.kind())) {
             (role, "") => (Route::find(ROLES, role), role),
             ("", kind) => (Route::find(RECORDS, kind), kind),
             (_, kind) => (None, kind),
         };
-        match action {
-            Some(Action::Convert(handler)) => handler(&line, out),
-            Some(Action::Omit) => omitted(name),
-            None => Err(Fault::unrecognized(name)),
-        }
+        let outcome = match action {
+            Some(Action::Convert(handler)) => handler(&line, out)?,
+            Some(Action::Omit) => omitted(name)?,
+            None => return Err(Fault::unrecognized(name)),
+        };
+        self.parent.set_emitted();
+        Ok(outcome)
     }
 }
 

@@ -5,7 +5,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
 
-/// The parent session, until it is emitted with the first record.
+/// The parent session, until it is emitted with a record.
 pub(super) struct ParentSession {
     session_id: Option<String>,
 }
@@ -16,12 +16,17 @@ impl ParentSession {
         ParentSession { session_id: context.parent_session_id.clone() }
     }
 
-    /// Emits the parent session, once.
-    pub(super) fn emit_once(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        if let Some(session_id) = self.session_id.take() {
-            let facts = SessionFacts { parent_session_id: Some(Text::Plain(&session_id)), ..SessionFacts::default() };
+    /// Emits the parent session, unless a record has it already.
+    pub(super) fn emit(&self, out: &mut Emitter) -> Result<(), Fault> {
+        if let Some(session_id) = &self.session_id {
+            let facts = SessionFacts { parent_session_id: Some(Text::Plain(session_id)), ..SessionFacts::default() };
             out.emit(Meta::Session(facts), Pointer::Root)?;
         }
         Ok(())
+    }
+
+    /// Notes that a record has the parent session. Not for a malformed record: it leaves no events.
+    pub(super) fn set_emitted(&mut self) {
+        self.session_id = None;
     }
 }
