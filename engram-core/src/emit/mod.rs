@@ -48,6 +48,13 @@ pub struct Emitter<'s> {
     calls: KeyMap<Seq>,
     source: Source,
     header: Header,
+    /// The current record.
+    record: RecordLocation,
+    /// The number of the first event since the current record began.
+    first_seq: Seq,
+    /// True if the current record has given an event that is attributed to itself.
+    has_own_events: bool,
+    /// The record that events are attributed to.
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
     next_parent: Option<Seq>,
@@ -77,7 +84,7 @@ struct Header {
     replay: bool,
 }
 
-/// The emitter's state when the current record began.
+/// The emitter's state after the last final event.
 #[derive(Debug, Default)]
 struct Checkpoint {
     next_seq: Seq,
@@ -111,6 +118,9 @@ impl<'s> Emitter<'s> {
             calls: keys::key_map(),
             source: Source::default(),
             header: Header { t, t_basis: Some(t_basis), ..Header::default() },
+            record: RecordLocation::default(),
+            first_seq: Seq::default(),
+            has_own_events: false,
             location: RecordLocation::default(),
             pointer_prefix: Pointer::Root,
             next_parent: None,
@@ -139,9 +149,10 @@ impl<'s> Emitter<'s> {
     }
 
     pub(crate) fn begin_at(&mut self, location: RecordLocation) {
-        if let Err(error) = self.sink.commit() {
-            self.fail(error.into());
-        }
+        self.set_checkpoint();
+        self.record = location;
+        self.first_seq = self.next_seq;
+        self.has_own_events = false;
         self.location = location;
         self.pointer_prefix = Pointer::Root;
         self.inherit_time();
@@ -149,6 +160,13 @@ impl<'s> Emitter<'s> {
         self.header.replay = false;
         self.next_parent = None;
         self.unknown_block = None;
+    }
+
+    /// Makes all events so far final.
+    fn set_checkpoint(&mut self) {
+        if let Err(error) = self.sink.commit() {
+            self.fail(error.into());
+        }
         self.checkpoint.next_seq = self.next_seq;
         self.checkpoint.counts = self.counts;
         self.checkpoint.calls.clear();
@@ -200,6 +218,10 @@ impl<'s> Emitter<'s> {
 
     /// Attributes the following events to an earlier record. For facts that only a later record decides.
     pub fn attribute_to(&mut self, location: RecordLocation, header: RecordHeader<'_>) {
+        if location == self.record && !self.has_own_events {
+            // Back at the current record: the events of earlier records stay, whatever happens to this one.
+            self.set_checkpoint();
+        }
         self.location = location;
         self.pointer_prefix = Pointer::Root;
         self.set_header(header);
@@ -269,10 +291,10 @@ impl<'s> Emitter<'s> {
 
     /// True if the current record has given an event.
     pub(crate) fn has_events(&self) -> bool {
-        self.next_seq > self.checkpoint.next_seq
+        self.next_seq > self.first_seq
     }
 
-    /// Drops all events of the current record.
+    /// Drops all events of the current record, but not those of earlier records that came before them.
     fn roll_back(&mut self) {
         self.sink.rollback();
         self.next_seq = self.checkpoint.next_seq;
@@ -317,6 +339,7 @@ impl<'s> Emitter<'s> {
         self.sink.event(&record).map_err(|error| Fault::Fatal(error.into()))?;
         self.counts.add(kind);
         self.next_seq = Seq(seq.0 + 1);
+        self.has_own_events |= self.location == self.record;
         Ok(seq)
     }
 

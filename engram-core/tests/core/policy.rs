@@ -257,6 +257,13 @@ fn events_before_a_fault_in_the_same_record_are_dropped() {
 }
 
 #[test]
+fn events_of_earlier_records_stay_when_a_record_is_malformed() {
+    let tape = permissive(&log(br#"{"type":"late"}"#));
+    assert!(tape.contains(r#""text":"late""#) && !tape.contains(r#""text":"own""#), "{tape}");
+    assert_eq!((ledger(&tape, "malformed"), ledger(&tape, "records")), (1, 3));
+}
+
+#[test]
 fn a_time_in_the_wrong_format_is_an_adapter_defect() {
     let error = tape(&log(br#"{"type":"bad_time","text":"x"}"#), usize::MAX, &options(Policy::Permissive)).unwrap_err();
     assert_eq!((error.code, error.line, error.found.as_deref()), (ErrorCode::AdapterDefect, Some(2), Some("tomorrow")));

@@ -4,7 +4,7 @@ use engram_core::adapter::{Evidence, Framing, Identity, Session, SessionInit, St
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
 use engram_core::emit::Pointer;
-use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::emit::{Emitter, Fault, RecordHeader, RecordLocation};
 use engram_core::event::{Event, Meta, MsgOut, SessionFacts, ToolCall, ToolResult};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
@@ -152,6 +152,14 @@ impl Session for Converter {
             }
             "everything" => everything::events().into_iter().try_for_each(|event: Event<'_>| out.emit(event, Pointer::Root).map(drop))?,
             "nothing" => {}
+            "late" => {
+                let here = out.location();
+                out.attribute_to(RecordLocation::default(), RecordHeader::default());
+                out.emit(MsgOut { text: Some(Text::Plain("late")), ..MsgOut::default() }, Pointer::Root)?;
+                out.attribute_to(here, RecordHeader::default());
+                out.emit(MsgOut { text: Some(Text::Plain("own")), ..MsgOut::default() }, Pointer::Root)?;
+                return Err(Fault::malformed("/text", "a string", "nothing"));
+            }
             "half" => {
                 let call_id = Some(Text::Plain("half"));
                 out.emit(ToolCall { tool: Text::Plain("run"), kind: ToolKind::Execute, call_id, args: None }, Pointer::Root)?;
