@@ -57,7 +57,6 @@ pub struct Emitter<'s> {
     /// The record that events are attributed to.
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
-    next_parent: Option<Seq>,
     /// The type of the first unknown block of the current record.
     unknown_block: Option<String>,
     /// An error of a method that returns no `Result`. The next event fails with it.
@@ -123,7 +122,6 @@ impl<'s> Emitter<'s> {
             has_own_events: false,
             location: RecordLocation::default(),
             pointer_prefix: Pointer::Root,
-            next_parent: None,
             unknown_block: None,
             error: None,
             checkpoint: Checkpoint::default(),
@@ -158,7 +156,6 @@ impl<'s> Emitter<'s> {
         self.inherit_time();
         self.header.id.clear();
         self.header.replay = false;
-        self.next_parent = None;
         self.unknown_block = None;
     }
 
@@ -232,11 +229,6 @@ impl<'s> Emitter<'s> {
         self.pointer_prefix = prefix;
     }
 
-    /// Sets the parent of the next event. For the first event of a sub-agent.
-    pub fn parent_of_next(&mut self, parent: Option<Seq>) {
-        self.next_parent = parent;
-    }
-
     /// The number of the first `tool.call` with this id, if there is one so far.
     #[inline(never)]
     pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
@@ -249,11 +241,19 @@ impl<'s> Emitter<'s> {
     /// # Errors
     /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Fatal`] if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        self.emit_event(event.into(), pointer)
+        self.emit_event(None, event.into(), pointer)
     }
 
-    fn emit_event(&mut self, event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        let parent = self.next_parent.take().or_else(|| self.seq_of_call(event.caused_by()?));
+    /// As [`Emitter::emit`], for an event with this parent.
+    ///
+    /// # Errors
+    /// As [`Emitter::emit`].
+    pub fn emit_child<'e>(&mut self, parent: Option<Seq>, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        self.emit_event(parent, event.into(), pointer)
+    }
+
+    fn emit_event(&mut self, parent: Option<Seq>, event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
         let Event::ToolCall(call) = event else { return self.send(event, pointer, parent) };
         if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
             return Err(LimitExceeded { limit: "nesting", allowed: self.limits.nesting as u64 }.into());
@@ -305,7 +305,6 @@ impl<'s> Emitter<'s> {
         if let Some(support) = self.checkpoint.support.take() {
             self.support = support;
         }
-        self.next_parent = None;
         self.unknown_block = None;
     }
 

@@ -191,8 +191,7 @@ pub(super) fn hook(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Em
     texts.dedup_by(|one, other| one.raw() == other.raw());
     let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
     for text in texts.iter().copied().map(Some).chain(texts.is_empty().then_some(None)) {
-        out.parent_of_next(parent);
-        out.emit(Meta::System { name, text }, Pointer::At("/attachment"))?;
+        out.emit_child(parent, Meta::System { name, text }, Pointer::At("/attachment"))?;
     }
     Ok(Outcome::Mapped)
 }

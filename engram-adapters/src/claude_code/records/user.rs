@@ -118,14 +118,13 @@ fn emit_input<'a>(
     {
         state.prompts.remove(Text::Plain(&typed));
     }
-    if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
-        let call = state.calls.id_by_prompt(text).and_then(|id| out.seq_of_call(Text::Plain(id)));
-        out.parent_of_next(call);
-    } else if let Some(call) = line.parent_call().and_then(Value::text) {
-        out.parent_of_next(out.seq_of_call(call));
-    }
+    let parent = if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
+        state.calls.id_by_prompt(text).and_then(|id| out.seq_of_call(Text::Plain(id)))
+    } else {
+        line.parent_call().and_then(Value::text).and_then(|call| out.seq_of_call(call))
+    };
     let synthetic = is_true(line.is_meta()) || is_harness_text(text);
-    out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments }, pointer)?;
+    out.emit_child(parent, MsgIn { role: Role::User, text: Some(text), synthetic, attachments }, pointer)?;
     Ok(())
 }
 

@@ -93,8 +93,8 @@ pub fn collab_item(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
 
 /// Emits an action of another agent as a child of the call that caused it.
 fn emit_activity(call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, at: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    out.parent_of_next(text(call_id).and_then(|id| out.seq_of_call(id)));
-    out.emit(Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at))?;
+    let parent = text(call_id).and_then(|id| out.seq_of_call(id));
+    out.emit_child(parent, Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at))?;
     Ok(Outcome::Mapped)
 }
 
@@ -134,8 +134,7 @@ pub fn approval_review(state: &mut SessionState, record: &Record<'_>, out: &mut 
     let call_id = text(review.target_item_id());
     let tool = call_id.and_then(|id| state.calls.tool(&id.decode_lossy())).map(Text::Plain);
     let parent = call_id.and_then(|id| out.seq_of_call(id));
-    out.parent_of_next(parent);
-    out.emit(Meta::Permission(Permission { decision, tool, call_id, text: rationale }), Pointer::At(record.at))?;
+    out.emit_child(parent, Meta::Permission(Permission { decision, tool, call_id, text: rationale }), Pointer::At(record.at))?;
     if let Some(action) = review.action().filter(|_| parent.is_none()) {
         let event = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(Text::Plain(action.raw())) };
         out.emit(event, Pointer::At("/payload/action"))?;

@@ -76,7 +76,6 @@ pub fn emit_plain_text(end: &PendingEnd, output: &str, call_id: Text<'_>, out: &
 
 fn emit_system_event(end: &PendingEnd, text: Option<&str>, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let name = end.record.rsplit('/').next().unwrap_or_default();
-    out.parent_of_next(out.seq_of_call(call_id));
-    out.emit(Meta::System { name: Text::Plain(name), text: text.map(Text::Token) }, Pointer::At(end.at))?;
+    out.emit_child(out.seq_of_call(call_id), Meta::System { name: Text::Plain(name), text: text.map(Text::Token) }, Pointer::At(end.at))?;
     Ok(())
 }

@@ -23,9 +23,9 @@ pub fn emit_nested_call(
     at: &str,
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
-    out.parent_of_next(calls.only_script().and_then(|script| out.seq_of_call(Text::Plain(script))));
+    let parent = calls.only_script().and_then(|script| out.seq_of_call(Text::Plain(script)));
     let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(call_id), args: args.map(Value::raw) };
-    out.emit(call, Pointer::At(at))?;
+    out.emit_child(parent, call, Pointer::At(at))?;
     calls.open(&call_id.decode_lossy(), tools::name(tool), None);
     Ok(())
 }

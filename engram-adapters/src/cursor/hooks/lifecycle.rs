@@ -56,8 +56,7 @@ pub(super) fn subagent_start(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Re
         agent: non_empty_text(payload.subagent_type()),
         ..SessionFacts::default()
     };
-    out.parent_of_next(call_id.and_then(|id| out.seq_of_call(id)));
-    out.emit(Meta::Session(facts), Pointer::Root)?;
+    out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), Meta::Session(facts), Pointer::Root)?;
     if let Some(task) = non_empty_text(payload.task()) {
         let task = MsgIn { role: Role::User, text: Some(task), synthetic: true, attachments: Vec::new() };
         out.emit(task, Pointer::At("/task"))?;

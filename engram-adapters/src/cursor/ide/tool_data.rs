@@ -81,8 +81,7 @@ fn emit_result(
         stderr: text_or_json(data.error()).filter(|text| !text.is_empty()),
         ..ToolResult::default()
     };
-    out.parent_of_next(Some(call.seq));
-    out.emit(event, POINTER)?;
+    out.emit_child(Some(call.seq), event, POINTER)?;
     Ok(())
 }
 
@@ -95,8 +94,7 @@ fn emit_edit(call: Call<'_>, params: Option<&str>, line: &Line<'_>, out: &mut Em
     let op = if line.before().is_some() { EditOp::Update } else { EditOp::Create };
     let edit = CodeEdit { call_id: call.call_id, ..CodeEdit::new(op, file) };
     for edit in whole_file_edits(edit, text(line.before()), after, None) {
-        out.parent_of_next(Some(call.seq));
-        out.emit(edit, POINTER)?;
+        out.emit_child(Some(call.seq), edit, POINTER)?;
     }
     Ok(())
 }

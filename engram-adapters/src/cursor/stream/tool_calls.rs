@@ -49,8 +49,7 @@ fn start(state: &mut StreamState, call: &CallRecord<'_>, out: &mut Emitter<'_>) 
 /// Arguments that differ from those with which the call was started.
 fn emit_changed_args(state: &StreamState, call: &CallRecord<'_>, seq: Seq, out: &mut Emitter<'_>) -> Result<(), Fault> {
     if let Some(args) = state.calls.changed_args(call) {
-        out.parent_of_next(Some(seq));
-        out.emit(Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args)) }, call.pointer)?;
+        out.emit_child(Some(seq), Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args)) }, call.pointer)?;
     }
     Ok(())
 }

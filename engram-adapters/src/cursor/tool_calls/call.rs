@@ -22,8 +22,7 @@ pub(in crate::cursor) fn emit_call(call: &CallRecord<'_>, out: &mut Emitter) -> 
     };
     let seq = out.emit(event, call.pointer)?;
     if let Some(label) = call.payload.label() {
-        out.parent_of_next(Some(seq));
-        out.emit(Meta::System { name: Text::Plain("description"), text: Some(label) }, call.pointer)?;
+        out.emit_child(Some(seq), Meta::System { name: Text::Plain("description"), text: Some(label) }, call.pointer)?;
     }
     Ok(())
 }

@@ -25,8 +25,7 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
     let call = ToolCall { tool, kind: tools::TOOLS.kind(&name), call_id: None, args: args.map(Value::raw) };
     let seq = out.emit(call, pointer)?;
     if let Some(edit) = args.and_then(|args| requested_edit(&name, args)) {
-        out.parent_of_next(Some(seq));
-        out.emit(edit, pointer)?;
+        out.emit_child(Some(seq), edit, pointer)?;
     }
     Ok(seq)
 }

@@ -138,8 +138,8 @@ fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, 
 /// The name of a tool that returned.
 fn tool_result(pending: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let tool = message.tool_result().and_then(|result| non_empty_text(result.member("toolName")));
-    out.parent_of_next(tool.and_then(|tool| pending.result(&tool.decode_lossy())));
-    out.emit(ToolResult { tool, ..ToolResult::default() }, Pointer::Field(LIST, index, "/toolResult"))?;
+    let parent = tool.and_then(|tool| pending.result(&tool.decode_lossy()));
+    out.emit_child(parent, ToolResult { tool, ..ToolResult::default() }, Pointer::Field(LIST, index, "/toolResult"))?;
     Ok(Outcome::Mapped)
 }
 

@@ -54,9 +54,8 @@ pub fn emit_displayed_response(
     texts.add_response(response);
     let call_id = text(response.id());
     for text in texts.output.iter().chain(texts.error.iter()).filter_map(Value::text) {
-        out.parent_of_next(call_id.and_then(|id| out.seq_of_call(id)));
         let input = ImplicitInput { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text: Some(text) };
-        tally.emit(Meta::Context(input), pointer, out)?;
+        tally.emit_child(call_id.and_then(|id| out.seq_of_call(id)), Meta::Context(input), pointer, out)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Whether the current record gave events.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::Event;
+use engram_core::event::{Event, Seq};
 
 /// Emits events and counts those of the current record.
 #[derive(Default)]
@@ -20,7 +20,21 @@ impl RecordTally {
     /// # Errors
     /// As [`Emitter::emit`].
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        out.emit(event, pointer)?;
+        self.emit_child(None, event, pointer, out)
+    }
+
+    /// As [`RecordTally::emit`], for an event with this parent.
+    ///
+    /// # Errors
+    /// As [`Emitter::emit`].
+    pub fn emit_child<'e>(
+        &mut self,
+        parent: Option<Seq>,
+        event: impl Into<Event<'e>>,
+        pointer: Pointer<'_>,
+        out: &mut Emitter<'_>,
+    ) -> Result<(), Fault> {
+        out.emit_child(parent, event, pointer)?;
         self.events += 1;
         Ok(())
     }
