@@ -155,7 +155,7 @@ fn session_facts_of_a_malformed_payload_are_emitted_with_the_next() {
         )
     };
     let tape = valid_tape(&format!("{}\n{}\n", payload("preToolUse", ""), payload("stop", "")));
-    assert_eq!(tape.matches(r#""model":"m""#).count(), 1, "{tape}");
+    assert_eq!(tape.matches(r#""label":"session","model":"m""#).count(), 1, "{tape}");
 }
 
 #[test]
