@@ -1,100 +1,131 @@
-//! Adapters from the logs of coding agents to Engram tapes: the registry, detection and ingestion.
+//! Adapters from the session logs of coding agents to Engram tapes.
+//!
+//! - [`sessions::sessions`]: all sessions at a path, whatever they are stored in. The `engram` command does the same.
+//! - [`ingest`]: one log from memory or a reader.
+//! - [`Registry`]: the adapters as a value; [`Registry::with`] adds adapters from other crates.
+//! - [`shared`]: the tools that adapters are built with.
+//!
+//! ```
+//! use engram_adapters::ingest;
+//! use engram_core::pipeline::{Input, Options};
+//! use engram_core::tape::JsonLines;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/codex/0.169.0/main/session/.codex/sessions/2026/11/21/");
+//! # let path = std::fs::read_dir(path)?.next().unwrap()?.path();
+//! let log = std::fs::File::open(path)?;
+//! let options = Options::default();
+//! let mut tape = JsonLines::new(Vec::new());
+//! let summary = ingest(Input::new(log, options.limits), &options, &mut tape)?;
+//! assert_eq!((summary.harness, summary.version.as_deref()), ("codex", Some("0.169.0")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use std::path::Path;
-
-use engram_core::adapter::{Evidence, SideInfo, StreamAdapter};
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::adapter::Evidence;
+use engram_core::error::AdapterError;
 use engram_core::head::Head;
 use engram_core::pipeline::{ByteSource, Input, Options, Summary, convert_chosen};
 use engram_core::sink::EventSink;
+use engram_core::tape::replay;
 
+#[cfg(feature = "conformance")]
+pub mod certification;
+#[cfg(feature = "claude-code")]
 mod claude_code;
+#[cfg(feature = "codex")]
 mod codex;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+#[cfg(feature = "cursor")]
 mod cursor;
+#[cfg(feature = "gemini")]
 mod gemini;
 pub mod open;
+#[cfg(feature = "opencode")]
 mod opencode;
+mod registration;
+mod registry;
+pub mod sessions;
 pub mod shared;
 pub mod tables;
+mod text_only;
 
-use shared::tool_table::ToolTable;
+pub use registration::{AdapterForm, Registration, SidecarFn};
+pub use registry::Registry;
 
-/// One adapter and what belongs to it.
-pub struct Entry {
-    /// The adapter.
-    pub adapter: &'static dyn StreamAdapter,
-    /// The harness's tool names.
-    pub tools: &'static ToolTable,
-    /// Looks at the files around an artifact for what the artifact alone does not say.
-    pub surroundings: fn(&Path, &Head<'_>) -> SideInfo,
-}
+/// The built-in adapters, in the order in which tables list them.
+static BUILTIN: &[&Registration] = &[
+    #[cfg(feature = "claude-code")]
+    &claude_code::REGISTRATION,
+    #[cfg(feature = "codex")]
+    &codex::REGISTRATION,
+    #[cfg(feature = "opencode")]
+    &opencode::REGISTRATION,
+    #[cfg(feature = "gemini")]
+    &gemini::REGISTRATION,
+    #[cfg(feature = "cursor")]
+    &cursor::REGISTRATION,
+];
 
-/// Every adapter, in the order in which tables show them.
-pub const REGISTRY: &[Entry] = &[claude_code::ENTRY, codex::ENTRY, opencode::ENTRY, gemini::ENTRY, cursor::ENTRY];
-
-/// The entry of the adapter with this id.
+/// The one built-in adapter that recognises the content, with its evidence.
 ///
 /// # Errors
-/// `unknown_adapter`, naming those there are.
-pub fn by_id(id: &str) -> Result<&'static Entry, AdapterError> {
-    REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id).ok_or_else(|| {
-        let ids: Vec<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().adapter_id).collect();
-        AdapterError::new(ErrorCode::UnknownAdapter).expected(format!("one of {}", ids.join(", "))).found(id)
-    })
+/// As [`Registry::detect`].
+///
+/// ```
+/// use engram_adapters::detect;
+/// use engram_core::head::Head;
+///
+/// let log = br#"{"type":"system","subtype":"init","cwd":"/p","session_id":"s","model":"m"}"#;
+/// let found = detect(&Head::new(log, true)).map(|(registration, _)| registration.id());
+/// assert!(found.is_ok() || found.is_err_and(|error| error.code.as_str() == "unknown_harness"));
+/// ```
+pub fn detect(head: &Head<'_>) -> Result<(&'static Registration, Evidence), AdapterError> {
+    Registry::builtin().detect(head)
 }
 
-/// The one adapter that recognises the content, with its evidence.
+/// Finds out which harness wrote the log and converts it.
+///
+/// Memory is bounded by the largest record (for a log that is one JSON document: by the document).
 ///
 /// # Errors
-/// `unknown_harness` when none does, `ambiguous_harness` with the candidates and their evidence when several do.
-pub fn detect(head: &Head<'_>) -> Result<(&'static Entry, Evidence), AdapterError> {
-    only(head, REGISTRY.iter().map(|entry| (entry, entry.adapter)))
-}
-
-/// The one of several that recognises the content.
-fn only<'a, T>(head: &Head<'_>, candidates: impl Iterator<Item = (T, &'a dyn StreamAdapter)>) -> Result<(T, Evidence), AdapterError> {
-    let mut found: Vec<(T, &dyn StreamAdapter, Evidence)> =
-        candidates.filter_map(|(candidate, adapter)| Some((candidate, adapter, adapter.probe(head)?))).collect();
-    if found.len() > 1 {
-        let named: Vec<String> = found
-            .iter()
-            .map(|(_, adapter, evidence)| format!("{} ({})", adapter.describe().adapter_id, evidence.marks.join(", ")))
-            .collect();
-        let mut error = AdapterError::new(ErrorCode::AmbiguousHarness).expected("one harness");
-        // Our own words, so they need not be cut as an excerpt of the input.
-        error.found = Some(named.join("; "));
-        return Err(error);
-    }
-    found.pop().map(|(candidate, _, evidence)| (candidate, evidence)).ok_or_else(|| {
-        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");
-        if head.is_blank() { error.found("nothing but white space") } else { error.found(head.text().lines().next().unwrap_or_default()) }
-    })
-}
-
-/// Detects the harness, picks the adapter, converts, and gives what it came to.
-///
-/// # Errors
-/// As [`detect`] and [`convert_chosen`]. The sink may hold part of a tape then: the caller throws it away.
+/// As [`detect`] and [`convert_chosen`]. The sink may then hold part of a tape: discard it.
 pub fn ingest<S: ByteSource>(input: Input<S>, options: &Options, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
-    convert_chosen(input, options, sink, |head| {
-        let (entry, evidence) = detect(head)?;
-        Ok((entry.adapter, evidence.framing))
-    })
+    ingest_with(&Registry::builtin(), input, options, sink)
 }
 
-/// As [`ingest`], with adapters from elsewhere beside the registered ones.
+/// As [`ingest`], with the adapters of `registry`.
 ///
 /// # Errors
-/// As [`ingest`].
+/// As [`ingest`]; `adapter_defect` if an adapter that converts complete texts only returns an invalid tape.
+///
+/// ```
+/// use engram_adapters::{Registration, Registry, ingest_with};
+/// use engram_core::pipeline::{Input, Options};
+/// use engram_core::tape::JsonLines;
+///
+/// # fn convert(my_adapter: &'static Registration, log: &str) -> Result<Vec<u8>, engram_core::error::AdapterError> {
+/// let registry = Registry::builtin().with(my_adapter);
+/// let options = Options::default();
+/// let mut tape = Vec::new();
+/// ingest_with(&registry, Input::in_memory(log, options.limits), &options, &mut JsonLines::new(&mut tape))?;
+/// # Ok(tape)
+/// # }
+/// ```
 pub fn ingest_with<S: ByteSource>(
-    more: &[&dyn StreamAdapter],
-    input: Input<S>,
+    registry: &Registry,
+    mut input: Input<S>,
     options: &Options,
     sink: &mut dyn EventSink,
 ) -> Result<Summary, AdapterError> {
-    convert_chosen(input, options, sink, |head| {
-        let registered = REGISTRY.iter().map(|entry| entry.adapter);
-        let (adapter, evidence) = only(head, registered.chain(more.iter().copied()).map(|adapter| (adapter, adapter)))?;
-        Ok((adapter, evidence.framing))
-    })
+    let detected = registry.detect(&input.head()?);
+    let (registration, evidence) = match detected {
+        Ok(detected) => detected,
+        Err(error) => {
+            let converted = text_only::convert(registry, &mut input, error)?;
+            replay(converted.tape.as_bytes(), sink)?;
+            return Ok(converted.summary);
+        }
+    };
+    let adapter = registration.stream().ok_or_else(|| AdapterError::new(engram_core::error::ErrorCode::AdapterDefect))?;
+    convert_chosen(input, options, sink, |_| Ok((adapter, evidence.framing)))
 }

@@ -6,7 +6,8 @@ use engram_core::coverage::{Coverage, Grade};
 use engram_core::event::Kind;
 use engram_core::version::Revision;
 
-use crate::Entry;
+use crate::registration::Registration;
+use crate::registry::Registry;
 
 /// A table of words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,11 +54,11 @@ fn markdown_row<'c>(cells: impl Iterator<Item = &'c str>) -> String {
 }
 
 /// What is supported: a row a revision, with the claim for each kind.
-pub fn support(registry: &[Entry]) -> Table {
+pub fn support(registry: &Registry) -> Table {
     let mut headings = vec!["harness", "versions", "schema", "tested"];
     headings.extend(Kind::ALL.iter().map(|kind| kind.as_str()));
-    let rows = registry.iter().flat_map(|entry| {
-        let descriptor = entry.adapter.describe();
+    let rows = registry.adapters().flat_map(|registration| {
+        let descriptor = registration.descriptor();
         descriptor.matrix.revisions.iter().map(|revision| {
             let mut row = vec![descriptor.harness_family.to_owned(), versions(revision), revision.schema.to_owned(), tested(revision)];
             row.extend(Kind::ALL.iter().map(|kind| revision.coverage.grade(*kind).as_str().to_owned()));
@@ -68,9 +69,9 @@ pub fn support(registry: &[Entry]) -> Table {
 }
 
 /// The adapters: ids, versions, and which harness versions they must not trust.
-pub fn adapters(registry: &[Entry]) -> Table {
-    let rows = registry.iter().map(|entry| {
-        let descriptor = entry.adapter.describe();
+pub fn adapters(registry: &Registry) -> Table {
+    let rows = registry.adapters().map(|registration| {
+        let descriptor = registration.descriptor();
         let bad: Vec<&str> = descriptor.matrix.known_bad.iter().map(|bad| bad.versions).collect();
         vec![
             descriptor.adapter_id.to_owned(),
@@ -84,8 +85,8 @@ pub fn adapters(registry: &[Entry]) -> Table {
 }
 
 /// Every known loss of one adapter: which kinds and revisions claim less because of it, and the fixture that shows it.
-pub fn gaps(entry: &Entry) -> Table {
-    let descriptor = entry.adapter.describe();
+pub fn gaps(registration: &Registration) -> Table {
+    let descriptor = registration.descriptor();
     let rows = descriptor.gaps.iter().map(|gap| {
         let has_gap = |coverage: &Coverage, kind: Kind| coverage.grade(kind).gaps().contains(&gap.code);
         let revisions = descriptor.matrix.revisions;
@@ -103,8 +104,8 @@ pub fn gaps(entry: &Entry) -> Table {
 }
 
 /// Every rule by which one adapter leaves something out.
-pub fn omission_rules(entry: &Entry) -> Table {
-    let rows = entry.adapter.describe().omission_rules.iter().map(|rule| {
+pub fn omission_rules(registration: &Registration) -> Table {
+    let rows = registration.descriptor().omission_rules.iter().map(|rule| {
         vec![
             format!("`{}`", rule.rule),
             format!("{:?}", rule.omission).to_lowercase(),
@@ -117,10 +118,11 @@ pub fn omission_rules(entry: &Entry) -> Table {
 }
 
 /// The tool names of one harness and their kinds. A name that ends with `*` stands for a family.
-pub fn tools(entry: &Entry) -> Table {
-    let exact = entry.tools.names.iter().map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
-    let families = entry.tools.prefixes.iter().map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);
-    Table { headings: vec!["tool", "kind"], rows: exact.chain(families).collect() }
+pub fn tools(registration: &Registration) -> Table {
+    let exact = registration.tools().names.iter().map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
+    let families = registration.tools().prefixes.iter().map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);
+    let infixes = registration.tools().infixes.iter().map(|(infix, kind)| vec![format!("`*{infix}*`"), kind.as_str().to_owned()]);
+    Table { headings: vec!["tool", "kind"], rows: exact.chain(families).chain(infixes).collect() }
 }
 
 /// A claim in words: what is less than full. `partial: code.read, code.edit; none: span.link`.

@@ -1,17 +1,19 @@
-//! `engram audit`: is every string of the source accounted for?
+//! `engram audit`: checks that every string of a log is accounted for.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write, stdin, stdout};
 
-use engram_adapters::open::Candidate;
+use engram_adapters::Registry;
+use engram_adapters::sessions::{SessionLocation, SessionOptions};
 use engram_core::audit::{Amount, AuditError, AuditReport, audit};
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::tape::JsonLines;
 use serde::Serialize;
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::args::Audit;
-use crate::artifact::{Artifact, Way, artifacts};
 use crate::exit::{Exit, Tally};
+use crate::inputs::{SessionInput, find, session_options};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line};
 use crate::summary::count;
@@ -28,25 +30,29 @@ struct Audited {
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Audit, way: &Way, report: &Reporter) -> io::Result<Exit> {
+pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    let options = match session_options(&args.conversion, registry, report.bar()) {
+        Ok(options) => options,
+        Err(error) => return Ok(report.failure(&error)),
+    };
     let (mut tally, mut totals) = (Tally::default(), Totals::default());
     let mut out = stdout().lock();
     let mut printed = if args.json { Ok(()) } else { writeln!(out, "{}", Row::HEADINGS) };
-    let found = artifacts(&args.paths, way.limits).artifacts;
-    let work = |artifact: &Result<Artifact, AdapterError>| artifact.clone().and_then(|artifact| audited(way, &artifact));
-    let done = in_order(args.conversion.jobs, &found, work, |artifact, audited| match audited {
+    let found = find(&args.paths, &options).sessions;
+    let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| audited(&options, &input));
+    let done = in_order(args.conversion.jobs, &found, work, |input, audited| match audited {
         Ok(audited) => {
             if audited.report.holds() {
                 tally.success()
             } else {
-                tally.failure(Exit::Some)
+                tally.failure(Exit::PartialFailure)
             }
             totals.add(&audited.report);
             if printed.is_ok() {
                 printed = if args.json { json(&mut out, &audited) } else { text(&mut out, &audited) };
             }
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && artifact.as_ref().is_ok_and(|artifact| !artifact.is_named()) => {}
+        Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     printed?;
@@ -63,30 +69,30 @@ pub fn run(args: &Audit, way: &Way, report: &Reporter) -> io::Result<Exit> {
     Ok(tally.exit())
 }
 
-/// Converts one artifact and audits the tape, which is held in memory.
-fn audited(way: &Way, artifact: &Artifact) -> Result<Audited, AdapterError> {
-    let (source, _kept) = readable_twice(artifact)?;
-    let at_path = |error: AdapterError| error.path(artifact.path().to_string_lossy());
-    let opened = way.open(&source).map_err(at_path)?;
-    let descriptor = opened.entry.adapter.describe();
+/// Converts one session and audits its tape, which is held in memory.
+fn audited(options: &SessionOptions, input: &SessionInput) -> Result<Audited, AdapterError> {
+    let (location, _kept) = readable_twice(input)?;
+    let at_path = |error: AdapterError| error.path(input.path().to_string_lossy());
+    let source = location.open(options).map_err(at_path)?;
+    let descriptor = source.registration().descriptor();
     let mut tape = Vec::new();
-    let summary = opened.convert(way, &mut tape).map_err(at_path)?;
+    let summary = source.convert(&mut JsonLines::new(&mut tape)).map_err(at_path)?;
     let tape = String::from_utf8(tape).map_err(|_| AdapterError::new(ErrorCode::AdapterDefect)).map_err(at_path)?;
-    // A log that grows meanwhile is audited as far as it was converted.
-    let content = way.source(&source).map_err(at_path)?.content.take(summary.input_bytes);
-    let report = audit(BufReader::with_capacity(256 << 10, content), &tape, descriptor).map_err(|error| at_path(refused(error)))?;
-    Ok(Audited { path: artifact.path().to_string_lossy().into_owned(), adapter: descriptor.adapter_id, report })
+    // If the log grows meanwhile, only the converted part is audited.
+    let content = location.read(options).map_err(at_path)?.take(summary.input_bytes);
+    let report = audit(BufReader::with_capacity(256 << 10, content), &tape, &descriptor).map_err(|error| at_path(refused(error)))?;
+    Ok(Audited { path: input.path().to_string_lossy().into_owned(), adapter: descriptor.adapter_id, report })
 }
 
-/// Standard input can be read only once, so it is kept in a file meanwhile.
-fn readable_twice(artifact: &Artifact) -> Result<(Artifact, Option<TempPath>), AdapterError> {
-    if !matches!(artifact, Artifact::Stdin) {
-        return Ok((artifact.clone(), None));
+/// A location that can be read twice. Standard input is copied to a temporary file, which the caller must keep.
+fn readable_twice(input: &SessionInput) -> Result<(SessionLocation, Option<TempPath>), AdapterError> {
+    if let SessionInput::At(location) = input {
+        return Ok((location.clone(), None));
     }
     let mut copy = NamedTempFile::new()?;
-    let bytes = io::copy(&mut stdin(), &mut copy)?;
+    io::copy(&mut stdin(), &mut copy)?;
     let kept = copy.into_temp_path();
-    Ok((Artifact::File(Candidate { path: kept.to_path_buf(), named: true, bytes, may_be_store: false }), Some(kept)))
+    Ok((SessionLocation::of_file(&kept), Some(kept)))
 }
 
 fn refused(error: AuditError) -> AdapterError {
@@ -114,7 +120,7 @@ fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes of content strings, by where they went.
+/// Bytes of content strings, by what became of them.
 #[derive(Default)]
 struct Row {
     records: u64,
@@ -147,7 +153,7 @@ impl Row {
     }
 }
 
-/// Sums over many sessions.
+/// Sums of many sessions.
 #[derive(Default)]
 struct Totals {
     sessions: u64,

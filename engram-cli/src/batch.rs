@@ -1,29 +1,30 @@
-//! Many sessions at a time, a tape file each. A failed session leaves nothing and stops nothing.
+//! Converts many sessions in parallel, each to a tape file. A failed session leaves no file and does not stop the others.
 
 use std::io;
 use std::path::Path;
 
-use engram_adapters::open::store::LeftAside;
+use engram_adapters::open::store::SkippedSession;
+use engram_adapters::sessions::SessionOptions;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::pipeline::Summary;
 use tempfile::TempPath;
 
 use crate::args::Ingest;
-use crate::artifact::{Artifact, Found, Way};
 use crate::exit::{Exit, Tally};
+use crate::inputs::{Inputs, SessionInput};
 use crate::out_dir::{OutDir, Placed, stem};
 use crate::pool::in_order;
 use crate::report::{Reporter, shown};
-use crate::summary::{Totals, aside, count, session, warnings};
+use crate::summary::{Totals, count, session, skipped_line, warnings};
 use crate::write::write_tape;
 
-/// What became of one artifact.
-enum Fate {
+/// What became of one input.
+enum Outcome {
     /// Its tape is written, but has no name yet: names are given in the order of the input.
-    Converted(Artifact, Box<Summary>, TempPath),
-    /// A file without content, come upon in a directory.
+    Converted(SessionInput, Box<Summary>, TempPath),
+    /// An empty file in a searched folder.
     Empty,
-    /// A file that is no session, come upon in a directory.
+    /// A file in a searched folder that is not a session.
     NoSession,
     Failed(AdapterError),
 }
@@ -41,34 +42,34 @@ pub struct Batch<'b> {
 }
 
 impl<'b> Batch<'b> {
-    /// A run that has not begun yet.
+    /// A run that has not started.
     pub fn new(args: &'b Ingest, out: &Path, report: &'b Reporter) -> Self {
         let (tally, totals) = (Tally::default(), Totals::default());
         Batch { args, report, out: OutDir::new(out), tally, totals, unchanged: 0, empty: 0, no_session: 0 }
     }
 
     /// Converts everything and reports on it, in the order of the input.
-    pub fn run(mut self, way: &Way, found: &Found) -> Exit {
+    pub fn run(mut self, options: &SessionOptions, inputs: &Inputs) -> Exit {
         let (args, temporaries) = (self.args, self.out.clone());
-        let work = |artifact: &Result<Artifact, AdapterError>| match artifact {
-            Ok(artifact) => to_temporary(args, way, artifact, &temporaries),
-            Err(error) => Fate::Failed(error.clone()),
+        let work = |input: &Result<SessionInput, AdapterError>| match input {
+            Ok(input) => to_temporary(args, options, input, &temporaries),
+            Err(error) => Outcome::Failed(error.clone()),
         };
-        let done = in_order(args.conversion.jobs, &found.artifacts, work, |_, fate| self.take(fate));
+        let done = in_order(args.conversion.jobs, &inputs.sessions, work, |_, outcome| self.take(outcome));
         self.report.end_progress();
         match done {
-            Ok(()) => self.end(&found.left_aside),
+            Ok(()) => self.end(&inputs.skipped),
             Err(error) => self.report.failure(&error),
         }
     }
 
-    fn take(&mut self, fate: Fate) {
-        match fate {
-            Fate::Empty => self.empty += 1,
-            Fate::NoSession => self.no_session += 1,
-            Fate::Failed(error) => self.tally.failure(self.report.failure(&error)),
-            Fate::Converted(artifact, summary, tape) => match self.place(&artifact, &summary, tape) {
-                Ok(placed) => self.converted(&artifact, &summary, &placed),
+    fn take(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Empty => self.empty += 1,
+            Outcome::NoSession => self.no_session += 1,
+            Outcome::Failed(error) => self.tally.failure(self.report.failure(&error)),
+            Outcome::Converted(input, summary, tape) => match self.place(&input, &summary, tape) {
+                Ok(placed) => self.converted(&input, &summary, &placed),
                 Err(error) => {
                     let folder = self.out.folder(summary.harness);
                     self.tally.failure(self.report.failure(&AdapterError::from(error).path(folder.to_string_lossy())));
@@ -77,15 +78,15 @@ impl<'b> Batch<'b> {
         }
     }
 
-    fn place(&mut self, artifact: &Artifact, summary: &Summary, tape: TempPath) -> io::Result<Placed> {
+    fn place(&mut self, input: &SessionInput, summary: &Summary, tape: TempPath) -> io::Result<Placed> {
         let ending = if self.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
-        self.out.place(tape, summary.harness, &stem_of(artifact, summary), ending)
+        self.out.place(tape, summary.harness, &stem_of(input, summary), ending)
     }
 
-    fn converted(&mut self, artifact: &Artifact, summary: &Summary, placed: &Placed) {
+    fn converted(&mut self, input: &SessionInput, summary: &Summary, placed: &Placed) {
         self.totals.add(summary);
         self.tally.success();
-        let path = shown(artifact.path());
+        let path = shown(input.path());
         let target = match placed {
             Placed::Written(file) => format!("-> {}", shown(file)),
             Placed::Unchanged(file) => {
@@ -97,19 +98,19 @@ impl<'b> Batch<'b> {
         warnings(summary).iter().for_each(|warning| self.report.note(&format!("warning: {path}: {warning}")));
     }
 
-    fn end(self, left_aside: &[LeftAside]) -> Exit {
+    fn end(self, skipped: &[SkippedSession]) -> Exit {
         if self.tally.is_empty() {
             return self.report.no_session(&self.args.paths);
         }
-        left_aside.iter().for_each(|left| self.report.note(&aside(left)));
+        skipped.iter().for_each(|skipped| self.report.note(&skipped_line(skipped)));
         let sessions = count(self.totals.sessions(), "session");
         self.report.note(&format!("{sessions} converted ({} unchanged), {} failed", self.unchanged, self.tally.failed()));
-        let passed_over = self.empty + self.no_session;
-        if passed_over > 0 {
-            self.report.note(&format!("  no session in {}, {} of them empty", count(passed_over, "file"), self.empty));
+        let other_files = self.empty + self.no_session;
+        if other_files > 0 {
+            self.report.note(&format!("  skipped {} without a session, {} of them empty", count(other_files, "file"), self.empty));
         }
-        if !left_aside.is_empty() {
-            self.report.note(&format!("  left aside {}, named above", count(left_aside.len() as u64, "session")));
+        if !skipped.is_empty() {
+            self.report.note(&format!("  skipped {}, listed above", count(skipped.len() as u64, "session")));
         }
         if self.totals.sessions() > 0 {
             self.totals.lines().iter().for_each(|line| self.report.note(line));
@@ -118,33 +119,29 @@ impl<'b> Batch<'b> {
     }
 }
 
-fn to_temporary(args: &Ingest, way: &Way, artifact: &Artifact, out: &OutDir) -> Fate {
-    let opened = match way.open(artifact) {
-        Ok(opened) => opened,
-        Err(error) if error.code == ErrorCode::UnknownHarness && !artifact.is_named() => {
-            return if artifact.is_empty() { Fate::Empty } else { Fate::NoSession };
+fn to_temporary(args: &Ingest, options: &SessionOptions, input: &SessionInput, out: &OutDir) -> Outcome {
+    let source = match input.open(options) {
+        Ok(source) => source,
+        Err(error) if error.code == ErrorCode::UnknownHarness && !input.is_named() => {
+            return if input.is_empty() { Outcome::Empty } else { Outcome::NoSession };
         }
-        Err(error) => return Fate::Failed(error),
+        Err(error) => return Outcome::Failed(error),
     };
-    let harness = opened.entry.adapter.describe().harness_family;
+    let harness = source.harness();
     let folder = out.folder(harness);
     let at_folder = |error: io::Error| AdapterError::from(error).path(folder.to_string_lossy());
     let written = out.temporary(harness).map_err(at_folder).and_then(|mut file| {
-        let summary = write_tape(opened, way, args.zstd, file.as_file_mut(), &folder)?;
+        let summary = write_tape(source, args.zstd, file.as_file_mut(), &folder)?;
         file.as_file().sync_all().map_err(at_folder)?;
         Ok((summary, file.into_temp_path()))
     });
-    written.map_or_else(Fate::Failed, |(summary, file)| Fate::Converted(artifact.clone(), Box::new(summary), file))
+    written.map_or_else(Outcome::Failed, |(summary, file)| Outcome::Converted(input.clone(), Box::new(summary), file))
 }
 
-/// The stem of the tape's name: session and agent, or the artifact's own name where the source gives no id.
-fn stem_of(artifact: &Artifact, summary: &Summary) -> String {
-    let own_name = || match artifact {
-        Artifact::Stdin => "stdin".into(),
-        Artifact::Stored(stored) => stored.session.id.as_str().into(),
-        Artifact::File(candidate) => candidate.path.file_stem().map_or_else(|| "session".into(), |name| name.to_string_lossy()),
-    };
-    let session = summary.session_id.as_deref().filter(|id| !id.is_empty()).map_or_else(own_name, Into::into);
+/// The stem of the tape's name: session and agent; without a session id, the file's name or the id in the store.
+fn stem_of(input: &SessionInput, summary: &Summary) -> String {
+    let session = summary.session_id.as_deref().filter(|id| !id.is_empty());
+    let session = session.map_or_else(|| input.fallback_id(), Into::into);
     match summary.agent_id.as_deref().filter(|id| !id.is_empty()) {
         Some(agent) => format!("{}.{}", stem(&session), stem(agent)),
         None => stem(&session),

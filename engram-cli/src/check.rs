@@ -1,4 +1,4 @@
-//! `engram check`: tapes against every rule of the format.
+//! `engram check`: checks tapes against every rule of the format.
 
 use std::io::{self, BufReader, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, one_line, shown};
 use crate::summary::count;
 
-/// How the names of tapes end.
+/// Name endings of tapes.
 const TAPE_ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 
 /// Runs the command.
@@ -36,7 +36,7 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
         tapes += u64::from(checked.is_ok());
         match checked {
             Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
-            Ok(()) if violations > before => tally.failure(Exit::Some),
+            Ok(()) if violations > before => tally.failure(Exit::PartialFailure),
             Ok(()) => tally.success(),
         }
     }
@@ -44,8 +44,8 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     Ok(tally.exit())
 }
 
-/// The tape at `path`, or those that the folder holds, in the order of their names. A folder without any is an error: nothing
-/// was checked.
+/// The tape at `path`, or the tapes in that folder, in the order of their names. A folder without tapes is an error, since
+/// nothing was checked.
 fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     if !path.is_dir() {
         return vec![Ok(path.to_owned())];
@@ -70,7 +70,7 @@ fn is_tape(path: &Path) -> bool {
     TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Checks one tape and prints what breaks a rule. The outer error is that of standard output, the inner one that of the tape.
+/// Checks one tape and prints its violations. The outer error is that of standard output, the inner one that of the tape.
 fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
     let mut out = stdout().lock();
     let mut printed = Ok(());

@@ -3,8 +3,8 @@
 use std::fs;
 use std::io::{self, Write, stdout};
 
-use engram_adapters::by_id;
-use engram_conformance::{CHECKS, Check, Options, Recordings, Report, Tier, registry};
+use engram_adapters::{Registry, conformance};
+use engram_conformance::{CHECKS, Check, Options, Recordings, Report, Tier};
 use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::args::Conform;
@@ -15,20 +15,20 @@ use crate::report::{Reporter, printable};
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Conform, report: &Reporter) -> io::Result<Exit> {
+pub fn run(args: &Conform, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     if let Some(id) = args.check.as_deref().filter(|id| Check::named(id).is_none()) {
         let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
         return Ok(report.usage(&format!("no check is called `{id}`; there are {}", ids.join(", "))));
     }
-    match certify(args) {
+    match certify(args, registry) {
         Err(error) => Ok(report.failure(&error)),
         Ok(certified) => print(args, &certified, report),
     }
 }
 
-fn certify(args: &Conform) -> Result<Report, AdapterError> {
+fn certify(args: &Conform, registry: &Registry) -> Result<Report, AdapterError> {
     if let Some(id) = &args.adapter {
-        by_id(id)?;
+        registry.by_id(id)?;
     }
     let bad = |what: &str| {
         let mut error = AdapterError::new(ErrorCode::BadRecordings);
@@ -37,7 +37,7 @@ fn certify(args: &Conform) -> Result<Report, AdapterError> {
     };
     let recordings = Recordings::load(&args.recordings).map_err(|error| bad(&error.to_string()))?;
     let options = Options { tier: args.tier.and_then(Tier::from_number), check: args.check.as_deref(), ..Options::default() };
-    let certified = registry::run(&recordings, &options, |id| args.adapter.as_deref().is_none_or(|asked| asked == id));
+    let certified = conformance::run(registry, &recordings, &options, |id| args.adapter.as_deref().is_none_or(|asked| asked == id));
     // What looked at nothing has certified nothing.
     if certified.is_empty() {
         let asked = args.adapter.as_deref().unwrap_or("any adapter");
@@ -62,5 +62,5 @@ fn print(args: &Conform, certified: &Report, report: &Reporter) -> io::Result<Ex
     {
         return Ok(report.failure(&AdapterError::from(error).path(path.to_string_lossy())));
     }
-    Ok(if certified.passes() { Exit::Success } else { Exit::Some })
+    Ok(if certified.passes() { Exit::Success } else { Exit::PartialFailure })
 }

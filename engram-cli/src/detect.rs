@@ -1,14 +1,16 @@
-//! `engram detect`: which harness and version wrote a log, and what proves it.
+//! `engram detect`: identifies the harness and version of logs, with the evidence.
 
 use std::io::{self, Write, stdout};
 
+use engram_adapters::Registry;
+use engram_adapters::sessions::SessionOptions;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::version::{Revision, Support};
 use serde::Serialize;
 
 use crate::args::Detect;
-use crate::artifact::{Artifact, Way, artifacts};
 use crate::exit::{Exit, Tally};
+use crate::inputs::{SessionInput, find};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line};
 
@@ -35,17 +37,18 @@ struct Finding {
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Detect, way: &Way, report: &Reporter) -> io::Result<Exit> {
+pub fn run(args: &Detect, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
     let mut lines = Vec::new();
-    let found = artifacts(&args.paths, way.limits).artifacts;
-    let examine = |artifact: &Result<Artifact, AdapterError>| artifact.clone().and_then(|artifact| finding(way, &artifact));
-    let done = in_order(None, &found, examine, |artifact, finding| match finding {
+    let options = SessionOptions::default().with_registry(registry.clone());
+    let found = find(&args.paths, &options).sessions;
+    let examine = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| finding(&options, &input));
+    let done = in_order(None, &found, examine, |input, finding| match finding {
         Ok(finding) => {
             tally.success();
             lines.push(if args.json { serde_json::to_string(&finding).unwrap_or_default() } else { text(&finding) });
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && artifact.as_ref().is_ok_and(|artifact| !artifact.is_named()) => {}
+        Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {
@@ -62,25 +65,25 @@ pub fn run(args: &Detect, way: &Way, report: &Reporter) -> io::Result<Exit> {
     Ok(tally.exit())
 }
 
-fn finding(way: &Way, artifact: &Artifact) -> Result<Finding, AdapterError> {
-    let opened = way.open(artifact)?;
-    let (revision, support) = opened.revision();
-    let descriptor = opened.entry.adapter.describe();
+fn finding(options: &SessionOptions, input: &SessionInput) -> Result<Finding, AdapterError> {
+    let source = input.open(options)?;
+    let (revision, support) = source.revision();
+    let (descriptor, identity) = (source.registration().descriptor(), source.identity().clone());
     Ok(Finding {
-        path: artifact.path().to_string_lossy().into_owned(),
-        store: artifact.store(),
+        path: input.path().to_string_lossy().into_owned(),
+        store: source.store(),
         adapter: descriptor.adapter_id,
         harness: descriptor.harness_family,
         schema: known_schema(revision, support),
         support: support.as_str(),
-        version: opened.identity.version,
-        session_id: opened.identity.session_id,
-        agent_id: opened.identity.agent_id,
-        evidence: opened.evidence.map(|evidence| evidence.marks).unwrap_or_default(),
+        version: identity.version,
+        session_id: identity.session_id,
+        agent_id: identity.agent_id,
+        evidence: source.evidence().map(|evidence| evidence.marks.clone()).unwrap_or_default(),
     })
 }
 
-/// An unknown version is converted by the nearest revision, but that is not what it is.
+/// An unknown version is converted like the nearest revision, but its schema is not known.
 fn known_schema(revision: Option<&'static Revision>, support: Support) -> Option<&'static str> {
     revision.filter(|_| support != Support::Unknown).map(|revision| revision.schema)
 }

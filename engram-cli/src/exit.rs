@@ -1,20 +1,20 @@
-//! Exit codes: what a script can tell without reading.
+//! Exit codes.
 
 use std::process::ExitCode;
 
 use engram_core::error::ErrorCode;
 
-/// How the command ended. The numbers are part of the interface; `docs/cli.md` lists them.
+/// The exit code. The numbers are part of the interface; `docs/cli.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything that was asked for was done.
+    /// Success.
     Success = 0,
     /// Some sessions failed, or a check or an audit found something.
-    Some = 1,
+    PartialFailure = 1,
     /// The command line is wrong.
     Usage = 2,
-    /// The input is no log of a supported harness.
+    /// The input is not a log of a supported harness.
     NotRecognised = 3,
     /// The harness version is unknown or known to be bad, and the policy is strict.
     VersionRefused = 4,
@@ -22,7 +22,7 @@ pub enum Exit {
     BadInput = 5,
     /// Reading or writing failed.
     Io = 6,
-    /// The command was interrupted, as shells say it: 128 and the number of the signal.
+    /// The command was interrupted: 128 plus the number of the signal, as shells do.
     Interrupted = 130,
 }
 
@@ -43,13 +43,13 @@ impl From<ErrorCode> for Exit {
             | ErrorCode::LimitExceeded
             | ErrorCode::BadRecordings => Exit::BadInput,
             ErrorCode::Io => Exit::Io,
-            ErrorCode::AdapterDefect => Exit::Some,
+            ErrorCode::AdapterDefect => Exit::PartialFailure,
             ErrorCode::UnknownAdapter => Exit::Usage,
         }
     }
 }
 
-/// What many sessions come to.
+/// Counts successes and failures of many sessions.
 #[derive(Debug, Default)]
 pub struct Tally {
     succeeded: usize,
@@ -57,7 +57,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a session that went well.
+    /// Counts a success.
     pub fn success(&mut self) {
         self.succeeded += 1;
     }
@@ -67,22 +67,22 @@ impl Tally {
         self.failures.push(exit);
     }
 
-    /// True when nothing was there that could go well or fail.
+    /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.succeeded == 0 && self.failures.is_empty()
     }
 
-    /// How many failed.
+    /// The number of failures.
     pub fn failed(&self) -> usize {
         self.failures.len()
     }
 
-    /// 0 when none failed; the class of the failures when all failed alike; else 1.
+    /// 0 if none failed; the common exit code if all failed with the same one; else 1.
     pub fn exit(&self) -> Exit {
         match self.failures.first() {
             None => Exit::Success,
             Some(first) if self.succeeded == 0 && self.failures.iter().all(|exit| exit == first) => *first,
-            Some(_) => Exit::Some,
+            Some(_) => Exit::PartialFailure,
         }
     }
 }
@@ -96,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_one_class_give_their_class_and_mixed_ones_give_1() {
+    fn equal_failures_give_their_code_and_different_ones_give_1() {
         assert_eq!(tally(3, &[]), Exit::Success);
         assert_eq!(tally(0, &[Exit::Io, Exit::Io]), Exit::Io);
-        assert_eq!(tally(0, &[Exit::Io, Exit::BadInput]), Exit::Some);
-        assert_eq!(tally(1, &[Exit::Io]), Exit::Some);
+        assert_eq!(tally(0, &[Exit::Io, Exit::BadInput]), Exit::PartialFailure);
+        assert_eq!(tally(1, &[Exit::Io]), Exit::PartialFailure);
     }
 
     #[test]
-    fn the_documentation_names_every_error_beside_its_exit_code() {
+    fn the_documentation_lists_every_error_with_its_exit_code() {
         let document = include_str!("../../docs/cli.md");
         for code in ErrorCode::ALL {
             let row = document.lines().find(|line| line.starts_with("| ") && line.contains(&format!("`{code}`")));

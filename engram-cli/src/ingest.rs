@@ -1,39 +1,40 @@
-//! `engram ingest`: one session to standard output, or all of them to files.
+//! `engram ingest`: converts one session to standard output, or all of them to files.
 
 use std::io::{self, Seek, SeekFrom, Write, stdout};
 use std::path::Path;
 
-use engram_adapters::open::openers::root;
-use engram_adapters::open::store::LeftAside;
+use engram_adapters::Registry;
+use engram_adapters::open::store::SkippedSession;
+use engram_adapters::sessions::{SessionOptions, store_at_root};
 use tempfile::SpooledTempFile;
 
 use crate::args::Ingest;
-use crate::artifact::{Artifact, Way, artifacts};
 use crate::batch::Batch;
 use crate::exit::Exit;
+use crate::inputs::{SessionInput, find, session_options};
 use crate::report::{Reporter, shown};
-use crate::summary::{aside, session, warnings};
+use crate::summary::{session, skipped_line, warnings};
 use crate::write::write_tape;
 
-/// A tape for standard output is held in memory up to this size, then in a temporary file.
+/// A tape for standard output is kept in memory up to this size, then in a temporary file.
 const SPOOL_BYTES: usize = 8 << 20;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Ingest, report: &mut Reporter) -> io::Result<Exit> {
-    let found = artifacts(&args.paths, args.conversion.limits());
-    report.start_progress(found.artifacts.iter().flatten().map(Artifact::bytes).sum());
-    let way = match Way::new(&args.conversion, report.bar()) {
-        Ok(way) => way,
+pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    let options = match session_options(&args.conversion, registry, report.bar()) {
+        Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
-    // The root folder of a store is no directory to search, but what the caller named.
-    let searches = args.paths.iter().any(|path| path.is_dir() && root(path).is_none());
-    match (&args.out, &found.artifacts[..]) {
-        (Some(out), _) => Ok(Batch::new(args, out, report).run(&way, &found)),
-        (None, [Ok(artifact)]) if !searches => to_stdout(args, &way, artifact, &found.left_aside, report),
+    let found = find(&args.paths, &options);
+    report.start_progress(found.sessions.iter().flatten().map(SessionInput::bytes).sum());
+    // The root folder of a store is itself what the caller named, not a folder to search.
+    let searches = args.paths.iter().any(|path| path.is_dir() && store_at_root(registry, path).is_none());
+    match (&args.out, &found.sessions[..]) {
+        (Some(out), _) => Ok(Batch::new(args, out, report).run(&options, &found)),
+        (None, [Ok(input)]) if !searches => to_stdout(args, &options, input, &found.skipped, report),
         (None, [Err(error)]) if !searches => Ok(report.failure(error)),
         (None, _) => {
             report.end_progress();
@@ -42,10 +43,16 @@ pub fn run(args: &Ingest, report: &mut Reporter) -> io::Result<Exit> {
     }
 }
 
-/// One session, whole or not at all, to standard output.
-fn to_stdout(args: &Ingest, way: &Way, artifact: &Artifact, left_aside: &[LeftAside], report: &Reporter) -> io::Result<Exit> {
+/// Writes one session to standard output, completely or not at all.
+fn to_stdout(
+    args: &Ingest,
+    options: &SessionOptions,
+    input: &SessionInput,
+    skipped: &[SkippedSession],
+    report: &Reporter,
+) -> io::Result<Exit> {
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
-    let converted = way.open(artifact).and_then(|opened| write_tape(opened, way, args.zstd, &mut spool, Path::new("-")));
+    let converted = input.open(options).and_then(|source| write_tape(source, args.zstd, &mut spool, Path::new("-")));
     report.end_progress();
     let summary = match converted {
         Ok(summary) => summary,
@@ -55,9 +62,9 @@ fn to_stdout(args: &Ingest, way: &Way, artifact: &Artifact, left_aside: &[LeftAs
     let mut out = stdout().lock();
     io::copy(&mut spool, &mut out)?;
     out.flush()?;
-    let path = shown(artifact.path());
+    let path = shown(input.path());
     report.note(&format!("{path}: {}", session(&summary)));
     warnings(&summary).iter().for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
-    left_aside.iter().for_each(|left| report.note(&aside(left)));
+    skipped.iter().for_each(|skipped| report.note(&skipped_line(skipped)));
     Ok(Exit::Success)
 }

@@ -1,4 +1,4 @@
-//! Ending early: a run that is interrupted leaves no half-written tape behind, and no copy of a store.
+//! Interrupts: they leave no half-written tape and no copy of a store.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,30 +12,29 @@ use tempfile::NamedTempFile;
 
 use crate::exit::Exit;
 
-/// Tapes that have no name yet. One is made only by who holds the list, so that none comes up while the run ends.
+/// Temporary tapes. One is created only while the list is locked, so that an interrupt misses none.
 static UNNAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unnamed() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNNAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on, an interrupt (or a request to terminate) removes the tapes without a name and the copies of stores, and ends the
-/// command.
+/// From now on, an interrupt or a request to terminate removes temporary tapes and copies of stores, and ends the command.
 pub fn listen() {
     let end = || {
         let unnamed = unnamed();
         for path in unnamed.iter() {
-            // It may have got its name just now.
+            // It may have been renamed just now.
             let _ = fs::remove_file(path);
         }
         discard_copies();
         exit(Exit::Interrupted as i32)
     };
-    // Where the system lets nobody listen, an interrupt ends the command as it always did.
+    // If no handler can be set, an interrupt ends the command without cleaning up.
     let _ = ctrlc::set_handler(end);
 }
 
-/// The temporary file that `make` makes, which an interrupt removes.
+/// Creates a temporary file that an interrupt removes.
 ///
 /// # Errors
 /// Those of `make`.
@@ -46,7 +45,7 @@ pub fn temporary(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result
     Ok(file)
 }
 
-/// The temporary file at `path` has got its name, or is gone.
-pub fn settled(path: &Path) {
+/// Stops tracking a temporary file, which was renamed or deleted.
+pub fn forget(path: &Path) {
     unnamed().remove(path);
 }

@@ -1,4 +1,4 @@
-//! The `engram` command: arguments, files in and out, progress, exit codes. What logs mean is the adapters' knowledge.
+//! The `engram` command: arguments, files, progress and exit codes. The adapters read the logs.
 
 use std::io::{self, Write, stdout};
 use std::process::ExitCode;
@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
+use engram_adapters::Registry;
 use engram_core::error::AdapterError;
 use engram_core::json_schema::json_schema;
 
 mod adapters;
 mod args;
-mod artifact;
 mod audit;
 mod batch;
 mod check;
@@ -19,16 +19,15 @@ mod conform;
 mod detect;
 mod exit;
 mod ingest;
+mod inputs;
 mod interrupt;
 mod out_dir;
 mod pool;
 mod report;
-mod stored;
 mod summary;
 mod write;
 
 use args::{Command, CommandLine, ErrorFormat};
-use artifact::Way;
 use exit::Exit;
 use report::Reporter;
 
@@ -42,17 +41,16 @@ fn main() -> ExitCode {
 
 fn run(line: &CommandLine) -> Exit {
     let quiet = matches!(&line.command, Command::Ingest(args) if args.quiet);
-    let mut report = Reporter::new(line.error_format, quiet);
+    let report = Reporter::new(line.error_format, quiet);
     interrupt::listen();
+    let registry = Registry::builtin();
     let done = match &line.command {
-        Command::Ingest(args) => ingest::run(args, &mut report),
-        Command::Detect(args) => detect::run(args, &Way::of_detection(), &report),
-        Command::Audit(args) => {
-            Way::new(&args.conversion, report.bar()).map_or_else(|error| Ok(report.failure(&error)), |way| audit::run(args, &way, &report))
-        }
+        Command::Ingest(args) => ingest::run(args, &registry, &report),
+        Command::Detect(args) => detect::run(args, &registry, &report),
+        Command::Audit(args) => audit::run(args, &registry, &report),
         Command::Check(args) => check::run(args, &report),
-        Command::Conform(args) => conform::run(args, &report),
-        Command::Adapters(args) => adapters::run(args),
+        Command::Conform(args) => conform::run(args, &registry, &report),
+        Command::Adapters(args) => adapters::run(args, &registry),
         Command::Schema => print(&json_schema()),
         Command::Completions(args) => print(&completions(args.shell)),
     };
@@ -73,7 +71,7 @@ fn completions(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// A reader that has seen enough is no failure.
+/// It is not a failure if the reader closes the pipe.
 fn output_failed(error: io::Error, report: &Reporter) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::Success;
@@ -81,7 +79,7 @@ fn output_failed(error: io::Error, report: &Reporter) -> Exit {
     report.failure(&AdapterError::from(error).path("-"))
 }
 
-/// Help and version are no errors, and a usage error keeps to the error format that was asked for.
+/// Help and version are not errors. A usage error uses the requested error format.
 fn refused(error: &clap::Error) -> Exit {
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let words: Vec<_> = std::env::args_os().collect();
@@ -90,7 +88,7 @@ fn refused(error: &clap::Error) -> Exit {
         let text = error.render().to_string();
         Reporter::new(ErrorFormat::Json, true).usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     } else {
-        // The reader of help may have seen enough.
+        // The reader may have closed the pipe.
         let _ = error.print();
     }
     if is_answer { Exit::Success } else { Exit::Usage }

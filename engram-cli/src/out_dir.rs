@@ -1,4 +1,4 @@
-//! The directory of tapes: names that no session id can abuse, and files that are never overwritten.
+//! The folder of tapes: safe file names, and files that are never overwritten.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -10,31 +10,31 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::interrupt;
 
-/// The longest stem of a file name, in bytes. With ending and number it stays far below the 255 of common file systems.
+/// The longest stem of a file name, in bytes. With ending and number it stays well below the common limit of 255.
 const STEM_BYTES: usize = 160;
 
-/// Names that some systems keep for themselves, whatever the ending.
+/// Names that some systems reserve, with any ending.
 const RESERVED: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Where a tape ended up.
+/// Where a tape is.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Placed {
     /// In a new file.
     Written(PathBuf),
-    /// This file was there and holds the same bytes.
+    /// In this file, which already had the same bytes.
     Unchanged(PathBuf),
 }
 
-/// The directory of tapes, and the names that are taken in it.
+/// The folder of tapes, and the names that are used in it.
 #[derive(Debug, Clone)]
 pub struct OutDir {
     root: PathBuf,
-    /// Folder by folder: names in lower case, since some file systems do not tell `A` from `a`, and the files they name.
+    /// Per folder, names in lower case (some file systems treat `A` as `a`) and their files.
     taken: HashMap<PathBuf, HashMap<String, PathBuf>>,
 }
 
 impl OutDir {
-    /// The directory at `root`, which need not be there yet.
+    /// The folder at `root`, which may not exist yet.
     pub fn new(root: &Path) -> Self {
         OutDir { root: root.to_owned(), taken: HashMap::new() }
     }
@@ -44,7 +44,7 @@ impl OutDir {
         self.root.join(stem(harness))
     }
 
-    /// A new temporary file next to where the tape will be. It is gone when it is dropped, or the command interrupted.
+    /// A new temporary file in the folder of the tape. It is deleted when it is dropped and when the command is interrupted.
     ///
     /// # Errors
     /// As the file system gives them.
@@ -54,15 +54,15 @@ impl OutDir {
         interrupt::temporary(|| tempfile::Builder::new().prefix(".engram-").suffix(".tmp").tempfile_in(folder))
     }
 
-    /// Gives a finished tape the first name that is free: `stem`, `stem-2`, `stem-3`. A file of one of these names with the
-    /// same bytes is the tape already.
+    /// Renames a finished tape to the first free name: `stem`, `stem-2`, `stem-3`. If a file of one of these names has the
+    /// same bytes, that file is the tape.
     ///
     /// # Errors
     /// As the file system gives them. The temporary file is removed.
     pub fn place(&mut self, tape: TempPath, harness: &str, stem: &str, ending: &str) -> io::Result<Placed> {
         let temporary = tape.to_path_buf();
         let placed = self.name(tape, harness, stem, ending);
-        interrupt::settled(&temporary);
+        interrupt::forget(&temporary);
         placed
     }
 
@@ -84,7 +84,7 @@ impl OutDir {
             taken.insert(name.to_lowercase(), file.clone());
             match tape.persist_noclobber(&file) {
                 Ok(()) => return Ok(Placed::Written(file)),
-                // Someone else made it meanwhile: perhaps another run over the same sessions.
+                // Another process created it meanwhile, perhaps a run over the same sessions.
                 Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
                     tape = refused.path;
                     if same_bytes(&file, &tape)? {
@@ -127,13 +127,13 @@ fn same_bytes(there: &Path, tape: &Path) -> io::Result<bool> {
     }
 }
 
-/// An id as the stem of a file name: ASCII letters, digits, `_` and `-` stand for themselves, any other byte becomes `%` and
-/// two digits, a reserved name gets its first letter written so, and an overlong one ends with a piece of its hash.
+/// An id as the stem of a file name: ASCII letters, digits, `_` and `-` are kept, and every other byte becomes `%` and two
+/// digits. So does the first letter of a reserved name. An overlong id is cut and ends with a part of its hash.
 pub fn stem(id: &str) -> String {
-    let stands = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     let mut name = String::with_capacity(id.len());
     for (at, byte) in id.bytes().enumerate() {
-        if stands(byte) && !(at == 0 && is_reserved(id)) {
+        if is_kept(byte) && !(at == 0 && is_reserved(id)) {
             name.push(char::from(byte));
         } else {
             name.push_str(&format!("%{byte:02X}"));

@@ -1,4 +1,4 @@
-//! Work on all processors, results in the order of the input.
+//! Parallel work with results in the order of the input.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,17 +9,17 @@ use engram_core::error::AdapterError;
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 
-/// Does `work` on every item, `jobs` at a time, and hands each result to `take` on this thread, in the order of the items.
+/// Runs `work` on every item, `jobs` at a time, and passes each result to `take` on this thread, in the order of the items.
 ///
 /// # Errors
-/// `io` when no threads can be had.
+/// `io` if no threads can be created.
 pub fn in_order<T: Sync, R: Send>(
     jobs: Option<NonZeroUsize>,
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
     mut take: impl FnMut(&T, R),
 ) -> Result<(), AdapterError> {
-    // More threads than items have nothing to do, and the system may not have so many.
+    // More threads than items would be idle, and the system may not allow so many.
     let threads = jobs.map_or(0, |jobs| jobs.get().min(items.len().max(1)));
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| AdapterError::from(io::Error::other(error)))?;
     let (sender, results) = mpsc::channel();
@@ -51,13 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_threads_are_made_than_there_are_items() {
+    fn there_are_no_more_threads_than_items() {
         let threads = |_: &u64| rayon::current_num_threads();
         in_order(NonZeroUsize::new(1_000_000), &[1, 2, 3], threads, |_, threads| assert_eq!(threads, 3)).unwrap();
     }
 
     #[test]
-    fn results_come_in_the_order_of_the_items_however_long_each_takes() {
+    fn results_are_in_the_order_of_the_items() {
         let items: Vec<u64> = (0..200).collect();
         let mut seen = Vec::new();
         let work = |item: &u64| {

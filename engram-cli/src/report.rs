@@ -1,17 +1,17 @@
-//! Standard error: errors, warnings, notes and the progress bar, none of them in another's way.
+//! Standard error: errors, warnings, notes and the progress bar.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
 
 use engram_core::error::{AdapterError, ErrorCode};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::args::ErrorFormat;
 use crate::exit::Exit;
 
-/// Where everything goes that is no result.
+/// Writes everything that is not a result.
 #[derive(Debug)]
 pub struct Reporter {
     format: ErrorFormat,
@@ -33,29 +33,29 @@ struct WireUsage<'e> {
 }
 
 impl Reporter {
-    /// A reporter without a progress bar. `quiet`: errors only, as in JSON format anyway.
+    /// A reporter without a progress bar. With `quiet`, and in JSON format, it prints only errors.
     pub fn new(format: ErrorFormat, quiet: bool) -> Self {
         Reporter { format, quiet: quiet || format == ErrorFormat::Json, bar: ProgressBar::hidden() }
     }
 
-    /// Shows a progress bar of that many bytes, if there is someone to see it.
-    pub fn start_progress(&mut self, bytes: u64) {
+    /// Shows a progress bar of that many bytes, if standard error is a terminal.
+    pub fn start_progress(&self, bytes: u64) {
         if self.quiet || !stderr().is_terminal() {
             return;
         }
-        let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
-        self.bar = ProgressBar::new(bytes);
-        if let Ok(style) = style {
+        self.bar.set_length(bytes);
+        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left") {
             self.bar.set_style(style);
         }
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
     }
 
-    /// The bar, for readers to move.
+    /// The progress bar.
     pub fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
-    /// Takes the bar away.
+    /// Removes the progress bar.
     pub fn end_progress(&self) {
         self.bar.finish_and_clear();
     }
@@ -67,19 +67,19 @@ impl Reporter {
         }
     }
 
-    /// Reports an error that ends the work on something, and gives its exit code.
+    /// Reports an error and returns its exit code.
     pub fn failure(&self, error: &AdapterError) -> Exit {
         self.error(error);
         Exit::from(error.code)
     }
 
-    /// Reports that there is no session at any of these places, and gives the exit code of that.
+    /// Reports that there is no session at these paths, and returns the exit code.
     pub fn no_session(&self, places: &[PathBuf]) -> Exit {
         let places: Vec<_> = places.iter().map(|path| shown(path)).collect();
         self.failure(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(places.join(", ")))
     }
 
-    /// Reports that the command line is wrong, and gives the exit code of that.
+    /// Reports that the command line is wrong, and returns the exit code.
     pub fn usage(&self, message: &str) -> Exit {
         match self.format {
             ErrorFormat::Text => self.line(&format!("error: {message}\n\nFor more information, try '--help'.")),
@@ -88,7 +88,7 @@ impl Reporter {
         Exit::Usage
     }
 
-    /// Says something that people want to know.
+    /// Prints a line, unless the command is quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             self.line(&one_line(text));
@@ -101,7 +101,7 @@ impl Reporter {
         }
     }
 
-    /// Standard error may be closed: there is nobody left to tell then.
+    /// Standard error may be closed; then there is nothing to do.
     fn line(&self, text: &str) {
         self.bar.suspend(|| {
             let _ = writeln!(stderr().lock(), "{}", printable(text));
@@ -114,12 +114,12 @@ pub fn shown(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
 }
 
-/// `text` without what a terminal would obey: names come from whoever wrote the files.
+/// `text` with control characters escaped: file names may contain terminal commands.
 pub fn printable(text: &str) -> Cow<'_, str> {
     without(text, |c| c.is_control() && c != '\n')
 }
 
-/// As [`printable`], on one line: a name with a line end in it cannot pass for a message of its own.
+/// As [`printable`], on one line, so that a name with a line end cannot look like another message.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     without(text, char::is_control)
 }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_command_the_terminal() {
+    fn control_characters_are_escaped() {
         assert_eq!(printable("a\u{1b}[2Jb\r"), "a\\u{1b}[2Jb\\r");
         assert_eq!(printable("é\nb"), "é\nb");
         assert_eq!(one_line("é\nb\u{1b}"), "é\\nb\\u{1b}");

@@ -1,17 +1,16 @@
-//! What conversions came to, in words.
+//! Results of conversions as text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use engram_adapters::open::store::LeftAside;
+use engram_adapters::open::store::SkippedSession;
+use engram_adapters::sessions::display_path;
 use engram_adapters::tables::claims;
 use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
 use engram_core::pipeline::Summary;
 
-use crate::stored::name;
-
-/// One session in a line: harness, events, coverage, omissions.
+/// One session in one line: harness, events, omissions, coverage.
 pub fn session(summary: &Summary) -> String {
     let Ledger { records, mapped, .. } = summary.ledger;
     let events = summary.counts.total();
@@ -25,17 +24,17 @@ pub fn session(summary: &Summary) -> String {
     parts.join("; ")
 }
 
-/// What a reader of the tape should not overlook, each with how many records it concerns, or none for the whole session.
+/// Warnings, each with the number of records that it is about; `None` for the whole session.
 fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
     let mut notices = Vec::new();
     if !summary.degraded.is_empty() {
         notices.push((
-            format!("degraded ({}): no kind is claimed in full, and `engram audit` tells what is left over", summary.degraded.join(", ")),
+            format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", summary.degraded.join(", ")),
             None,
         ));
     }
     if !summary.complete {
-        notices.push(("cut off: the tape holds what comes before".to_owned(), None));
+        notices.push(("the log ends mid-record; everything before it was converted".to_owned(), None));
     }
     for (records, what) in [(summary.ledger.unrecognized, "of unknown type"), (summary.ledger.malformed, "malformed")] {
         if records > 0 {
@@ -54,12 +53,12 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     notices(summary).into_iter().map(phrase).collect()
 }
 
-/// A session of a store that is not converted, and why.
-pub fn aside(left: &LeftAside) -> String {
-    format!("left aside: {}: {}", name(&left.session).to_string_lossy(), left.reason)
+/// A session of a store that is not converted, with the reason.
+pub fn skipped_line(skipped: &SkippedSession) -> String {
+    format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
 }
 
-/// Sums over many sessions.
+/// Sums of many sessions.
 #[derive(Debug, Default)]
 pub struct Totals {
     sessions: u64,
@@ -94,7 +93,7 @@ impl Totals {
         self.sessions
     }
 
-    /// The sums, in some lines.
+    /// The sums, line by line.
     pub fn lines(&self) -> Vec<String> {
         let events = self.counts.total();
         let omitted: u64 = self.omitted.values().sum();
@@ -120,7 +119,7 @@ fn harness(summary: &Summary) -> String {
     format!("{} {version}", summary.harness)
 }
 
-/// Events by kind, those that there are.
+/// Number of events of each kind that occurs.
 fn counts(counts: &KindCounts) -> String {
     let named: Vec<String> =
         counts.iter().filter(|(_, events)| *events > 0).map(|(kind, events)| format!("{events} {}", kind.as_str())).collect();

@@ -1,30 +1,30 @@
-//! Writing a tape: compressed or not, with errors that say on which side it failed.
+//! Writes a tape, compressed or not. Errors name the side that failed: the log or the tape.
 
 use std::io::{self, Write};
 use std::path::Path;
 
+use engram_adapters::sessions::SessionSource;
 use engram_core::error::AdapterError;
 use engram_core::pipeline::Summary;
+use engram_core::tape::JsonLines;
 
-use crate::artifact::{Opened, Way};
-
-/// Converts an artifact and writes its tape to `file`, which may hold part of a tape when this fails.
+/// Converts a session and writes its tape to `file`, which may hold part of a tape if this fails.
 ///
 /// # Errors
-/// Those of the conversion, with the artifact's path; those of writing, with `place`.
-pub fn write_tape(opened: Opened, way: &Way, compress: bool, file: &mut dyn Write, place: &Path) -> Result<Summary, AdapterError> {
+/// Those of the conversion, with the session's path; those of writing, with `place`.
+pub fn write_tape(source: SessionSource, compress: bool, file: &mut dyn Write, place: &Path) -> Result<Summary, AdapterError> {
     let mut sink = Sink { file, failed: false };
     let at_place = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     let converted = if compress {
         let mut encoder = zstd::Encoder::new(&mut sink, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(at_place)?;
-        opened.convert(way, &mut encoder).and_then(|summary| encoder.finish().map(|_| summary).map_err(at_place))
+        source.convert(&mut JsonLines::new(&mut encoder)).and_then(|summary| encoder.finish().map(|_| summary).map_err(at_place))
     } else {
-        opened.convert(way, &mut sink)
+        source.convert(&mut JsonLines::new(&mut sink))
     };
     converted.map_err(|error| if sink.failed { error.path(place.to_string_lossy()) } else { error })
 }
 
-/// Remembers that writing failed: the conversion's error alone does not say on which side.
+/// Notes that writing failed. The error of the conversion does not show which side failed.
 struct Sink<'f> {
     file: &'f mut dyn Write,
     failed: bool,

@@ -26,7 +26,8 @@ pub struct Case<'a> {
     pub gaps: BTreeSet<&'static str>,
     /// The scenarios that the recording shows.
     pub scenarios: BTreeSet<&'static str>,
-    pub(crate) truth: Truth,
+    /// What really happened.
+    pub truth: Truth,
     /// Calls that the log has and the tapes lack. Filled only where the ground truth has no call ids.
     pub(crate) missing_calls: Vec<String>,
     /// Why the ground truth cannot be used, if it cannot.
@@ -75,7 +76,7 @@ impl<'a> Case<'a> {
     }
 
     /// The `tool.call` with this id, on any tape.
-    pub(crate) fn tool_call(&self, id: &str) -> Option<&Event> {
+    pub fn tool_call(&self, id: &str) -> Option<&Event> {
         self.events(Kind::ToolCall).map(|(_, event)| event).find(|event| event.text("call_id") == Some(id))
     }
 

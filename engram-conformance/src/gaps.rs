@@ -94,12 +94,17 @@ pub(crate) fn exhibited_by(case: &Case<'_>, more: &[GapRow]) -> BTreeSet<&'stati
 }
 
 /// Kinds of tools that edit files.
-pub(crate) const EDITORS: &[&str] = &["edit", "write"];
+pub const EDITORS: &[&str] = &["edit", "write"];
 /// Commands that print a file.
 const PRINT_COMMANDS: &[&str] = &["cat ", "sed -n", "head ", "tail "];
 
+/// True if `exhibits` accepts an event of the kind.
+pub fn has_event(case: &Case<'_>, kind: Kind, exhibits: impl Fn(&Event) -> bool) -> bool {
+    case.events(kind).any(|(_, event)| exhibits(event))
+}
+
 /// True if `exhibits` accepts an edit by a tool of one of these kinds, together with the real edit.
-pub(crate) fn edits_by(case: &Case<'_>, kinds: &[&str], exhibits: impl Fn(&Event, &RealEdit) -> bool) -> bool {
+pub fn edits_by(case: &Case<'_>, kinds: &[&str], exhibits: impl Fn(&Event, &RealEdit) -> bool) -> bool {
     case.events(Kind::CodeEdit).any(|(session, edit)| {
         let of_kind = session.call_of(edit).and_then(|call| call.text("kind")).is_some_and(|kind| kinds.contains(&kind));
         of_kind && real_of(case, edit).is_some_and(|real| exhibits(edit, real))
@@ -129,17 +134,17 @@ fn truth_hash_only(real: &RealEdit) -> bool {
 }
 
 /// The edit hashes neither the file nor the span before.
-pub(crate) fn has_no_hashes(edit: &Event) -> bool {
+pub fn has_no_hashes(edit: &Event) -> bool {
     lacks_file_before_hash(edit) && !edit.has("before_hash") && !edit.has("file_after_hash")
 }
 
 /// The edit does not hash the file before.
-pub(crate) fn lacks_file_before_hash(edit: &Event) -> bool {
+pub fn lacks_file_before_hash(edit: &Event) -> bool {
     !edit.has("file_before_hash")
 }
 
 /// The edit has texts, but no line ranges.
-pub(crate) fn is_snippet(edit: &Event) -> bool {
+pub fn is_snippet(edit: &Event) -> bool {
     edit.text("basis") == Some("snippet")
 }
 

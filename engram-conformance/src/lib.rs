@@ -34,8 +34,6 @@ mod options;
 mod outcome;
 mod recording;
 mod recordings;
-#[cfg(feature = "registry")]
-pub mod registry;
 mod report;
 mod run;
 mod scenario;
@@ -50,6 +48,7 @@ pub use catalogue::CHECKS;
 pub use check::{Capability, Check, Needs};
 pub use convert::ConversionError;
 pub use converted_session::ConvertedSession;
+pub use ground_truth::{Call, FileState, RealEdit, RealResult, Truth};
 pub use options::{Capabilities, Options, ToolKinds};
 pub use outcome::{Example, Findings, Outcome, Verdict};
 pub use recording::Recording;

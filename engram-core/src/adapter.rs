@@ -41,16 +41,24 @@ impl<A: StreamAdapter> HarnessAdapter for A {
     }
 
     fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError> {
-        let policy = match self.describe().unknown_version_policy {
-            UnknownVersionPolicy::StrictFail => Policy::Strict,
-            UnknownVersionPolicy::PermissiveDegrade => Policy::Permissive,
-        };
-        convert_str(self, input, &Options { policy, ..Options::default() })
+        string_form(self, input)
     }
 
     fn descriptor(&self) -> AdapterDescriptor {
         *self.describe()
     }
+}
+
+/// Converts text as [`HarnessAdapter::convert_to_tape_jsonl`] does: by the adapter's own policy, with the default limits.
+///
+/// # Errors
+/// As [`convert`].
+pub fn string_form(adapter: &dyn StreamAdapter, input: &str) -> Result<String, AdapterError> {
+    let policy = match adapter.describe().unknown_version_policy {
+        UnknownVersionPolicy::StrictFail => Policy::Strict,
+        UnknownVersionPolicy::PermissiveDegrade => Policy::Permissive,
+    };
+    convert_str(adapter, input, &Options { policy, ..Options::default() })
 }
 
 /// Converts an artifact that is in memory, and returns the tape. See [`convert`].

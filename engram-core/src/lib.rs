@@ -51,6 +51,7 @@ mod stream;
 mod support;
 pub mod tape;
 pub mod text;
+pub mod text_adapter;
 pub mod time;
 pub mod tool_kind;
 pub mod version;

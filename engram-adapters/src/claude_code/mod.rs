@@ -8,11 +8,13 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 
-use crate::Entry;
+use crate::registration::Registration;
 use crate::shared::value::{StructuralIndex, parse};
 use state::session_state::SessionState;
 
 mod blocks;
+#[cfg(feature = "conformance")]
+mod certification;
 mod context_events;
 mod descriptor;
 mod omission_rules;
@@ -27,10 +29,17 @@ mod state;
 mod tests;
 mod tools;
 
-pub(crate) use source::legacy_db::OPENER;
+/// The adapter and everything that belongs to it.
+pub(crate) static REGISTRATION: Registration = registration();
 
-/// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &ClaudeCode, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
+const fn registration() -> Registration {
+    let registration = Registration::new(&ClaudeCode).with_tools(&tools::TOOLS).with_sidecar(source::sidecar::sidecar);
+    #[cfg(feature = "sqlite")]
+    let registration = registration.with_store_opener(&source::legacy_db::OPENER);
+    #[cfg(feature = "conformance")]
+    let registration = registration.with_certification(certification::CERTIFICATION);
+    registration
+}
 
 struct ClaudeCode;
 

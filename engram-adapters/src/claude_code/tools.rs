@@ -52,4 +52,5 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("StructuredOutput", ToolKind::Other),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
+    ..ToolTable::EMPTY
 };

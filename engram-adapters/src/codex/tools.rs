@@ -38,6 +38,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("close_agent", ToolKind::Delegate),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
+    ..ToolTable::EMPTY
 };
 
 /// The name of a tool, borrowed from the table if it is listed.

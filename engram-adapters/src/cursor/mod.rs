@@ -1,6 +1,8 @@
 //! The Cursor adapter. Each kind of artifact has a folder, with a table from record type to handler (`dispatch.rs`); `source` detects which
 //! one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share.
 
+#[cfg(feature = "conformance")]
+mod certification;
 mod chat_store;
 mod descriptor;
 mod faults;
@@ -23,17 +25,24 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::Entry;
+use crate::registration::Registration;
 use chat_store::ChatStore;
 use hooks::HookLog;
 use ide::EditorConversation;
-pub(crate) use source::opener::OPENER;
 use source::{detect, form::Form, marks, sidecar};
 use stream::Stream;
 use transcript::{document::TranscriptDocument, jsonl::Transcript};
 
-/// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &Cursor, tools: &tools::TOOLS, surroundings: sidecar::sidecar };
+/// The adapter and everything that belongs to it.
+pub(crate) static REGISTRATION: Registration = registration();
+
+const fn registration() -> Registration {
+    let registration =
+        Registration::new(&Cursor).with_tools(&tools::TOOLS).with_sidecar(sidecar::sidecar).with_store_opener(&source::opener::OPENER);
+    #[cfg(feature = "conformance")]
+    let registration = registration.with_certification(certification::CERTIFICATION);
+    registration
+}
 
 struct Cursor;
 

@@ -121,4 +121,5 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("ai_attribution", ToolKind::Other),
     ],
     prefixes: &[],
+    ..ToolTable::EMPTY
 };

@@ -5,9 +5,11 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::Entry;
+use crate::registration::Registration;
 
 mod blocks;
+#[cfg(feature = "conformance")]
+mod certification;
 mod descriptor;
 mod records;
 mod results;
@@ -21,8 +23,15 @@ mod tools;
 
 use source::detect;
 
-/// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &Gemini, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
+/// The adapter and everything that belongs to it.
+pub(crate) static REGISTRATION: Registration = registration();
+
+const fn registration() -> Registration {
+    let registration = Registration::new(&Gemini).with_tools(&tools::TOOLS).with_sidecar(source::sidecar::sidecar);
+    #[cfg(feature = "conformance")]
+    let registration = registration.with_certification(certification::CERTIFICATION);
+    registration
+}
 
 struct Gemini;
 

@@ -34,4 +34,5 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("echo", ToolKind::Mcp),
     ],
     prefixes: &[("mcp_", ToolKind::Mcp)],
+    ..ToolTable::EMPTY
 };

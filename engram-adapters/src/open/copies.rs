@@ -1,4 +1,4 @@
-//! Copies of stores, which lie in the system's temporary folder until they are dropped or the run ends early.
+//! Temporary copies of databases. They are deleted when they are dropped, or when the run is interrupted.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The text that a store is opened into: JSON Lines put together from its values, bounded as a whole.
+//! Builds the export of a session in a store: JSON Lines, limited in size.
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;

@@ -1,4 +1,4 @@
-//! SessionInit artifacts: plain and compressed streams, and the candidates that a directory holds.
+//! Opening files: snapshots of growing files, compressed streams, databases, and the types of stores.
 
 use std::fs::File;
 use std::io::{self, Chain, Cursor, ErrorKind, Read, Take};
@@ -8,16 +8,21 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Reader};
 
+#[cfg(feature = "sqlite")]
 mod copies;
-mod discover;
+pub mod database;
+mod database_header;
 pub mod lines;
-pub mod openers;
+#[cfg(feature = "sqlite")]
 pub mod sqlite;
 pub mod store;
+#[cfg(feature = "zstd")]
 mod zstd_stream;
 
+#[cfg(feature = "sqlite")]
 pub use copies::discard_copies;
-pub use discover::{Candidate, discover};
+pub use database_header::is_database;
+#[cfg(feature = "zstd")]
 use zstd_stream::ZstdStream;
 
 /// Opens the artifact at `path`, decompressing it where its content says so.
@@ -72,6 +77,7 @@ pub enum Content<R: Read> {
     /// As it was.
     Plain(Chain<Cursor<Vec<u8>>, R>),
     /// Decompressed.
+    #[cfg(feature = "zstd")]
     Zstd(ZstdStream<Chain<Cursor<Vec<u8>>, R>>),
 }
 
@@ -87,13 +93,30 @@ pub fn content<R: Read>(mut reader: R) -> io::Result<Content<R>> {
     reader.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
     let is_zstd = first == ZSTD_MAGIC;
     let whole = Cursor::new(first).chain(reader);
-    Ok(if is_zstd { Content::Zstd(ZstdStream::new(whole)?) } else { Content::Plain(whole) })
+    if is_zstd { decompressed(whole) } else { Ok(Content::Plain(whole)) }
+}
+
+#[cfg(feature = "zstd")]
+fn decompressed<R: Read>(whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+    Ok(Content::Zstd(ZstdStream::new(whole)?))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn decompressed<R: Read>(_whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+    Err(missing_feature("a file that is compressed with zstd", "zstd"))
+}
+
+/// Input that this build cannot read.
+#[cfg(any(not(feature = "zstd"), not(feature = "sqlite")))]
+fn missing_feature(what: &str, feature: &str) -> io::Error {
+    io::Error::new(ErrorKind::Unsupported, format!("{what}; build engram-adapters with the feature `{feature}` to read it"))
 }
 
 impl<R: Read> Read for Content<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Content::Plain(reader) => reader.read(buffer),
+            #[cfg(feature = "zstd")]
             Content::Zstd(reader) => reader.read(buffer),
         }
     }

@@ -1,4 +1,4 @@
-//! SessionInit SQLite stores for reading: the store on disk is never written, locked, or given a file beside it.
+//! Opens SQLite stores for reading: the store on disk is never written, locked, or given a file beside it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,9 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyFolder;
-
-/// What every SQLite database begins with (sqlite.org/fileformat.html, section 1.3).
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+use super::database_header::is_database;
 
 /// Bytes of the database header.
 const HEADER_BYTES: usize = 100;
@@ -25,11 +23,6 @@ const COMPANIONS: [&str; 2] = ["-wal", "-journal"];
 
 /// How often a store that changes while it is copied is copied again.
 const COPY_ATTEMPTS: usize = 3;
-
-/// True when the bytes are the beginning of an SQLite database.
-pub fn is_database(head: &[u8]) -> bool {
-    head.starts_with(MAGIC)
-}
 
 /// A store open for reading. What it reads from lives as long as this value.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! A zstd stream that says in the words of `std::io` what is wrong with it.
+//! A zstd stream whose errors are those of `std::io`: invalid data or unexpected end.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 

@@ -4,8 +4,10 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::Entry;
+use crate::registration::Registration;
 
+#[cfg(feature = "conformance")]
+mod certification;
 mod descriptor;
 mod records;
 mod results;
@@ -18,10 +20,19 @@ mod tests;
 mod tools;
 
 use source::detect;
-pub(crate) use source::store;
 
-/// The registry's row.
-pub(crate) const ENTRY: Entry = Entry { adapter: &OpenCode, tools: &tools::TOOLS, surroundings: source::sidecar::sidecar };
+/// The adapter and everything that belongs to it.
+pub(crate) static REGISTRATION: Registration = registration();
+
+const fn registration() -> Registration {
+    let registration = Registration::new(&OpenCode)
+        .with_tools(&tools::TOOLS)
+        .with_sidecar(source::sidecar::sidecar)
+        .with_store_opener(&source::store::OPENER);
+    #[cfg(feature = "conformance")]
+    let registration = registration.with_certification(certification::CERTIFICATION);
+    registration
+}
 
 struct OpenCode;
 

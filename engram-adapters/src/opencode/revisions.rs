@@ -92,6 +92,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
 };
 
 /// When each known migration of the database was written, as its name begins (1.2.1 to 1.18.34).
+#[cfg(feature = "sqlite")]
 const MIGRATIONS: [&str; 38] = [
     "20260127222353",
     "20260211171708",
@@ -134,6 +135,7 @@ const MIGRATIONS: [&str; 38] = [
 ];
 
 /// True for a migration of a tested version, by its name or its time.
+#[cfg(feature = "sqlite")]
 pub(super) fn is_known_migration(name: &str) -> bool {
     name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
 }

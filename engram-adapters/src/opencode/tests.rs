@@ -11,8 +11,9 @@ use engram_core::policy::Policy;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::open::openers;
 use crate::open::store::Store;
+use crate::registry::Registry;
+use crate::sessions::open_store;
 
 fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options { policy, context, ..Options::default() };
@@ -22,7 +23,7 @@ fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, 
 }
 
 fn open(path: &Path) -> Box<dyn Store> {
-    openers::open(path, Limits::default()).unwrap().unwrap().1
+    open_store(&Registry::builtin(), path, Limits::default()).unwrap().unwrap().1
 }
 
 /// The tape of a stored session.
@@ -38,7 +39,7 @@ fn a_home_after_four_migrations_lists_each_session_once() {
     let store = open(&home);
     assert_eq!(store.sessions().len(), 5);
     assert!(store.sessions().iter().all(|session| session.path.ends_with("opencode.db")), "the database is the newest store");
-    let skipped: Vec<&str> = store.left_aside().iter().map(|left| left.session.id.as_str()).collect();
+    let skipped: Vec<&str> = store.skipped().iter().map(|left| left.session.id.as_str()).collect();
     assert_eq!(skipped.len(), 4, "three copies in `storage`, one of them in `project` too");
     let ids: std::collections::BTreeSet<&str> = skipped.into_iter().collect();
     assert!(ids.iter().all(|id| store.sessions().iter().any(|session| session.id == *id)));
@@ -118,7 +119,7 @@ fn messages_and_parts_of_a_deleted_session_are_reported() {
     let (_folder, path) = database("INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_9', '{}')");
     let store = open(&path);
     assert_eq!(store.sessions().len(), 1);
-    assert_eq!(store.left_aside()[0].session.id, "ses_9");
+    assert_eq!(store.skipped()[0].session.id, "ses_9");
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn rows_without_ids_are_converted_or_reported() {
     assert_eq!(faults(sql), (2, Some(ErrorCode::MalformedRecord)), "the missing message, and its text");
     let (_folder, path) = database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
     let store = open(&path);
-    let skipped: Vec<&str> = store.left_aside().iter().map(|left| left.reason).collect();
+    let skipped: Vec<&str> = store.skipped().iter().map(|left| left.reason).collect();
     assert_eq!((store.sessions().len(), skipped.len()), (1, 2), "{skipped:?}");
 }
 
@@ -138,7 +139,7 @@ fn rows_without_ids_are_converted_or_reported() {
 fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
     let (_folder, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
     let store = open(&path);
-    assert_eq!((store.sessions().len(), store.left_aside().len()), (1, 1));
+    assert_eq!((store.sessions().len(), store.skipped().len()), (1, 1));
     assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap()[1]["title"], "Later");
 }
 
@@ -213,9 +214,9 @@ fn another_database_is_ignored_and_a_missing_column_makes_the_version_unknown() 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("opencode.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
-    assert!(openers::open(&path, Limits::default()).unwrap().is_none());
+    assert!(open_store(&Registry::builtin(), &path, Limits::default()).unwrap().is_none());
     let (_folder, path) = database("ALTER TABLE part DROP COLUMN data");
-    assert_eq!(openers::open(&path, Limits::default()).err().unwrap().code, ErrorCode::UnknownHarnessVersion);
+    assert_eq!(open_store(&Registry::builtin(), &path, Limits::default()).err().unwrap().code, ErrorCode::UnknownHarnessVersion);
 }
 
 #[test]

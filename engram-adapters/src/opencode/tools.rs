@@ -33,4 +33,5 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("invalid", ToolKind::Other),
     ],
     prefixes: &[],
+    ..ToolTable::EMPTY
 };

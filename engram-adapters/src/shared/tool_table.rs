@@ -23,11 +23,13 @@ pub struct ToolTable {
     pub names: &'static [(&'static str, ToolKind)],
     /// Beginnings of names, for families such as MCP tools. Looked at after the exact names.
     pub prefixes: &'static [(&'static str, ToolKind)],
+    /// Parts of names, such as a separator between server and tool. Looked at after the beginnings.
+    pub infixes: &'static [(&'static str, ToolKind)],
 }
 
 impl ToolTable {
     /// A table that knows no tool.
-    pub const EMPTY: ToolTable = ToolTable { names: &[], prefixes: &[] };
+    pub const EMPTY: ToolTable = ToolTable { names: &[], prefixes: &[], infixes: &[] };
 
     /// The kind of a tool. None if the table does not have its name.
     pub fn resolve(&self, tool: &str) -> Option<ToolKind> {
@@ -47,7 +49,8 @@ impl ToolTable {
     }
 
     fn family(&self, tool: &str) -> Option<ToolKind> {
-        self.prefixes.iter().find(|(prefix, _)| tool.starts_with(prefix)).map(|(_, kind)| *kind)
+        let prefix = self.prefixes.iter().find(|(prefix, _)| tool.starts_with(prefix));
+        prefix.or_else(|| self.infixes.iter().find(|(infix, _)| tool.contains(infix))).map(|(_, kind)| *kind)
     }
 
     /// As [`ToolTable::resolve`], with [`ToolKind::Other`] for names that the table does not have.

@@ -119,12 +119,43 @@ fn visit_named(object: Value<'_>, names: &Names, mut visit: impl FnMut(Member) -
     None
 }
 
-/// Declares a borrowed view of an object: each field with the name and the [`JsonType`] that it has in the source.
+/// Declares a borrowed view of an object: each field with the name and the
+/// [`JsonType`](crate::shared::json_type::JsonType) that it has in the source.
+///
+/// The view is visible to the parent of the declaring module, unless another visibility precedes its name. It has a method for each
+/// field, and `strict`, `strict_into`, `lenient` and `lenient_opt` to make it from a [`Value`](crate::shared::value::Value).
+///
+/// ```
+/// use engram_adapters::shared::value::{StructuralIndex, parse, raw_str};
+///
+/// mod schema {
+///     use engram_adapters::shared::view::view;
+///
+///     view! {
+///         /// A line of a log.
+///         Record {
+///             /// `user` or `assistant`.
+///             role: "role" String,
+///             content: "content" Any,
+///         }
+///     }
+/// }
+///
+/// let mut index = StructuralIndex::default();
+/// let line = parse(r#"{"role":"user","content":"hello"}"#, &mut index)?;
+/// let record = schema::Record::strict(line, "")?;
+/// assert_eq!((raw_str(record.role()), raw_str(record.content())), ("user", "hello"));
+/// # Ok::<(), engram_core::emit::Fault>(())
+/// ```
+#[macro_export]
 macro_rules! view {
-    ($(#[$meta:meta])* $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
+    ($(#[$meta:meta])* $view:ident { $($fields:tt)* }) => {
+        $crate::view! { $(#[$meta])* pub(super) $view { $($fields)* } }
+    };
+    ($(#[$meta:meta])* $vis:vis $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy)]
-        pub(super) struct $view<'a>($crate::shared::view::Fields<'a, { $view::NAMES.len() }>);
+        $vis struct $view<'a>($crate::shared::view::Fields<'a, { $view::NAMES.len() }>);
 
         impl Default for $view<'_> {
             fn default() -> Self {
@@ -202,7 +233,7 @@ macro_rules! view {
         }
     };
 }
-pub(crate) use view;
+pub use crate::view;
 
 #[cfg(test)]
 mod tests {

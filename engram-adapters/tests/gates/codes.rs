@@ -13,7 +13,7 @@ const TESTED: &[(&str, &str, &str)] = &[
     ("unknown_harness_version", "engram-adapters/tests/gates/versions.rs", "log_without_version_is_not_guessed"),
     ("known_bad_version", "engram-adapters/tests/gates/versions.rs", "known_bad_version_is_rejected_or_degraded"),
     ("limit_exceeded", "engram-adapters/tests/gates/hostile.rs", "record_over_the_limit_is_rejected_or_replaced_by_its_hash"),
-    ("io", "engram-adapters/src/open/discover.rs", "a_named_file_is_a_candidate_whatever_its_name_and_a_missing_one_an_error"),
+    ("io", "engram-adapters/src/sessions/discover.rs", "a_named_file_is_a_candidate_whatever_its_name_and_a_missing_one_an_error"),
     ("adapter_defect", "engram-core/tests/core/policy.rs", "a_mapped_record_without_events_is_an_adapter_defect"),
     ("unknown_adapter", "engram-cli/tests/cli/broken_input.rs", "wrong_usage_is_2"),
     ("bad_recordings", "engram-cli/tests/cli/conform.rs", "recordings_that_are_not_whole_are_refused_and_named"),

@@ -2,10 +2,11 @@
 
 use std::sync::OnceLock;
 
-use engram_conformance::{Options, Recordings, Report, Verdict, registry};
+use engram_adapters::conformance;
+use engram_conformance::{Options, Recordings, Report, Verdict};
 
 use crate::snapshots::compare_contract;
-use crate::tree::root;
+use crate::tree::{files, registered, root};
 use crate::{bless, report};
 
 /// The fixture tree, with the scenario elements that its recordings declare.
@@ -14,7 +15,7 @@ fn fixtures() -> Recordings {
     if bless::is_requested() {
         // The declarations are rewritten, so the old ones must not be read.
         let recordings = Recordings::undeclared(&tree).unwrap_or_else(|error| panic!("{error}"));
-        bless::compare(&tree.join("scenarios.tsv"), &registry::scenario_list(&recordings));
+        bless::compare(&tree.join("scenarios.tsv"), &conformance::scenario_list(registered(), &recordings));
     }
     Recordings::load(&tree).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -22,7 +23,7 @@ fn fixtures() -> Recordings {
 /// The kit's report on the registered adapters and the fixtures. Made once for all gates.
 pub fn fixture_report() -> &'static Report {
     static REPORT: OnceLock<Report> = OnceLock::new();
-    REPORT.get_or_init(|| registry::run(&fixtures(), &Options::default(), |_| true))
+    REPORT.get_or_init(|| conformance::run(registered(), &fixtures(), &Options::default(), |_| true))
 }
 
 /// Fails with all counter-examples.
@@ -55,7 +56,7 @@ fn every_adapter_passes_on_the_fixtures() {
 fn every_adapter_passes_on_the_recordings() {
     let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return };
     let recordings = Recordings::load(&root().join(folder)).unwrap_or_else(|error| panic!("{error}"));
-    let recordings_report = registry::run(&recordings, &Options::default(), |_| true);
+    let recordings_report = conformance::run(registered(), &recordings, &Options::default(), |_| true);
     assert!(!recordings_report.is_empty(), "there are recordings of registered harnesses");
     assert_passes("recordings", &recordings_report);
 }
@@ -68,8 +69,11 @@ fn conformance_matrix_equals_its_snapshot() {
 
 #[test]
 fn rule_without_a_recording_has_a_unit_test() {
-    for (rule, file, test) in registry::UNIT_TESTED {
-        let source = std::fs::read_to_string(root().join(file)).unwrap_or_default();
-        assert!(source.contains(&format!("fn {test}()")), "{rule}: {file} has no test {test}");
+    for registration in registered().adapters() {
+        let folder = root().join("engram-adapters/src").join(registration.id().replace('-', "_"));
+        let sources: String = files(&folder).iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
+        for (rule, test) in registration.certification().unit_tests() {
+            assert!(sources.contains(&format!("fn {test}()")), "{rule}: {} has no test {test}", folder.display());
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_adapters::{REGISTRY, tables};
+use engram_adapters::{Registry, tables};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
@@ -13,7 +13,7 @@ use crate::bless;
 use crate::conformance::fixture_report;
 use crate::report;
 use crate::snapshots::compare_contract;
-use crate::tree::{files, root};
+use crate::tree::{files, registered, root};
 
 /// Begins a generated part of a document. The part's name and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
@@ -21,7 +21,7 @@ const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end generated -->";
 
 fn descriptors() -> Vec<AdapterDescriptor> {
-    REGISTRY.iter().map(|entry| *entry.adapter.describe()).collect()
+    registered().adapters().map(|entry| entry.descriptor()).collect()
 }
 
 /// One claim per line: adapter, schema, kind, grade, gaps.
@@ -52,16 +52,16 @@ fn error_lines() -> String {
 
 /// The text of a generated part, by its name.
 fn generated(name: &str) -> Option<String> {
-    let entry = |id: &str| REGISTRY.iter().find(|entry| entry.adapter.describe().adapter_id == id);
+    let entry = |id: &str| registered().adapters().find(|entry| entry.id() == id);
     match name.split_once(' ') {
-        None if name == "support" => Some(tables::support(REGISTRY).markdown()),
+        None if name == "support" => Some(tables::support(registered()).markdown()),
         None if name == "checks" => Some(engram_conformance::tables::checks()),
         None if name == "scenarios" => Some(engram_conformance::tables::scenarios(fixture_report())),
         None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
         None if name == "conformance" => Some(engram_conformance::tables::matrix(fixture_report())),
         None if name == "example-size" => example_size(),
-        None if name == "adapters" => Some(tables::adapters(REGISTRY).markdown()),
-        Some(("support", id)) => Some(tables::support(std::slice::from_ref(entry(id)?)).markdown()),
+        None if name == "adapters" => Some(tables::adapters(registered()).markdown()),
+        Some(("support", id)) => Some(tables::support(&Registry::empty().with(entry(id)?)).markdown()),
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
         Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
         Some(("file", path)) => example_file(path),
@@ -140,13 +140,14 @@ fn contract_equals_its_snapshots() {
 #[test]
 fn generated_documents_equal_the_registry() {
     let mut findings = document(&root().join("docs/support.md"), &["support".to_owned()]);
-    let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open"].map(|folder| format!("files {folder}"));
+    let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open", "engram-adapters/src/sessions"]
+        .map(|folder| format!("files {folder}"));
     findings.extend(document(&root().join("ARCHITECTURE.md"), &parts));
     let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
     findings.extend(document(&root().join("docs/conformance.md"), &parts));
-    let parts = ["schema", "descriptor", "tools", "lib", "convert"].map(|name| format!("file src/{name}.rs"));
+    let parts = ["lib", "tools", "dispatch"].map(|name| format!("file src/{name}.rs"));
     findings.extend(document(&root().join("docs/adding-a-harness.md"), &parts));
-    let ids: Vec<&str> = REGISTRY.iter().map(|entry| entry.adapter.describe().adapter_id).collect();
+    let ids: Vec<&str> = registered().adapters().map(|entry| entry.id()).collect();
     findings.extend(document(&root().join("docs/gaps.md"), &ids.iter().map(|id| format!("gaps {id}")).collect::<Vec<_>>()));
     for id in ids {
         let parts = ["support", "gaps", "tools", "omission-rules"].map(|part| format!("{part} {id}"));

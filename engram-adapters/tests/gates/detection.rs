@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use engram_adapters::{REGISTRY, detect};
+use engram_adapters::detect;
 use engram_core::adapter::Framing;
 use engram_core::head::{HEAD_BYTES, Head};
 use engram_core::limits::Limits;
@@ -15,13 +15,13 @@ use rayon::prelude::*;
 
 use crate::report::{self, Tally};
 use crate::snapshots::compare_contract;
-use crate::tree::{Artifact, Corpus, files, fixtures, is_not_a_session, read_session, recordings, root};
+use crate::tree::{Artifact, Corpus, files, fixtures, is_not_a_session, read_session, recordings, registered, root};
 
 /// The adapters that recognise some bytes, each with its marks.
 fn recognised(bytes: &[u8]) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut input = Input::new(bytes, Limits::default());
     let head = input.head().expect("memory can be read");
-    REGISTRY.iter().filter_map(|entry| Some((entry.adapter.describe().adapter_id, entry.adapter.probe(&head)?.marks))).collect()
+    registered().adapters().filter_map(|entry| Some((entry.id(), entry.probe(&head)?.marks))).collect()
 }
 
 /// A row of the matrix.
@@ -36,7 +36,7 @@ fn misdetected(corpus: &Corpus) -> Vec<String> {
     let mut findings = corpus.findings.clone();
     for artifact in corpus.artifacts() {
         let found = recognised(&artifact.bytes);
-        if found.len() != 1 || artifact.entry.adapter.describe().harness_family != artifact.case.harness {
+        if found.len() != 1 || artifact.entry.descriptor().harness_family != artifact.case.harness {
             findings.push(row(&artifact.full_name(), &artifact.bytes));
         }
         if found.iter().any(|(_, marks)| marks.is_empty()) {
@@ -74,13 +74,13 @@ fn mark_findings(id: &str, listed: &[&str], found: &BTreeSet<&str>) -> Vec<Strin
 #[test]
 fn every_mark_occurs_in_a_fixture() {
     let mut findings = Vec::new();
-    for entry in REGISTRY {
-        let id = entry.adapter.describe().adapter_id;
+    for entry in registered().adapters() {
+        let id = entry.id();
         let of_adapter = |found: Vec<(&'static str, Vec<&'static str>)>| {
             found.into_iter().filter(|(adapter, _)| *adapter == id).flat_map(|(_, marks)| marks).collect::<Vec<_>>()
         };
         let shown: BTreeSet<&str> = fixtures().artifacts().flat_map(|artifact| of_adapter(recognised(&artifact.bytes))).collect();
-        findings.extend(mark_findings(id, &entry.adapter.marks(), &shown));
+        findings.extend(mark_findings(id, &entry.stream().map(|adapter| adapter.marks()).unwrap_or_default(), &shown));
     }
     report::assert_none("detection", &findings);
     assert_eq!(mark_findings("x", &["unused", "found"], &BTreeSet::from(["found", "unlisted"])).len(), 2);
@@ -103,7 +103,7 @@ fn no_adapter_detects_files_that_are_not_sessions() {
     tally.count_many("files of fixtures that are no sessions", count);
     if let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS").filter(|_| !recordings().cases.is_empty()) {
         let registered = |path: &Path| {
-            REGISTRY.iter().any(|entry| path.components().any(|part| part.as_os_str() == entry.adapter.describe().harness_family))
+            registered().adapters().any(|entry| path.components().any(|part| part.as_os_str() == entry.descriptor().harness_family))
         };
         // Recordings without a ground truth have no fixed layout: any of their files may be a session.
         let is_of_case = |path: &Path| recordings().cases.iter().any(|(case, _)| path.starts_with(&case.folder));
@@ -136,7 +136,7 @@ fn detection_matrix_equals_its_snapshot() {
 /// A document with the members of each object sorted by name, as other programs may write it. None if it is not a document, or is too
 /// large for a head.
 fn rearranged(artifact: &Artifact) -> Option<Vec<u8>> {
-    let evidence = artifact.entry.adapter.probe(&Head::new(&artifact.bytes, true))?;
+    let evidence = artifact.entry.probe(&Head::new(&artifact.bytes, true))?;
     let document: serde_json::Value = serde_json::from_slice(&artifact.bytes).ok().filter(|_| evidence.framing == Framing::Document)?;
     serde_json::to_vec_pretty(&document).ok().filter(|sorted| sorted.len() < HEAD_BYTES)
 }
@@ -167,7 +167,7 @@ fn file_of_two_harnesses_is_an_error_that_names_both() {
         let lines = fixtures().artifacts().filter(|artifact| artifact.case.harness == harness && is_lines(&artifact.bytes));
         lines.map(|artifact| artifact.bytes.as_slice()).min_by_key(|bytes| bytes.len()).expect("every harness has fixtures")
     };
-    let mut sessions: Vec<&[u8]> = REGISTRY.iter().map(|entry| shortest(entry.adapter.describe().harness_family)).collect();
+    let mut sessions: Vec<&[u8]> = registered().adapters().map(|entry| shortest(entry.descriptor().harness_family)).collect();
     // An adapter may look at the first line only, so one order is not enough.
     let ambiguous = (0..sessions.len()).filter_map(|_| {
         sessions.rotate_left(1);

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_adapters::by_id;
-use engram_adapters::open::openers::{OPENERS, open};
 use engram_adapters::open::store::StoredSession;
+use engram_adapters::sessions::{open_store, store_at_root};
 use engram_conformance::Form;
 use engram_conformance::tape::parse;
 use engram_core::limits::Limits;
@@ -16,7 +15,7 @@ use serde_json::Value;
 
 use crate::report::{self, Tally};
 use crate::tape::{convert_bytes, tape_of};
-use crate::tree::{Artifact, Corpus, files};
+use crate::tree::{Artifact, Corpus, files, registered};
 
 /// The sessions of a corpus that are there both as stored and as exported.
 fn pairs(corpus: &'static Corpus) -> Vec<(&'static Artifact, &'static Artifact)> {
@@ -79,8 +78,8 @@ fn copy(from: &Path, to: &Path) {
 
 /// The path and the tape of each session of a store, by id.
 fn tapes_of(root: &Path) -> BTreeMap<String, (PathBuf, String)> {
-    let (opener, store) = open(root, Limits::default()).expect("it can be opened").expect("it is a store");
-    let adapter = by_id(opener.adapter_id).expect("openers name adapters").adapter;
+    let (entry, store) = open_store(registered(), root, Limits::default()).expect("it can be opened").expect("it is a store");
+    let adapter = entry.stream().expect("it is a streaming adapter");
     let tape = |session: &StoredSession| {
         let export = store.export(session).expect("the session exists");
         let tape = convert_bytes(adapter, export.text.as_bytes(), Policy::Strict, export.context).expect("it converts");
@@ -96,7 +95,7 @@ fn compare_layouts(root: &Path) -> (u64, Vec<String>) {
     for layout in LAYOUTS.iter().filter(|layout| root.join(layout).is_dir()) {
         let alone = tempfile::tempdir().expect("temporary folders can be made");
         copy(&root.join(layout), &alone.path().join(layout));
-        if !OPENERS.iter().any(|opener| (opener.is_root)(alone.path())) {
+        if store_at_root(registered(), alone.path()).is_none() {
             continue;
         }
         for (id, (_, older)) in tapes_of(alone.path()) {

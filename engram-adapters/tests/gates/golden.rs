@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use engram_adapters::REGISTRY;
-
 use crate::report::{self, Tally};
 use crate::snapshots::{compare_tape, files_of_contract, files_of_tape, folder, orphans, remove_or_report};
 use crate::tape::{Tape, tape_of};
-use crate::tree::{Artifact, fixtures};
+use crate::tree::{Artifact, fixtures, registered};
 
 /// Defines a test for each of these harnesses, and the list of them. One more test has all other harnesses.
 macro_rules! golden {
@@ -60,8 +58,8 @@ fn revisions_without_a_tape(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
     let shown: BTreeSet<(&str, &str)> =
         tapes.iter().filter_map(|(artifact, tape)| Some((artifact.case.harness.as_str(), tape.summary.schema?))).collect();
     let mut findings = Vec::new();
-    for entry in REGISTRY {
-        let descriptor = entry.adapter.describe();
+    for entry in registered().adapters() {
+        let descriptor = entry.descriptor();
         for revision in descriptor.matrix.revisions {
             if !shown.contains(&(descriptor.harness_family, revision.schema)) {
                 findings.push(format!("{} {}: no fixture", descriptor.harness_family, revision.schema));
@@ -73,7 +71,7 @@ fn revisions_without_a_tape(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
 
 #[test]
 fn tapes_of_other_harnesses() {
-    let registered = REGISTRY.iter().map(|entry| entry.adapter.describe().harness_family);
+    let registered = registered().adapters().map(|entry| entry.descriptor().harness_family);
     registered.filter(|harness| !NAMED.contains(harness)).for_each(tapes_equal_their_snapshots);
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engram_adapters::{by_id, ingest};
+use engram_adapters::ingest;
 use engram_conformance::tape::parse;
 use engram_core::audit::audit;
 use engram_core::error::AdapterError;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::report::{self, Tally};
 use crate::tape::violations;
-use crate::tree::{file_name, files, read_json, root};
+use crate::tree::{file_name, files, read_json, registered, root};
 
 /// The expected outcome of a case.
 #[derive(Debug, Deserialize)]
@@ -93,8 +93,8 @@ fn tape_difference(tape: &str, expected: &ExpectedTape) -> Option<String> {
 /// Content that is neither in the tape nor accounted for.
 fn unaccounted(bytes: &[u8], tape: &str) -> Option<String> {
     let start = parse(tape.lines().next().unwrap_or_default()).unwrap_or_default();
-    let entry = by_id(start["adapter"]["id"].as_str().unwrap_or_default()).expect("the tape names its adapter");
-    let report = audit(bytes, tape, entry.adapter.describe()).expect("a tape can be audited");
+    let entry = registered().by_id(start["adapter"]["id"].as_str().unwrap_or_default()).expect("the tape names its adapter");
+    let report = audit(bytes, tape, &entry.descriptor()).expect("a tape can be audited");
     let left_over = report.examples.first().map(|left| format!("{left:?} is left over"));
     left_over.or_else(|| report.disagreements.first().map(|what| format!("the audit disagrees: {what}")))
 }

@@ -12,6 +12,8 @@ mod golden;
 mod hostile;
 mod imports;
 mod mutation;
+mod outside;
+mod outside_stream;
 mod report;
 mod schema;
 mod snapshot_faults;

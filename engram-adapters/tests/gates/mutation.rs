@@ -122,7 +122,7 @@ fn values<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
 fn outcomes(inputs: &[(&Artifact, Vec<u8>)]) -> (u64, Vec<String>) {
     let made: Vec<Result<u64, String>> = inputs
         .par_iter()
-        .map(|(artifact, bytes)| outcome(artifact.entry.adapter, bytes).map_err(|broken| format!("{}: {broken}", artifact.full_name())))
+        .map(|(artifact, bytes)| outcome(artifact.adapter(), bytes).map_err(|broken| format!("{}: {broken}", artifact.full_name())))
         .collect();
     let tapes = made.iter().filter_map(|made| made.as_ref().ok()).sum();
     (tapes, made.into_iter().filter_map(Result::err).collect())

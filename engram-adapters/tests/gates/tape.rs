@@ -34,14 +34,14 @@ pub fn convert_bytes(adapter: &dyn StreamAdapter, bytes: &[u8], policy: Policy, 
 
 /// Converts an artifact as the command does, with its side files.
 pub fn convert_artifact(artifact: &Artifact) -> Result<Tape, AdapterError> {
-    convert_bytes(artifact.entry.adapter, &artifact.bytes, policy_for(artifact), artifact.context.clone())
+    convert_bytes(artifact.adapter(), &artifact.bytes, policy_for(artifact), artifact.context.clone())
 }
 
 /// Strict: every session of the tree has a supported version. Permissive for the few that record no version and whose structure proves
 /// no schema: the strict policy rejects these.
 pub fn policy_for(artifact: &Artifact) -> Policy {
     let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
-    let identity = artifact.entry.adapter.identify(&input.head().expect("memory can be read"));
+    let identity = artifact.entry.identify(&input.head().expect("memory can be read"));
     let is_identified = identity.version.is_some() || identity.schema.is_some();
     if is_identified { Policy::Strict } else { Policy::Permissive }
 }

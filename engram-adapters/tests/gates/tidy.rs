@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_adapters::REGISTRY;
-
 use crate::report::{self, Tally};
-use crate::tree::{Case, fixture_cases, fixtures, is_printed, root};
+use crate::tree::{Case, fixture_cases, fixtures, is_printed, registered, root};
 
 /// The most lines of code in a source file; blank lines and comments are free.
 const SOURCE_LINES: usize = 400;
@@ -56,7 +54,7 @@ fn adapter_folders(sources: &[Source]) -> BTreeSet<&str> {
 /// The names of harnesses, as code may spell them.
 fn harness_names() -> BTreeSet<String> {
     let known = ["claude", "codex", "opencode", "gemini"].map(str::to_owned);
-    let registered = REGISTRY.iter().map(|entry| entry.adapter.describe().harness_family.to_owned());
+    let registered = registered().adapters().map(|entry| entry.descriptor().harness_family.to_owned());
     known.into_iter().chain(registered).collect()
 }
 
@@ -110,7 +108,7 @@ fn case_findings(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<St
         for file in files.iter().filter(|file| !is_read(file) && !["truth.json", "recording.json"].contains(&file.as_str())) {
             broken.push(format!("{}: no gate reads {file}", case.name()));
         }
-        if !REGISTRY.iter().any(|entry| entry.adapter.describe().harness_family == case.harness) {
+        if !registered().adapters().any(|entry| entry.descriptor().harness_family == case.harness) {
             broken.push(format!("{}: no adapter for {}", case.name(), case.harness));
         }
     }

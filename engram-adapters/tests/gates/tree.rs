@@ -5,11 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use engram_adapters::{Entry, REGISTRY};
+use engram_adapters::{Registration, Registry, conformance};
 pub use engram_conformance::files;
-pub use engram_conformance::registry::{is_not_a_session, is_printed};
-use engram_conformance::{Form, Recordings, Session, read_decompressed, registry};
-use engram_core::adapter::SideInfo;
+use engram_conformance::{Form, Recordings, Session, read_decompressed};
+use engram_core::adapter::{SideInfo, StreamAdapter};
 use rayon::prelude::*;
 
 /// One scenario of one harness version: session files, the ground truth, and how it was recorded.
@@ -43,7 +42,7 @@ pub struct Artifact {
     /// Its text, decompressed.
     pub bytes: Vec<u8>,
     /// The adapter that recognises it.
-    pub entry: &'static Entry,
+    pub entry: &'static Registration,
     /// The form that it is in.
     pub form: Form,
     /// Facts from files next to it.
@@ -51,10 +50,31 @@ pub struct Artifact {
 }
 
 impl Artifact {
+    /// The adapter.
+    pub fn adapter(&self) -> &'static dyn StreamAdapter {
+        self.entry.stream().expect("the built-in adapters stream")
+    }
+
     /// `<harness>/<version>/<scenario>/<name>`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.case.name(), self.name)
     }
+}
+
+/// The built-in adapters.
+pub fn registered() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(Registry::builtin)
+}
+
+/// True for a file that is not a session by its place.
+pub fn is_not_a_session(path: &Path) -> bool {
+    conformance::is_not_a_session(registered(), path)
+}
+
+/// True for a file that is a session because the harness prints sessions.
+pub fn is_printed(harness: &str, file: &str) -> bool {
+    conformance::is_printed(registered(), harness, file)
 }
 
 /// The workspace root.
@@ -85,14 +105,14 @@ fn cases(tree: &Path) -> Vec<Case> {
 
 /// True when an adapter is registered for the harness.
 fn is_registered(harness: &str) -> bool {
-    REGISTRY.iter().any(|entry| entry.adapter.describe().harness_family == harness)
+    registered().adapters().any(|entry| entry.descriptor().harness_family == harness)
 }
 
 /// The cases of the fixture tree. Fails if a registered harness has none: then a gate would prove nothing.
 pub fn fixture_cases() -> Vec<Case> {
     let found = cases(&root().join("fixtures"));
-    for entry in REGISTRY {
-        let harness = entry.adapter.describe().harness_family;
+    for entry in registered().adapters() {
+        let harness = entry.descriptor().harness_family;
         assert!(found.iter().any(|case| case.harness == harness), "no fixtures for {harness}");
     }
     found
@@ -114,8 +134,8 @@ pub fn read_session(path: &Path) -> Vec<u8> {
 
 /// The session files of a case, and the findings for the others.
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
-    let (found, findings) = registry::sessions(&case.harness, &case.folder);
-    let artifact = |(session, entry): (Session, &'static Entry)| {
+    let (found, findings) = conformance::sessions(registered(), &case.harness, &case.folder);
+    let artifact = |(session, entry): (Session, &'static Registration)| {
         let Session { name, path, bytes, context, form } = session;
         Artifact { case: case.clone(), path, name, bytes, entry, form, context }
     };

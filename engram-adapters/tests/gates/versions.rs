@@ -19,7 +19,7 @@ use crate::tree::{Artifact, fixtures};
 /// The version that an artifact records in its head.
 fn recorded(artifact: &Artifact) -> Option<String> {
     let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
-    artifact.entry.adapter.identify(&input.head().ok()?).version
+    artifact.entry.identify(&input.head().ok()?).version
 }
 
 /// The artifact without its version fields.
@@ -82,7 +82,7 @@ fn each(findings: impl Fn(&Artifact, &str) -> Vec<String> + Sync) -> (Tally, Vec
 #[test]
 fn log_without_version_is_not_guessed() {
     let (tally, findings) = each(|artifact, version| {
-        untrusted_version_findings(artifact.entry.adapter, &without_version(artifact, version), ErrorCode::UnknownHarnessVersion, "unknown")
+        untrusted_version_findings(artifact.adapter(), &without_version(artifact, version), ErrorCode::UnknownHarnessVersion, "unknown")
     });
     report::print("removed versions", tally);
     report::assert_none("removed versions", &findings);
@@ -125,7 +125,7 @@ impl StreamAdapter for WithKnownBad {
 #[test]
 fn known_bad_version_is_rejected_or_degraded() {
     let (tally, findings) = each(|artifact, version| {
-        let adapter = WithKnownBad::new(artifact.entry.adapter, version);
+        let adapter = WithKnownBad::new(artifact.adapter(), version);
         untrusted_version_findings(&adapter, &artifact.bytes, ErrorCode::KnownBadVersion, "known_bad")
     });
     report::print("known-bad versions", tally);
@@ -134,9 +134,8 @@ fn known_bad_version_is_rejected_or_degraded() {
 
 #[test]
 fn supported_version_is_not_degraded() {
-    let (_, findings) = each(|artifact, _| {
-        untrusted_version_findings(artifact.entry.adapter, &artifact.bytes, ErrorCode::UnknownHarnessVersion, "unknown")
-    });
+    let (_, findings) =
+        each(|artifact, _| untrusted_version_findings(artifact.adapter(), &artifact.bytes, ErrorCode::UnknownHarnessVersion, "unknown"));
     assert!(findings.iter().any(|finding| finding.contains("strict gives a tape")), "the gate distinguishes good and bad versions");
     assert!(findings.iter().any(|finding| finding.contains("degraded is []")));
 }

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 mod broken_input;
 mod conform;
 mod documentation;
+mod library;
 mod looking;
 mod many_sessions;
 mod one_session;

@@ -24,7 +24,10 @@ fn a_directory_is_searched_for_the_sessions_of_all_harnesses() {
         assert_checked(&fs::read(file).unwrap());
     }
     let summary = stderr(&output);
-    assert!(summary.contains("6 sessions converted (0 unchanged), 0 failed\n  no session in 4 files, 0 of them empty\n"), "{summary}");
+    assert!(
+        summary.contains("6 sessions converted (0 unchanged), 0 failed\n  skipped 4 files without a session, 0 of them empty\n"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn what_is_no_session_is_passed_over_and_counted() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(names(out.path()), ["claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
     assert!(
-        stderr(&output).contains("2 sessions converted (0 unchanged), 0 failed\n  no session in 2 files, 1 of them empty\n"),
+        stderr(&output).contains("2 sessions converted (0 unchanged), 0 failed\n  skipped 2 files without a session, 1 of them empty\n"),
         "{}",
         stderr(&output)
     );
@@ -172,7 +175,7 @@ fn in_a_directory_a_named_adapter_takes_only_its_own() {
     let output = ingest(&[&fixture(CLAUDE), &fixture(CODEX)], out.path(), &["--adapter", "codex"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(names(out.path()).iter().all(|name| name.starts_with("codex/")));
-    assert!(stderr(&output).contains("no session in 1 file,"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("skipped 1 file without a session,"), "{}", stderr(&output));
 }
 
 #[cfg(unix)]

@@ -77,8 +77,8 @@ fn a_copied_home_folder_gives_every_session_once_and_stays_as_it_is() {
     }
     let said = stderr(&output);
     assert!(said.contains("10 sessions converted (0 unchanged), 0 failed\n"), "{said}");
-    assert!(said.contains("  left aside 4 sessions, named above\n"), "{said}");
-    assert_eq!(said.lines().filter(|line| line.starts_with("left aside: ") && line.contains("an older copy")).count(), 4, "{said}");
+    assert!(said.contains("  skipped 4 sessions, listed above\n"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("skipped: ") && line.contains("an older copy")).count(), 4, "{said}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_database_of_another_product_is_not_recognised() {
     let out = tempfile::tempdir().unwrap();
     let output = ingest_to(out.path(), &[text(folder.path())]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(stderr(&output).contains("no session in 1 file, 0 of them empty"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("skipped 1 file without a session, 0 of them empty"), "{}", stderr(&output));
 }
 
 #[test]

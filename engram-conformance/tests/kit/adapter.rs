@@ -1,8 +1,8 @@
 //! Builds adapters with one defect: a registered adapter with changed input or output.
 
-use engram_adapters::{Entry, by_id};
-use engram_conformance::{Capabilities, Options, Recordings, Report, registry};
-use engram_core::adapter::{AdapterId, HarnessAdapter, convert_str};
+use engram_adapters::{Registration, Registry, conformance};
+use engram_conformance::{Capabilities, Options, Recordings, Report};
+use engram_core::adapter::{AdapterId, HarnessAdapter, StreamAdapter, convert_str};
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::error::AdapterError;
 use engram_core::pipeline;
@@ -13,11 +13,16 @@ pub type Convert = dyn Fn(&Real, &str) -> Result<String, AdapterError> + Send + 
 
 /// A registered adapter under one policy.
 pub struct Real {
-    pub entry: &'static Entry,
+    pub entry: &'static Registration,
     pub policy: Policy,
 }
 
 impl Real {
+    /// The real adapter.
+    pub fn adapter(&self) -> &'static dyn StreamAdapter {
+        self.entry.stream().expect("it is a streaming adapter")
+    }
+
     /// The real tape.
     pub fn convert(&self, input: &str) -> Result<String, AdapterError> {
         self.under(self.policy, input)
@@ -25,7 +30,7 @@ impl Real {
 
     /// The real tape under a policy.
     pub fn under(&self, policy: Policy, input: &str) -> Result<String, AdapterError> {
-        convert_str(self.entry.adapter, input, &pipeline::Options { policy, ..pipeline::Options::default() })
+        convert_str(self.adapter(), input, &pipeline::Options { policy, ..pipeline::Options::default() })
     }
 }
 
@@ -39,14 +44,14 @@ pub struct Changed {
 impl Changed {
     /// A real adapter without a change.
     pub fn unchanged(adapter: &str, policy: Policy) -> Changed {
-        let entry = by_id(adapter).expect("it is registered");
+        let entry = Registry::builtin().by_id(adapter).expect("it is registered");
         Changed { real: Real { entry, policy }, convert: Box::new(Real::convert), descriptor: |descriptor| descriptor }
     }
 }
 
 impl HarnessAdapter for Changed {
     fn id(&self) -> AdapterId {
-        AdapterId(self.real.entry.adapter.describe().adapter_id)
+        AdapterId(self.real.entry.id())
     }
 
     fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError> {
@@ -58,7 +63,7 @@ impl HarnessAdapter for Changed {
             Policy::Strict => UnknownVersionPolicy::StrictFail,
             Policy::Permissive => UnknownVersionPolicy::PermissiveDegrade,
         };
-        (self.descriptor)(AdapterDescriptor { unknown_version_policy, ..*self.real.entry.adapter.describe() })
+        (self.descriptor)(AdapterDescriptor { unknown_version_policy, ..self.real.entry.descriptor() })
     }
 }
 
@@ -79,7 +84,7 @@ pub fn all_fixtures() -> Recordings {
 
 /// Runs the kit on an adapter without its streaming form, or with the streaming form of the real adapter.
 pub fn certify(changed: &Changed, recordings: &Recordings, with_stream: bool, without: Option<&str>) -> Report {
-    registry::with_capabilities(changed.real.entry, |capabilities| {
+    conformance::with_capabilities(&Registry::builtin(), changed.real.entry, |capabilities| {
         let stream = capabilities.stream.filter(|_| with_stream);
         let options = Options { without, capabilities: Capabilities { stream, ..capabilities }, ..Options::default() };
         engram_conformance::run(changed, recordings, &options)

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use engram_conformance::{CHECKS, Capabilities, Options, registry, run};
+use engram_adapters::{Registry, conformance};
+use engram_conformance::{CHECKS, Capabilities, Options, run};
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
@@ -63,7 +64,7 @@ fn every_check_finds_a_broken_adapter() {
 
 /// True if a check fails for a changed adapter.
 fn is_found_by(changed: &Changed, id: &str) -> bool {
-    registry::with_capabilities(changed.real.entry, |capabilities| {
+    conformance::with_capabilities(&Registry::builtin(), changed.real.entry, |capabilities| {
         let options = Options { check: Some(id), capabilities: Capabilities { stream: None, ..capabilities }, ..Options::default() };
         !run(changed, &fixtures(EDIT), &options).passes()
     })
@@ -102,7 +103,7 @@ fn declared_scenarios_must_equal_the_shown_ones() {
         let mut recordings = fixtures(EDIT);
         recordings.is_declared = true;
         recordings.all[0].declared = Some(declared.iter().copied().collect());
-        registry::with_capabilities(real.real.entry, |capabilities| {
+        conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
             let report = run(&real, &recordings, &Options { check: Some("scenario.declared"), capabilities, ..Options::default() });
             assert!(!report.passes(), "{report}");
         });
@@ -133,8 +134,8 @@ impl StreamAdapter for Blind {
 #[test]
 fn adapter_that_detects_no_session_is_found() {
     let real = Changed::unchanged("claude-code", Policy::Permissive);
-    let blind = Blind(real.real.entry.adapter);
-    registry::with_capabilities(real.real.entry, |capabilities| {
+    let blind = Blind(real.real.adapter());
+    conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
         let capabilities = Capabilities { stream: Some(&blind), ..capabilities };
         let report = run(&blind, &fixtures(EDIT), &Options { check: Some("session.detected"), capabilities, ..Options::default() });
         assert_eq!(report.failing(), [("claude-code", "session.detected")]);

@@ -252,6 +252,28 @@ impl<S: ByteSource> Input<S> {
     }
 }
 
+impl<S: ByteSource> Input<S> {
+    /// The complete text, for an adapter that converts it at once.
+    ///
+    /// # Errors
+    /// `limit_exceeded` if it is longer than a record may be; `malformed_record` if it is not UTF-8; `truncated_input` if the
+    /// compressed input is truncated; `io` if the reader fails.
+    pub fn whole_text(&mut self) -> Result<String, AdapterError> {
+        let text = match self.rest()?.1 {
+            Ok(text) => text.to_owned(),
+            Err(error) => {
+                let found = format!("invalid byte at offset {}", error.valid_up_to());
+                return Err(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found));
+            }
+        };
+        match &self.truncation_reason {
+            Some(reason) => Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the complete text").found(reason)),
+            None => Ok(text),
+        }
+    }
+}
+
+#[cold]
 fn not_utf8(bytes: &[u8], error: Utf8Error) -> Box<UnreadableLine<'_>> {
     Box::new(UnreadableLine::NotUtf8 { bytes, error })
 }

@@ -8,13 +8,14 @@ use engram_core::limits::Limits;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
+use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession};
+use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession};
 use crate::shared::time::from_seconds;
 
 /// The opener. The database's folder also has logs of later versions, so it is not a store root.
-pub(crate) const OPENER: Opener = Opener { adapter_id: "claude-code", has_tables, open_database, ..Opener::NOTHING };
+pub(crate) static OPENER: Opener = Opener { has_tables, open_database, ..Opener::NOTHING };
 
 const TABLES: [&str; 3] = ["base_messages", "user_messages", "assistant_messages"];
 
@@ -53,7 +54,7 @@ struct Database {
     store: Mutex<sqlite::Store>,
     limits: Limits,
     sessions: Vec<StoredSession>,
-    left_aside: Vec<LeftAside>,
+    skipped: Vec<SkippedSession>,
     has_summaries: bool,
     unknown_schema: bool,
 }
@@ -75,7 +76,7 @@ fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     let migrations = if has_migrations { strings(&store, "SELECT hash FROM __drizzle_migrations")? } else { Vec::new() };
     Ok(Some(Box::new(Database {
         sessions: sessions.into_iter().map(at).collect(),
-        left_aside: strays.map(|id| LeftAside { session: at(id), reason: "a message that belongs to no session" }).collect(),
+        skipped: strays.map(|id| SkippedSession { session: at(id), reason: "a message that belongs to no session" }).collect(),
         has_summaries,
         unknown_schema: migrations.is_empty() || migrations.iter().any(|hash| !MIGRATIONS.contains(&hash.as_str())),
         store: Mutex::new(store),
@@ -142,8 +143,8 @@ impl Store for Database {
         &self.sessions
     }
 
-    fn left_aside(&self) -> &[LeftAside] {
-        &self.left_aside
+    fn skipped(&self) -> &[SkippedSession] {
+        &self.skipped
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

@@ -1,5 +1,6 @@
 //! Recognising a transcript, the files around it, and the database of 0.2.96.
 
 pub mod detect;
+#[cfg(feature = "sqlite")]
 pub mod legacy_db;
 pub mod sidecar;

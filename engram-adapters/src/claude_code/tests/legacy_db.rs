@@ -9,10 +9,11 @@ use engram_core::policy::Policy;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::claude_code::ENTRY;
+use crate::claude_code::REGISTRATION;
 use crate::claude_code::source::legacy_db::MIGRATIONS;
-use crate::open::openers;
 use crate::open::store::Store;
+use crate::registry::Registry;
+use crate::sessions::open_store;
 
 /// A database of 0.2.96 with the rows that these statements insert.
 fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) {
@@ -30,7 +31,8 @@ fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) 
     database.execute_batch(tables).unwrap();
     database.execute_batch(rows).unwrap();
     database.close().unwrap();
-    let opened = openers::open(&path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
+    let opened =
+        open_store(&Registry::builtin(), &path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
     (folder, opened)
 }
 
@@ -48,7 +50,7 @@ fn prompt(uuid: &str, session: &str, message: &str) -> String {
 fn convert(store: &dyn Store, nth: usize, policy: Policy) -> Result<String, ErrorCode> {
     let export = store.export(&store.sessions()[nth]).map_err(|error| error.code)?;
     let options = Options { policy, context: export.context, ..Options::default() };
-    convert_str(ENTRY.adapter, &export.text, &options).map_err(|error| error.code)
+    convert_str(REGISTRATION.stream().unwrap(), &export.text, &options).map_err(|error| error.code)
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn session_is_exported_as_lines_of_the_next_version() {
     let store = opened.unwrap().unwrap();
     let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
     assert_eq!(ids, ["s1", "s2"]);
-    assert_eq!(store.left_aside()[0].session.id, "gone");
+    assert_eq!(store.skipped()[0].session.id, "gone");
     let export = store.export(&store.sessions()[0]).unwrap();
     let expected = concat!(
         r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/p","sessionId":"s1","version":"0.2.96","type":"user","#,

@@ -12,9 +12,10 @@ use serde::Deserialize;
 
 use super::chat_proto::{self, push_message};
 use super::turn_graph::{Blobs, StepKey, TurnGraph};
+use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Store, StoredSession};
+use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
 use crate::shared::value::{StructuralIndex, parse};
 
 /// A chat open for reading.
@@ -218,7 +219,7 @@ impl Store for ChatDatabase {
         &self.sessions
     }
 
-    fn left_aside(&self) -> &[LeftAside] {
+    fn skipped(&self) -> &[SkippedSession] {
         &[]
     }
 

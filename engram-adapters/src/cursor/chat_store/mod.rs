@@ -1,15 +1,19 @@
 //! Chat stores (`store.db`): opened by `db`, converted by the rest. Messages are as the model received them, joined with the steps of the
 //! turn graph, which record outcomes and times.
 
+#[cfg(feature = "sqlite")]
 mod chat_proto;
+#[cfg(feature = "sqlite")]
 pub(super) mod db;
 mod dispatch;
 mod message_text;
 mod messages;
+#[cfg(feature = "sqlite")]
 mod protobuf;
 mod schema;
 mod session_facts;
 mod steps;
+#[cfg(feature = "sqlite")]
 mod turn_graph;
 
 use engram_core::adapter::Session;

@@ -10,9 +10,10 @@ use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
+use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{DatabaseFile, Export, LeftAside, Opened, Store, StoredSession};
+use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
 use crate::shared::value::{StructuralIndex, Value, parse, text};
 
 /// Where the store keeps a conversation.
@@ -29,7 +30,7 @@ pub(in crate::cursor) struct EditorDatabase {
     limits: Limits,
     locations: BTreeMap<String, Location>,
     sessions: Vec<StoredSession>,
-    left_aside: Vec<LeftAside>,
+    skipped: Vec<SkippedSession>,
 }
 
 /// The values of `ItemTable` with conversations (2024): key, the member with the list, the record type of its items, and their id.
@@ -91,13 +92,13 @@ impl EditorDatabase {
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Opened<EditorDatabase> {
         let (has_rows, has_values) = (database.has("cursorDiskKV"), database.has("ItemTable"));
         let DatabaseFile { path, limits, store, .. } = database;
-        let (mut locations, mut left_aside) = (BTreeMap::new(), Vec::new());
+        let (mut locations, mut skipped) = (BTreeMap::new(), Vec::new());
         let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
         if has_rows {
             let with_messages = ids_of_messages(&store)?;
             for id in row_ids(&store)? {
                 if !with_messages.contains(&id) && !has_inline_messages(&store, &id)? {
-                    left_aside.push(LeftAside { session: at(&id), reason: "a conversation without messages" });
+                    skipped.push(SkippedSession { session: at(&id), reason: "a conversation without messages" });
                 } else {
                     locations.insert(id, Location::Rows);
                 }
@@ -118,7 +119,7 @@ impl EditorDatabase {
                             } else {
                                 "another conversation of the same id"
                             };
-                            left_aside.push(LeftAside { session: at(known.key()), reason });
+                            skipped.push(SkippedSession { session: at(known.key()), reason });
                         }
                         Entry::Vacant(vacant) => drop(vacant.insert(Location::Inline { record, json })),
                     }
@@ -126,10 +127,10 @@ impl EditorDatabase {
             }
         }
         let sessions: Vec<StoredSession> = locations.keys().map(|id| at(id)).collect();
-        if sessions.is_empty() && left_aside.is_empty() {
+        if sessions.is_empty() && skipped.is_empty() {
             return Ok(None);
         }
-        Ok(Some(EditorDatabase { store: Mutex::new(store), limits, locations, sessions, left_aside }))
+        Ok(Some(EditorDatabase { store: Mutex::new(store), limits, locations, sessions, skipped }))
     }
 
     fn text(&self, id: &str) -> Result<String, AdapterError> {
@@ -294,8 +295,8 @@ impl Store for EditorDatabase {
         &self.sessions
     }
 
-    fn left_aside(&self) -> &[LeftAside] {
-        &self.left_aside
+    fn skipped(&self) -> &[SkippedSession] {
+        &self.skipped
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

@@ -15,7 +15,8 @@ use engram_core::policy::Policy;
 use engram_core::tape::JsonLines;
 use proptest::prelude::*;
 
-use crate::open::openers;
+use crate::registry::Registry;
+use crate::sessions::open_store;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -86,7 +87,7 @@ fn converts_completely(text: &[u8], name: &str) -> bool {
 
 /// The text of a file or, if it is a store, of its sessions.
 fn opened(path: &Path) -> Vec<Vec<u8>> {
-    match openers::open(path, Limits::default()).unwrap() {
+    match open_store(&Registry::builtin(), path, Limits::default()).unwrap() {
         Some((_, opened)) => opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes()).collect(),
         None => vec![fs::read(path).unwrap()],
     }

@@ -12,9 +12,10 @@ use engram_core::policy::Policy;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::cursor::ENTRY;
-use crate::open::openers;
+use crate::cursor::REGISTRATION;
 use crate::open::store::Store;
+use crate::registry::Registry;
+use crate::sessions::open_store;
 
 /// A database in a folder of its own.
 struct TestStore {
@@ -58,7 +59,7 @@ impl TestStore {
     }
 
     fn open(&self) -> Box<dyn Store> {
-        openers::open(&self.path, Limits::default()).unwrap().unwrap().1
+        open_store(&Registry::builtin(), &self.path, Limits::default()).unwrap().unwrap().1
     }
 
     /// The error code of the one session under strict policy, and its tape under permissive policy.
@@ -66,7 +67,7 @@ impl TestStore {
         let opened = self.open();
         assert_eq!(opened.sessions().len(), 1);
         let export = opened.export(&opened.sessions()[0]).unwrap();
-        let convert = |policy| convert_str(ENTRY.adapter, &export.text, &Options { policy, ..Options::default() });
+        let convert = |policy| convert_str(REGISTRATION.stream().unwrap(), &export.text, &Options { policy, ..Options::default() });
         let tape = convert(Policy::Permissive).unwrap();
         assert_eq!(check(&tape), []);
         (convert(Policy::Strict).err().map(|error| error.code), tape)
@@ -91,7 +92,8 @@ fn malformed(tape: &str) -> usize {
 fn other_files_and_databases_are_not_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let open = |path: &Path| openers::open(path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
+    let open =
+        |path: &Path| open_store(&Registry::builtin(), path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
     for text in ["", "user:\nhello\n", "no database"] {
         fs::write(&path, text).unwrap();
         assert_eq!(open(&path), Ok(false), "{text}");
@@ -148,7 +150,7 @@ fn repeated_references_to_a_large_blob_exceed_the_limit() {
     let root = field(1, b"\xbb").repeat(1000);
     let made = TestStore::chat(&[("aa", Some(&root)), ("bb", Some(message.as_bytes()))]);
     let limits = Limits { record_bytes: 1 << 20, ..Limits::default() };
-    let (_, opened) = openers::open(&made.path, limits).unwrap().unwrap();
+    let (_, opened) = open_store(&Registry::builtin(), &made.path, limits).unwrap().unwrap();
     assert_eq!(opened.export(&opened.sessions()[0]).unwrap_err().code, ErrorCode::LimitExceeded);
 }
 
@@ -193,7 +195,7 @@ fn of_two_conversations_with_one_id_one_is_skipped() {
     let opened = made.open();
     let ids: Vec<&str> = opened.sessions().iter().map(|session| session.id.as_str()).collect();
     assert_eq!(ids, ["c", "d"]);
-    let aside: Vec<(&str, &str)> = opened.left_aside().iter().map(|left| (left.session.id.as_str(), left.reason)).collect();
+    let aside: Vec<(&str, &str)> = opened.skipped().iter().map(|left| (left.session.id.as_str(), left.reason)).collect();
     assert_eq!(aside, [("c", "an older copy of a conversation that has rows"), ("d", "another conversation of the same id")]);
     assert!(opened.export(&opened.sessions()[0]).unwrap().text.contains("newer"));
 }
@@ -232,6 +234,6 @@ fn selections_files_and_images_of_a_prompt_are_converted() {
     }
     let store = made.open();
     let opened = store.export(&store.sessions()[0]).unwrap();
-    let report = engram_core::audit::audit(opened.text.as_bytes(), &tape, ENTRY.adapter.describe()).unwrap();
+    let report = engram_core::audit::audit(opened.text.as_bytes(), &tape, &REGISTRATION.descriptor()).unwrap();
     assert_eq!(report.left_over.bytes, 0, "{report:?}");
 }

@@ -10,7 +10,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use crate::open::lines::quoted;
-use crate::open::store::{Export, LeftAside, Opened, Store, StoredSession};
+use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
 
 /// What a line begins. All lines up to the next such line belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +162,7 @@ impl Store for TextTranscript {
         &self.session
     }
 
-    fn left_aside(&self) -> &[LeftAside] {
+    fn skipped(&self) -> &[SkippedSession] {
         &[]
     }
 

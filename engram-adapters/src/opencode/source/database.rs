@@ -10,8 +10,9 @@ use rusqlite::{Row, Rows};
 
 use super::export_writer::{ExportWriter, push_string};
 use super::parent_call::starting_call_in;
+use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
-use crate::open::store::{DatabaseFile, Export};
+use crate::open::store::Export;
 use crate::opencode::revisions::is_known_migration;
 
 /// Columns without which a session cannot be read (all versions have them).

@@ -9,12 +9,13 @@ use engram_core::limits::Limits;
 
 use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
-use crate::open::sqlite;
-use crate::open::store::{DatabaseFile, Export, LeftAside, OpenedStore, Opener, Store, StoredSession, beginning};
+use crate::open::database::DatabaseFile;
+use crate::open::is_database;
+use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession, beginning};
 
 /// Opens OpenCode's stores.
-pub(crate) const OPENER: Opener =
-    Opener { adapter_id: "opencode", is_root, is_inside, open_root, has_tables: Database::has_tables, open_database, ..Opener::NOTHING };
+pub(crate) static OPENER: Opener =
+    Opener { is_root, is_inside, open_root, has_tables: Database::has_tables, open_database, ..Opener::NOTHING };
 
 /// Folders of a data folder with sessions or their side files.
 const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
@@ -35,14 +36,13 @@ struct Stores {
     databases: Vec<Mutex<Database>>,
     locations: BTreeMap<String, Location>,
     sessions: Vec<StoredSession>,
-    left_aside: Vec<LeftAside>,
+    skipped: Vec<SkippedSession>,
     limits: Limits,
 }
 
 /// True for `~/.local/share/opencode` and copies of it.
 fn is_root(path: &Path) -> bool {
-    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty())
-        || databases(path).iter().any(|path| sqlite::is_database(&beginning(path)))
+    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| is_database(&beginning(path)))
 }
 
 fn open_root(path: &Path, limits: Limits) -> OpenedStore {
@@ -79,7 +79,7 @@ fn databases(root: &Path) -> Vec<PathBuf> {
 
 impl Stores {
     fn new(limits: Limits) -> Self {
-        Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), left_aside: Vec::new(), limits }
+        Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), skipped: Vec::new(), limits }
     }
 
     fn sorted(mut self) -> Box<dyn Store> {
@@ -94,9 +94,9 @@ impl Stores {
         let ids = database.session_ids()?;
         let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
         let (ids, without_id): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
-        self.left_aside.extend(without_id.into_iter().map(|id| LeftAside { session: session(id), reason: NO_ID }));
+        self.skipped.extend(without_id.into_iter().map(|id| SkippedSession { session: session(id), reason: NO_ID }));
         let orphans = database.ids_without_session()?.into_iter();
-        self.left_aside.extend(orphans.map(|id| LeftAside { session: session(id), reason: NO_SESSION }));
+        self.skipped.extend(orphans.map(|id| SkippedSession { session: session(id), reason: NO_SESSION }));
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
         for id in ids.into_iter().flatten() {
@@ -117,7 +117,7 @@ impl Stores {
 
     fn add(&mut self, session: StoredSession, location: Location, reason: &'static str) {
         if self.locations.contains_key(&session.id) {
-            self.left_aside.push(LeftAside { session, reason });
+            self.skipped.push(SkippedSession { session, reason });
             return;
         }
         self.locations.insert(session.id.clone(), location);
@@ -138,8 +138,8 @@ impl Store for Stores {
         &self.sessions
     }
 
-    fn left_aside(&self) -> &[LeftAside] {
-        &self.left_aside
+    fn skipped(&self) -> &[SkippedSession] {
+        &self.skipped
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

@@ -3,12 +3,13 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use engram_adapters::open::openers::{OPENERS, open};
-use engram_adapters::{Entry, by_id, detect};
+use engram_conformance::{Form, Open, Session, files, read_decompressed};
 use engram_core::limits::Limits;
 use engram_core::pipeline::Input;
 
-use crate::session::{Form, Open, Session, files, read_decompressed};
+use crate::registration::Registration;
+use crate::registry::Registry;
+use crate::sessions::{open_store, store_at_root};
 
 /// Ends of the paths of files that are not sessions: prompt histories, indexes, side files, stores.
 const NOT_SESSIONS: &[&str] =
@@ -17,8 +18,6 @@ const NOT_SESSIONS: &[&str] =
 const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
 /// Ends of the names of databases.
 const DATABASES: &[&str] = &[".db", ".vscdb"];
-/// Harnesses whose printed stream (`stdout/*.jsonl`) is a session too.
-const PRINTING: &[&str] = &["opencode"];
 /// The name of the folder with the harness's own exports of sessions.
 const EXPORT_FOLDER: &str = "export";
 
@@ -28,12 +27,15 @@ fn name_of(path: &Path) -> &str {
 }
 
 /// True for an empty file, a file in a store, and a file whose path shows that it is not a session.
-pub fn is_not_a_session(path: &Path) -> bool {
+pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
-        || path.ancestors().filter(|folder| folder.parent().is_some_and(|parent| name_of(parent) == "session")).any(is_store_root)
+        || path
+            .ancestors()
+            .filter(|folder| folder.parent().is_some_and(|parent| name_of(parent) == "session"))
+            .any(|folder| store_at_root(registry, folder).is_some())
 }
 
 /// True for a file that SQLite keeps beside a database. It is part of the database.
@@ -42,42 +44,37 @@ fn is_beside_database(name: &str) -> bool {
     database.is_some_and(|database| DATABASES.iter().any(|end| database.ends_with(end)))
 }
 
-/// True for a folder that is a store.
-fn is_store_root(folder: &Path) -> bool {
-    OPENERS.iter().any(|opener| (opener.is_root)(folder))
-}
-
 /// True for a file that is a store.
 fn is_store(path: &Path) -> bool {
     DATABASES.iter().chain(&[".txt"]).any(|end| name_of(path).ends_with(end))
 }
 
 /// True for a file that is a session because the harness prints sessions. `file` is relative to the recording's folder.
-pub fn is_printed(harness: &str, file: &str) -> bool {
-    PRINTING.contains(&harness) && file.starts_with("stdout/")
+pub fn is_printed(registry: &Registry, harness: &str, file: &str) -> bool {
+    let mut adapters = registry.adapters().filter(|registration| registration.descriptor().harness_family == harness);
+    file.starts_with("stdout/") && adapters.any(|registration| registration.certification().prints_sessions())
 }
 
 /// Every session of a recording with the adapter that detects it, and the errors for the other files.
-pub fn sessions(harness: &str, recording: &Path) -> (Vec<(Session, &'static Entry)>, Vec<String>) {
+pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(Session, &'static Registration)>, Vec<String>) {
     let folder = recording.join("session");
     let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&folder).into_iter().partition(|path| is_store(path));
-    paths.extend(files(&recording.join("stdout")).into_iter().filter(|_| is_printed(harness, "stdout/")));
-    paths.retain(|path| !is_not_a_session(path));
-    let mut call_chain: Vec<PathBuf> =
-        std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
-    call_chain.retain(|path| path.is_dir() && is_store_root(path));
-    call_chain.sort();
-    let stores = stores.into_iter().filter(|store| !call_chain.iter().any(|root| store.starts_with(root)));
+    paths.extend(files(&recording.join("stdout")).into_iter().filter(|_| is_printed(registry, harness, "stdout/")));
+    paths.retain(|path| !is_not_a_session(registry, path));
+    let mut roots: Vec<PathBuf> = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    roots.retain(|path| path.is_dir() && store_at_root(registry, path).is_some());
+    roots.sort();
+    let stores = stores.into_iter().filter(|store| !roots.iter().any(|root| store.starts_with(root)));
     let shared = shared_folder(&paths).unwrap_or(folder);
     let (mut found, mut errors) = (Vec::new(), Vec::new());
-    for path in call_chain.iter().cloned().chain(stores) {
-        match read_store(&path) {
+    for path in roots.iter().cloned().chain(stores) {
+        match read_store(registry, &path) {
             Ok(sessions) => found.extend(sessions),
             Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
     }
     for path in paths {
-        match read_file(recording, &shared, &path) {
+        match read_file(registry, recording, &shared, &path) {
             Ok(session) => found.push(session),
             Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
@@ -97,12 +94,12 @@ fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// Reads a file as one session.
-fn read_file(recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &'static Entry), String> {
+fn read_file(registry: &Registry, recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &'static Registration), String> {
     let bytes = read_decompressed(path).map_err(|error| error.to_string())?;
     let mut input = Input::new(bytes.as_slice(), Limits::default());
     let head = input.head().map_err(|error| error.to_string())?;
-    let (entry, _) = detect(&head).map_err(|error| error.to_string())?;
-    let context = (entry.surroundings)(path, &head);
+    let (entry, _) = registry.detect(&head).map_err(|error| error.to_string())?;
+    let context = entry.sidecar(path, &head);
     let name = path.strip_prefix(shared).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let place = path.strip_prefix(recording).unwrap_or(path);
     let form = if place.starts_with("stdout") {
@@ -116,9 +113,8 @@ fn read_file(recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &
 }
 
 /// Exports the sessions of a store. A file that no opener knows has none.
-fn read_store(path: &Path) -> Result<Vec<(Session, &'static Entry)>, engram_core::error::AdapterError> {
-    let Some((opener, store)) = open(path, Limits::default())? else { return Ok(Vec::new()) };
-    let entry = by_id(opener.adapter_id)?;
+fn read_store(registry: &Registry, path: &Path) -> Result<Vec<(Session, &'static Registration)>, engram_core::error::AdapterError> {
+    let Some((entry, store)) = open_store(registry, path, Limits::default())? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for session in store.sessions() {
         let export = store.export(session)?;
@@ -130,18 +126,18 @@ fn read_store(path: &Path) -> Result<Vec<(Session, &'static Entry)>, engram_core
 }
 
 /// Opens the sessions of recordings with the registry, which must detect all of them as sessions of one adapter.
-pub struct RegisteredSessions(pub &'static Entry);
+pub struct RegisteredSessions<'r>(pub &'r Registry, pub &'static Registration);
 
-impl Open for RegisteredSessions {
+impl Open for RegisteredSessions<'_> {
     fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String> {
-        let descriptor = self.0.adapter.describe();
-        let (found, errors) = sessions(descriptor.harness_family, recording);
+        let descriptor = self.1.descriptor();
+        let (found, errors) = sessions(self.0, descriptor.harness_family, recording);
         if let Some(error) = errors.into_iter().next() {
             return Err(error);
         }
-        let foreign = found.iter().find(|(_, entry)| entry.adapter.describe().adapter_id != descriptor.adapter_id);
+        let foreign = found.iter().find(|(_, entry)| entry.id() != descriptor.adapter_id);
         match foreign {
-            Some((session, entry)) => Err(format!("{} is detected by {}", session.name, entry.adapter.describe().adapter_id)),
+            Some((session, entry)) => Err(format!("{} is detected by {}", session.name, entry.id())),
             None => Ok(found.into_iter().map(|(session, _)| session).collect()),
         }
     }
@@ -152,12 +148,15 @@ mod tests {
     use std::path::Path;
 
     use super::is_not_a_session;
+    use crate::registry::Registry;
 
     #[test]
     fn files_that_sqlite_keeps_beside_a_database_are_not_sessions() {
         for name in ["store.db-wal", "store.db-shm", "state.vscdb-journal"] {
-            assert!(is_not_a_session(Path::new(name)), "{name}");
+            assert!(is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }
-        assert!(!is_not_a_session(Path::new("notes-wal")) && !is_not_a_session(Path::new("a.jsonl")));
+        for name in ["notes-wal", "a.jsonl"] {
+            assert!(!is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Which files and folders under a path may be sessions, or stores of them. What they are, their content says.
+//! Finds the files and folders under a path that may be sessions or stores. Only their content decides what they are.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -9,49 +9,52 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use walkdir::{DirEntry, WalkDir};
 
-use super::{openers, sqlite, store};
+use super::stores::{open_store, store_at_root};
+use crate::open::{is_database, store};
+use crate::registration::Registration;
+use crate::registry::Registry;
 
-/// How the names of files end that are looked into when a directory is searched.
+/// Name endings of the files that are candidates when a folder is searched.
 const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst"];
 
-/// How the names of databases end that are looked into.
+/// Name endings of databases.
 const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
 
-/// How the names of files end that are only looked into to see whether an opener knows them: most have nothing to do with sessions.
+/// Name endings of files that are candidates only if an opener knows their content: most such files are not sessions.
 const TEXT_ENDINGS: &[&str] = &[".txt"];
 
 /// A file or folder that may be a session, or a store of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    /// Where it is.
+pub(super) struct Candidate {
+    /// Its path.
     pub path: PathBuf,
-    /// True when the caller named this very file or folder, false when a search of a directory came upon it.
+    /// True if the caller named this file or folder; false if it was found in a folder.
     pub named: bool,
     /// Its size on disk; 0 for a folder.
     pub bytes: u64,
-    /// True when [`openers::open`] has to be asked whether it is a store.
+    /// True if it may be a store: [`open_store`] decides.
     pub may_be_store: bool,
 }
 
-/// The candidates at `path`: the file itself, or those that the directory holds, in the order of their names.
+/// The candidates at `path`: the file itself, or those in the folder, in the order of their names.
 ///
-/// Links are followed. A link that leads nowhere or back to where it lies hides nothing and is passed over. The root folder of a
-/// store is one candidate, and what belongs to the store is none beside it.
-pub fn discover(path: &Path) -> Vec<Result<Candidate, AdapterError>> {
+/// Links are followed; a broken link or a loop is ignored. The root folder of a store is one candidate, and what belongs to the
+/// store is not a candidate of its own.
+pub(super) fn discover(registry: &Registry, path: &Path) -> Vec<Result<Candidate, AdapterError>> {
     match path.metadata() {
         Err(error) => vec![Err(AdapterError::from(error).path(path.to_string_lossy()))],
-        Ok(metadata) if metadata.is_dir() => search(path),
+        Ok(metadata) if metadata.is_dir() => search(registry, path),
         Ok(metadata) => vec![Ok(named_file(path, &metadata))],
     }
 }
 
-/// A named file may be anything. Only a regular file may be looked into before it is read: of a pipe nothing would be left.
+/// A named file may be anything. Only a regular file may be read twice: reading from a pipe consumes it.
 fn named_file(path: &Path, metadata: &Metadata) -> Candidate {
     Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file() }
 }
 
-fn search(directory: &Path) -> Vec<Result<Candidate, AdapterError>> {
-    let mut entries = WalkDir::new(directory).follow_links(true).sort_by_file_name().into_iter();
+fn search(registry: &Registry, folder: &Path) -> Vec<Result<Candidate, AdapterError>> {
+    let mut entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
     let (mut found, mut roots) = (Vec::new(), HashMap::new());
     while let Some(entry) = entries.next() {
         let entry = match entry {
@@ -67,37 +70,39 @@ fn search(directory: &Path) -> Vec<Result<Candidate, AdapterError>> {
                 entries.skip_current_dir();
             }
         } else if !is_folder {
-            found.extend(candidate(entry).map(Ok));
-        } else if let Some(opener) = openers::root(entry.path()) {
+            found.extend(candidate(registry, entry).map(Ok));
+        } else if let Some(registration) = store_at_root(registry, entry.path()) {
             let path = entry.path().to_owned();
             found.push(Ok(Candidate { path, named: entry.depth() == 0, bytes: 0, may_be_store: true }));
-            roots.insert(entry.into_path(), opener);
+            roots.insert(entry.into_path(), registration);
         }
     }
     found
 }
 
-/// True for what is read with the store in whose root it lies.
-fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &store::Opener>) -> bool {
-    let opener = entry.path().parent().and_then(|folder| roots.get(folder));
-    opener.is_some_and(|opener| (opener.is_inside)(&entry.file_name().to_string_lossy()))
+/// True for what is read as a part of the store whose root contains it.
+fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registration>) -> bool {
+    let registration = entry.path().parent().and_then(|folder| roots.get(folder));
+    registration.is_some_and(|registration| (registration.store_opener().is_inside)(&entry.file_name().to_string_lossy()))
 }
 
-fn candidate(entry: DirEntry) -> Option<Candidate> {
+fn candidate(registry: &Registry, entry: DirEntry) -> Option<Candidate> {
     let name = entry.file_name().to_string_lossy();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    let may_be_store = (ends(DATABASE_ENDINGS) && is_database(entry.path())) || (ends(TEXT_ENDINGS) && is_known_to_an_opener(entry.path()));
+    let may_be_store =
+        (ends(DATABASE_ENDINGS) && begins_as_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
     let may_be = entry.file_type().is_file() && (may_be_store || ends(ENDINGS));
     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
     may_be.then(|| Candidate { bytes, named: false, may_be_store, path: entry.into_path() })
 }
 
-fn is_database(path: &Path) -> bool {
-    sqlite::is_database(&store::beginning(path))
+fn begins_as_database(path: &Path) -> bool {
+    is_database(&store::beginning(path))
 }
 
-fn is_known_to_an_opener(path: &Path) -> bool {
-    !openers::open(path, Limits::default()).is_ok_and(|opened| opened.is_none())
+/// True also if opening fails: then the error is reported later.
+fn is_store(registry: &Registry, path: &Path) -> bool {
+    !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
 }
 
 fn refused(error: walkdir::Error) -> Option<AdapterError> {
@@ -116,7 +121,7 @@ mod tests {
 
     fn found(directory: &Path) -> Vec<String> {
         let name = |path: PathBuf| path.strip_prefix(directory).unwrap().to_string_lossy().replace('\\', "/");
-        discover(directory).into_iter().map(|candidate| name(candidate.unwrap().path)).collect()
+        discover(&Registry::builtin(), directory).into_iter().map(|candidate| name(candidate.unwrap().path)).collect()
     }
 
     #[test]
@@ -147,8 +152,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("log.txt");
         fs::write(&file, "x").unwrap();
-        assert_eq!(discover(&file), [Ok(Candidate { path: file, named: true, bytes: 1, may_be_store: true })]);
-        let missing = discover(&directory.path().join("missing"));
+        assert_eq!(discover(&Registry::builtin(), &file), [Ok(Candidate { path: file, named: true, bytes: 1, may_be_store: true })]);
+        let missing = discover(&Registry::builtin(), &directory.path().join("missing"));
         assert!(missing[0].as_ref().is_err_and(|error| error.code.as_str() == "io" && error.path.is_some()));
     }
 

@@ -1,0 +1,55 @@
+//! What the compatibility kit needs to know about Claude Code.
+
+use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_hashes, is_snippet, lacks_file_before_hash};
+use engram_conformance::tape::Event;
+use engram_core::event::Kind;
+
+use crate::certification::Certification;
+
+/// See [`Certification`].
+pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+
+/// Omission rules that no recording uses, with the unit tests that prove them.
+const UNIT_TESTS: &[(&str, &str)] = &[
+    ("attachment.base64", "attached_document_is_hashed"),
+    ("attachment.instructions", "rare_attachments_are_emitted_as_context"),
+    ("attachment.on_disk", "rare_attachments_are_emitted_as_context"),
+    ("attachment.path", "rare_attachments_are_emitted_as_context"),
+    ("attachment.skills", "rare_attachments_are_emitted_as_context"),
+    ("history.appended_again", "repeated_message_and_result_are_duplicates"),
+    ("progress.so_far", "partial_output_is_emitted_if_there_is_no_result"),
+    ("progress.state", "progress_of_a_running_call_is_bookkeeping"),
+    ("queue.taken_back", "queued_prompt_that_is_taken_back_is_emitted_at_the_end"),
+    ("result.repeated", "sub_agent_without_its_own_file_is_converted_with_its_session"),
+    ("result.links", "every_text_of_a_structured_result_is_accounted_for"),
+    ("result.state", "every_text_of_a_structured_result_is_accounted_for"),
+    ("result.structured", "structured_output_of_a_known_call_is_a_duplicate"),
+    ("state.bridge", "names_and_directories_are_session_facts"),
+    ("state.repository", "every_text_of_a_structured_result_is_accounted_for"),
+    ("state.same_name", "names_and_directories_are_session_facts"),
+    ("state.worktree", "names_and_directories_are_session_facts"),
+    ("ui.nudge", "refusal_is_an_error_with_its_reason"),
+];
+
+/// How recordings show the gaps of this harness only.
+const GAP_ROWS: &[GapRow] = &[
+    EDIT_NOT_UTF8,
+    GapRow::new("edit.write_no_before", Kind::CodeEdit, |case| {
+        edits_by(case, &["write"], |edit, real| lacks_file_before_hash(edit) && real.before.is_some())
+    })
+    .without_hash(lacks_file_before_hash),
+    GapRow::new("edit.notebook_no_text", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| real.file.ends_with(".ipynb") && lacks_file_before_hash(edit) && real.before.is_some())
+    })
+    .without_hash(has_no_hashes),
+    GapRow::new("edit.copied_snippet", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && edit.is_replay()))
+        .without_lines(Event::is_replay),
+    GapRow::new("edit.agent_snippet", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && is_sub_agents(edit))
+    })
+    .without_lines(is_sub_agents),
+];
+
+fn is_sub_agents(edit: &Event) -> bool {
+    edit.0.pointer("/source/agent_id").is_some()
+}

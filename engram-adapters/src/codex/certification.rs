@@ -1,0 +1,41 @@
+//! What the compatibility kit needs to know about Codex.
+
+use engram_conformance::gaps::{EDIT_PATCH_TEXT, GapRow, has_event};
+use engram_core::event::Kind;
+
+use crate::certification::Certification;
+
+/// See [`Certification`].
+pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+
+/// Omission rules that no recording uses, with the unit tests that prove them.
+const UNIT_TESTS: &[(&str, &str)] = &[
+    ("agents.encrypted", "agent_activity_is_a_child_of_its_call"),
+    ("agents.prompt", "agent_activity_is_a_child_of_its_call"),
+    ("assessment.action", "approval_review_is_a_permission"),
+    ("assessment.begun", "approval_review_is_a_permission"),
+    ("client.call", "client_tool_call_in_item_and_events_is_one_call"),
+    ("client.name", "desktop_client_header_and_settings_are_converted"),
+    ("client.output", "client_tool_call_in_item_and_events_is_one_call"),
+    ("image.data", "generated_image_in_event_and_item_is_one_result"),
+    ("image.made", "generated_image_in_event_and_item_is_one_result"),
+    ("image.view_event", "goals_undo_and_errors_give_events_and_image_views_do_not"),
+    ("mcp.structured", "structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event"),
+    ("plan.answer", "review_mode_gives_system_events"),
+    ("review.words", "review_mode_gives_system_events"),
+    ("search.result", "web_search_event_of_a_tool_call_is_a_duplicate"),
+    ("search.screen", "web_search_in_event_and_item_is_one_call"),
+    ("search.twin", "web_search_in_event_and_item_is_one_call"),
+    ("settings.header", "repeated_own_header_does_not_start_a_replay"),
+    ("settings.sandbox", "desktop_client_header_and_settings_are_converted"),
+    ("snapshot.files", "desktop_client_header_and_settings_are_converted"),
+    ("tools.dynamic", "desktop_client_header_and_settings_are_converted"),
+];
+
+/// How recordings show the gaps of this harness only.
+const GAP_ROWS: &[GapRow] = &[
+    EDIT_PATCH_TEXT,
+    GapRow::new("call.nested_parent", Kind::ToolCall, |case| {
+        has_event(case, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
+    }),
+];

@@ -1,0 +1,36 @@
+//! What the compatibility kit needs to know about Gemini CLI.
+
+use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, is_snippet};
+use engram_conformance::tape::Event;
+use engram_core::event::Kind;
+use serde_json::Value;
+
+use crate::certification::Certification;
+
+/// See [`Certification`].
+pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unknown_version(rename_header_field);
+
+/// How recordings show the gaps of this harness only.
+const GAP_ROWS: &[GapRow] = &[
+    EDIT_NOT_UTF8,
+    GapRow::new("edit.snippet", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| is_snippet(edit) && !edit.has("confirmed")))
+        .without_lines(|edit| !edit.has("confirmed")),
+    GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
+        .without_lines(is_unconfirmed)
+        .without_hash(is_unconfirmed),
+    GapRow::new("prompt.delegated", Kind::MsgIn, |case| {
+        let is_prompt = |text: &str| case.truth.prompts.iter().any(|prompt| prompt == text);
+        let is_delegated = |text: &str| text.starts_with("Your task is to ") && !is_prompt(text);
+        has_event(case, Kind::MsgIn, |message| !message.has("synthetic") && message.text("text").is_some_and(is_delegated))
+    }),
+];
+
+fn is_unconfirmed(edit: &Event) -> bool {
+    edit.0.get("confirmed") == Some(&Value::Bool(false))
+}
+
+/// Replaces a header field by one that no known version writes. These logs name no version, so the header identifies the schema.
+fn rename_header_field(text: &str) -> Option<String> {
+    let renamed = text.replacen("\"projectHash\"", "\"projectKey\"", 1);
+    (renamed != text).then_some(renamed)
+}

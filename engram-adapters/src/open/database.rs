@@ -1,0 +1,59 @@
+//! A database that may be a store of some harness. Without the feature `sqlite`, opening one is an error.
+
+use std::path::Path;
+
+use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
+
+use super::database_header::is_database;
+#[cfg(feature = "sqlite")]
+use super::sqlite;
+use super::store::{Opened, beginning};
+
+/// The open database. Without the feature `sqlite` there is none.
+#[cfg(feature = "sqlite")]
+type OpenDatabase = sqlite::Store;
+/// The open database. Without the feature `sqlite` there is none.
+#[cfg(not(feature = "sqlite"))]
+type OpenDatabase = std::convert::Infallible;
+
+/// A database that may be a store. It is opened once, before its harness is known.
+pub struct DatabaseFile<'p> {
+    /// Its path.
+    pub path: &'p Path,
+    /// The bounds that it is read with.
+    pub limits: Limits,
+    /// The open database.
+    pub store: OpenDatabase,
+    /// The names of its tables.
+    pub tables: Vec<String>,
+}
+
+impl<'p> DatabaseFile<'p> {
+    /// Opens the file at `path`; `None` if it is not a database.
+    ///
+    /// # Errors
+    /// `unknown_harness` for an encrypted database, `malformed_record` for a damaged one, `truncated_input` for one that is cut
+    /// off, `io` if it cannot be read. Without the feature `sqlite`: `io` for every database.
+    pub fn open(path: &'p Path, limits: Limits) -> Opened<DatabaseFile<'p>> {
+        if is_database(&beginning(path)) { Self::open_database(path, limits).map(Some) } else { Ok(None) }
+    }
+
+    #[cfg(feature = "sqlite")]
+    fn open_database(path: &'p Path, limits: Limits) -> Result<DatabaseFile<'p>, AdapterError> {
+        let store = sqlite::Store::open(path, limits)?;
+        let tables = store.tables().map_err(|error| error.path(path.to_string_lossy()))?;
+        Ok(DatabaseFile { path, limits, store, tables })
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    fn open_database(path: &'p Path, _limits: Limits) -> Result<DatabaseFile<'p>, AdapterError> {
+        let error = super::missing_feature("an SQLite database", "sqlite");
+        Err(AdapterError::from(error).path(path.to_string_lossy()))
+    }
+
+    /// True if it has that table.
+    pub fn has(&self, table: &str) -> bool {
+        self.tables.iter().any(|known| known == table)
+    }
+}

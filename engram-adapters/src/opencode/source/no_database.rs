@@ -1,0 +1,33 @@
+//! In a build without the feature `sqlite`, no database is open: opening one is an error.
+
+use std::convert::Infallible;
+
+use engram_core::error::AdapterError;
+
+use crate::open::database::DatabaseFile;
+use crate::open::store::Export;
+
+/// A database that is open for reading. There is none.
+pub(super) struct Database(Infallible);
+
+impl Database {
+    pub fn has_tables(_file: &DatabaseFile<'_>) -> bool {
+        false
+    }
+
+    pub fn new(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
+        match file.store {}
+    }
+
+    pub fn session_ids(&self) -> Result<Vec<Option<String>>, AdapterError> {
+        match self.0 {}
+    }
+
+    pub fn ids_without_session(&self) -> Result<Vec<Option<String>>, AdapterError> {
+        match self.0 {}
+    }
+
+    pub fn export(&self, _session_id: &str) -> Result<Export, AdapterError> {
+        match self.0 {}
+    }
+}

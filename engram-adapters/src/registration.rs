@@ -1,0 +1,151 @@
+//! What one adapter registers: the adapter itself, and what else is needed to read its harness's files.
+
+use std::fmt;
+use std::path::Path;
+
+use engram_core::adapter::{Evidence, HarnessAdapter, Identity, SideInfo, StreamAdapter};
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::head::Head;
+
+#[cfg(feature = "conformance")]
+use crate::certification::Certification;
+use crate::open::store::Opener;
+use crate::shared::tool_table::ToolTable;
+
+/// Finds out what the files around a session file say about it. Gets the file's path and head.
+pub type SidecarFn = fn(&Path, &Head<'_>) -> SideInfo;
+
+/// One of the two forms of the adapter contract.
+#[derive(Clone, Copy)]
+pub enum AdapterForm {
+    /// Converts record by record, in bounded memory.
+    Stream(&'static dyn StreamAdapter),
+    /// Converts a complete text to a complete tape. The text must fit in memory.
+    Text(&'static dyn HarnessAdapter),
+}
+
+/// One adapter with everything that belongs to it. A minimal one is `Registration::new(&MY_ADAPTER)`; every other part has a
+/// default.
+#[derive(Clone, Copy)]
+pub struct Registration {
+    form: AdapterForm,
+    tools: &'static ToolTable,
+    sidecar: SidecarFn,
+    opener: &'static Opener,
+    #[cfg(feature = "conformance")]
+    certification: Certification,
+}
+
+impl Registration {
+    /// Registers a streaming adapter: no tool table, no side files, no stores.
+    pub const fn new(adapter: &'static dyn StreamAdapter) -> Registration {
+        Registration::with_form(AdapterForm::Stream(adapter))
+    }
+
+    /// Registers an adapter that has only the three methods of [`HarnessAdapter`].
+    ///
+    /// Such an adapter cannot be asked whether it recognises a session. It is tried when no streaming adapter recognises the
+    /// session, and should then answer `unknown_harness` unless the session is its own. Every tape that it returns is checked.
+    pub const fn text_only(adapter: &'static dyn HarnessAdapter) -> Registration {
+        Registration::with_form(AdapterForm::Text(adapter))
+    }
+
+    const fn with_form(form: AdapterForm) -> Registration {
+        Registration {
+            form,
+            tools: &ToolTable::EMPTY,
+            sidecar: |_, _| SideInfo::default(),
+            opener: &Opener::NOTHING,
+            #[cfg(feature = "conformance")]
+            certification: Certification::new(),
+        }
+    }
+
+    /// Adds the harness's tool names and their kinds.
+    #[must_use]
+    pub const fn with_tools(self, tools: &'static ToolTable) -> Registration {
+        Registration { tools, ..self }
+    }
+
+    /// Adds a function that reads the files around a session file.
+    #[must_use]
+    pub const fn with_sidecar(self, sidecar: SidecarFn) -> Registration {
+        Registration { sidecar, ..self }
+    }
+
+    /// Adds an opener for the harness's stores: databases, or folders that hold many sessions.
+    #[must_use]
+    pub const fn with_store_opener(self, opener: &'static Opener) -> Registration {
+        Registration { opener, ..self }
+    }
+
+    /// Adds what the compatibility kit needs to know.
+    #[cfg(feature = "conformance")]
+    #[must_use]
+    pub const fn with_certification(self, certification: Certification) -> Registration {
+        Registration { certification, ..self }
+    }
+
+    /// What the compatibility kit needs to know.
+    #[cfg(feature = "conformance")]
+    pub fn certification(&self) -> &Certification {
+        &self.certification
+    }
+
+    /// The adapter.
+    pub fn form(&self) -> AdapterForm {
+        self.form
+    }
+
+    /// The streaming adapter; `None` for an adapter that converts complete texts only.
+    pub fn stream(&self) -> Option<&'static dyn StreamAdapter> {
+        match self.form {
+            AdapterForm::Stream(adapter) => Some(adapter),
+            AdapterForm::Text(_) => None,
+        }
+    }
+
+    /// What the adapter supports and claims.
+    pub fn descriptor(&self) -> AdapterDescriptor {
+        match self.form {
+            AdapterForm::Stream(adapter) => *adapter.describe(),
+            AdapterForm::Text(adapter) => adapter.descriptor(),
+        }
+    }
+
+    /// The adapter's stable id.
+    pub fn id(&self) -> &'static str {
+        self.descriptor().adapter_id
+    }
+
+    /// The proof that the session is the adapter's. Always `None` for an adapter that converts complete texts only.
+    pub fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        self.stream()?.probe(head)
+    }
+
+    /// What the head says about version, schema, session and start. Nothing for an adapter that converts complete texts only.
+    pub fn identify(&self, head: &Head<'_>) -> Identity {
+        self.stream().map(|adapter| adapter.identify(head)).unwrap_or_default()
+    }
+
+    /// The harness's tool names and their kinds.
+    pub fn tools(&self) -> &'static ToolTable {
+        self.tools
+    }
+
+    /// What the files around the session file at `path` say about it.
+    pub fn sidecar(&self, path: &Path, head: &Head<'_>) -> SideInfo {
+        (self.sidecar)(path, head)
+    }
+
+    /// Opens the harness's stores.
+    pub fn store_opener(&self) -> &'static Opener {
+        self.opener
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registration").field(&self.id()).finish()
+    }
+}

@@ -1,0 +1,171 @@
+//! Where one session is stored: a file, or a session of a store. Cheap to copy and to send to another thread.
+
+use std::fmt;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use engram_core::adapter::SideInfo;
+use engram_core::error::{AdapterError, ErrorCode};
+
+use super::discover::Candidate;
+use super::options::{OnRead, SessionOptions};
+use super::source::{Origin, SessionSource};
+use super::store_session::StoreSession;
+use crate::open;
+use crate::registration::Registration;
+
+/// A file, or a session in a store. [`SessionLocation::open`] finds out which harness wrote it.
+#[derive(Clone)]
+pub struct SessionLocation {
+    place: Place,
+}
+
+#[derive(Clone)]
+enum Place {
+    File(Candidate),
+    Store(StoreSession),
+}
+
+impl SessionLocation {
+    /// The session file at `path`, which counts as named. It is not opened as a store.
+    pub fn of_file(path: &Path) -> Self {
+        let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        SessionLocation::file(Candidate { path: path.to_owned(), named: true, bytes, may_be_store: false })
+    }
+
+    pub(super) fn file(candidate: Candidate) -> Self {
+        SessionLocation { place: Place::File(candidate) }
+    }
+
+    pub(super) fn stored(session: StoreSession) -> Self {
+        SessionLocation { place: Place::Store(session) }
+    }
+
+    /// The path as messages show it. For a session in a store it ends with `#` and the session's id, unless the file has that name.
+    pub fn path(&self) -> &Path {
+        match &self.place {
+            Place::File(candidate) => &candidate.path,
+            Place::Store(session) => &session.name,
+        }
+    }
+
+    /// A name for the session if its content states no id: the file's stem, or the id in the store.
+    pub fn fallback_id(&self) -> String {
+        match &self.place {
+            Place::File(candidate) => candidate.path.file_stem().map_or("session".into(), |stem| stem.to_string_lossy()).into_owned(),
+            Place::Store(session) => session.session.id.clone(),
+        }
+    }
+
+    /// True if the caller named this file or store; false if it was found in a folder. In a folder, files that are not sessions
+    /// are expected.
+    pub fn is_named(&self) -> bool {
+        match &self.place {
+            Place::File(candidate) => candidate.named,
+            Place::Store(session) => session.named,
+        }
+    }
+
+    /// Its size on disk, in bytes; for a session in a store, an equal share of the store's size.
+    pub fn bytes(&self) -> u64 {
+        match &self.place {
+            Place::File(candidate) => candidate.bytes,
+            Place::Store(session) => session.bytes,
+        }
+    }
+
+    /// True for an empty file.
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.place, Place::File(candidate) if candidate.bytes == 0)
+    }
+
+    /// The kind of store, for people; `None` for a file.
+    pub fn store(&self) -> Option<&'static str> {
+        match &self.place {
+            Place::Store(session) => Some(session.kind),
+            Place::File(_) => None,
+        }
+    }
+
+    /// Notes that the same location was found again.
+    pub(super) fn name_again(&mut self, again: &SessionLocation) {
+        match (&mut self.place, &again.place) {
+            (Place::File(known), Place::File(again)) => known.named |= again.named,
+            (Place::Store(known), Place::Store(again)) => known.named |= again.named,
+            _ => {}
+        }
+    }
+
+    /// Opens the session and finds out which harness wrote it.
+    ///
+    /// # Errors
+    /// `unknown_harness` if it is not a session that an adapter of the options recognises; other errors of detection, of the file
+    /// system and of the store. All with the path.
+    pub fn open(&self, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+        let named_path = |error: AdapterError| error.path(self.path().to_string_lossy()).under(options.policy);
+        let (reader, known) = self.reader(options).map_err(named_path)?;
+        let sidecar_path = match &self.place {
+            Place::File(candidate) => Some(candidate.path.as_path()),
+            Place::Store(_) => None,
+        };
+        let origin = Origin { path: self.path(), sidecar_path, store: self.store(), known, is_named: self.is_named() };
+        SessionSource::open(reader, origin, options)
+    }
+
+    /// The text that is converted: the file, decompressed, or the export of a session in a store.
+    ///
+    /// # Errors
+    /// Those of the file system and of the store, with the path.
+    pub fn read(&self, options: &SessionOptions) -> Result<impl Read + Send + use<>, AdapterError> {
+        let named_path = |error: AdapterError| error.path(self.path().to_string_lossy());
+        let (reader, _) = self.reader(options).map_err(named_path)?;
+        open::content(reader).map_err(|error| named_path(error.into()))
+    }
+
+    /// The bytes as stored, and for a session in a store its adapter and what the rest of the store says about it.
+    fn reader(&self, options: &SessionOptions) -> Result<(BoxedReader, Option<KnownAdapter>), AdapterError> {
+        match &self.place {
+            Place::File(candidate) => {
+                let file = open::file(&candidate.path)?;
+                Ok((Box::new(Counted { reader: file, on_read: options.on_read.clone() }), None))
+            }
+            Place::Store(session) => {
+                if options.adapter.is_some_and(|adapter| adapter.id() != session.registration.id()) {
+                    return Err(AdapterError::new(ErrorCode::UnknownHarness).found(session.kind));
+                }
+                let export = session.export(&options.registry, options.limits)?;
+                if let Some(on_read) = &options.on_read {
+                    on_read(session.bytes);
+                }
+                Ok((Box::new(Cursor::new(export.text.into_bytes())), Some((session.registration, export.context))))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SessionLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SessionLocation").field(&self.path()).finish()
+    }
+}
+
+pub(super) type BoxedReader = Box<dyn Read + Send>;
+
+/// The adapter that opened a store, and what the rest of the store says about a session.
+pub(super) type KnownAdapter = (&'static Registration, SideInfo);
+
+/// Reports every read.
+struct Counted<R> {
+    reader: R,
+    on_read: Option<OnRead>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        if let Some(on_read) = &self.on_read {
+            on_read(read as u64);
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,228 @@
+//! One open session: which harness wrote it, and its conversion to a tape.
+
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use engram_core::adapter::{Evidence, Framing, Identity, SideInfo, StreamAdapter};
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::head::Head;
+use engram_core::pipeline::{Input, Options, Reader, Summary, convert_chosen};
+use engram_core::sink::EventSink;
+use engram_core::tape::replay;
+use engram_core::version::{Revision, Support};
+
+use super::location::{BoxedReader, KnownAdapter};
+use super::options::SessionOptions;
+use crate::open::{self, Content};
+use crate::registration::{AdapterForm, Registration};
+use crate::text_only::{self, Converted};
+
+/// A session whose harness is known. Holds the head of the log in memory, or the complete export of a session in a store.
+pub struct SessionSource {
+    path: PathBuf,
+    store: Option<&'static str>,
+    registration: &'static Registration,
+    evidence: Option<Evidence>,
+    identity: Identity,
+    content: Prepared,
+    options: Options,
+}
+
+/// What is left to do.
+enum Prepared {
+    Records(&'static dyn StreamAdapter, Box<Input<Reader<Content<BoxedReader>>>>),
+    Tape(Box<Converted>),
+}
+
+/// Where an open session comes from.
+pub(super) struct Origin<'o> {
+    /// The path as messages show it.
+    pub path: &'o Path,
+    /// The file whose neighbours may say more about the session.
+    pub sidecar_path: Option<&'o Path>,
+    pub store: Option<&'static str>,
+    pub known: Option<KnownAdapter>,
+    /// True if the caller named this session.
+    pub is_named: bool,
+}
+
+impl SessionSource {
+    /// Opens a session from a reader, which may be compressed. `name` is its path in messages; nothing is read from there.
+    ///
+    /// # Errors
+    /// As [`super::SessionLocation::open`].
+    ///
+    /// ```
+    /// use engram_adapters::sessions::{SessionOptions, SessionSource};
+    ///
+    /// let error = SessionSource::from_reader(&b"hello\n"[..], "-".as_ref(), &SessionOptions::default()).unwrap_err();
+    /// assert_eq!(error.code.as_str(), "unknown_harness");
+    /// ```
+    pub fn from_reader(reader: impl Read + Send + 'static, name: &Path, options: &SessionOptions) -> Result<Self, AdapterError> {
+        SessionSource::open(Box::new(reader), Origin { path: name, sidecar_path: None, store: None, known: None, is_named: true }, options)
+    }
+
+    pub(super) fn open(reader: BoxedReader, origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
+        let path = origin.path;
+        Self::opened(reader, origin, options).map_err(|error| error.path(path.to_string_lossy()).under(options.policy))
+    }
+
+    fn opened(reader: BoxedReader, origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
+        let mut input = Input::new(open::content(reader)?, options.limits);
+        let known = origin.known.as_ref().map(|(registration, _)| *registration);
+        let head = input.head()?;
+        let chosen = match known {
+            Some(registration) => Ok((registration, registration.probe(&head))),
+            None => choose(&head, options, origin.is_named),
+        };
+        let (registration, evidence) = match chosen {
+            Ok(chosen) => chosen,
+            Err(error) => return SessionSource::unrecognised(input, error, origin, options),
+        };
+        let Some(adapter) = registration.stream() else { return SessionSource::text_only(registration, input, origin, options) };
+        let identity = adapter.identify(&head);
+        let context = match (origin.known, origin.sidecar_path) {
+            (Some((_, context)), _) => context,
+            (None, Some(path)) => registration.sidecar(path, &head),
+            (None, None) => SideInfo::default(),
+        };
+        Ok(SessionSource {
+            path: origin.path.to_owned(),
+            store: origin.store,
+            registration,
+            evidence,
+            identity,
+            content: Prepared::Records(adapter, Box::new(input)),
+            options: Options { policy: options.policy, limits: options.limits, context },
+        })
+    }
+
+    /// No streaming adapter recognises the content: adapters that convert complete texts may.
+    fn unrecognised(
+        mut input: Input<Reader<Content<BoxedReader>>>,
+        error: AdapterError,
+        origin: Origin<'_>,
+        options: &SessionOptions,
+    ) -> Result<Self, AdapterError> {
+        // A head that is cut off proves nothing, but the reason is not that it is another kind of file.
+        if let Some(reason) = input.truncation_reason().filter(|_| error.code == ErrorCode::UnknownHarness) {
+            return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason));
+        }
+        if options.adapter.is_some() {
+            return Err(error);
+        }
+        let converted = text_only::convert(&options.registry, &mut input, error)?;
+        Ok(SessionSource::converted(converted, origin, options))
+    }
+
+    fn text_only(
+        registration: &'static Registration,
+        mut input: Input<Reader<Content<BoxedReader>>>,
+        origin: Origin<'_>,
+        options: &SessionOptions,
+    ) -> Result<Self, AdapterError> {
+        let AdapterForm::Text(adapter) = registration.form() else { return Err(AdapterError::new(ErrorCode::AdapterDefect)) };
+        let converted = text_only::convert_named(registration, adapter, &mut input)?;
+        Ok(SessionSource::converted(converted, origin, options))
+    }
+
+    fn converted(converted: Converted, origin: Origin<'_>, options: &SessionOptions) -> Self {
+        let summary = &converted.summary;
+        let identity = Identity {
+            version: summary.version.clone(),
+            schema: summary.schema,
+            session_id: summary.session_id.clone(),
+            agent_id: summary.agent_id.clone(),
+            start: None,
+        };
+        SessionSource {
+            path: origin.path.to_owned(),
+            store: origin.store,
+            registration: converted.registration,
+            evidence: None,
+            identity,
+            content: Prepared::Tape(Box::new(converted)),
+            options: Options { policy: options.policy, limits: options.limits, context: SideInfo::default() },
+        }
+    }
+
+    /// The path as messages show it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The kind of store that holds it, for people; `None` for a file or a reader.
+    pub fn store(&self) -> Option<&'static str> {
+        self.store
+    }
+
+    /// The adapter that converts it.
+    pub fn registration(&self) -> &'static Registration {
+        self.registration
+    }
+
+    /// The harness that wrote it.
+    pub fn harness(&self) -> &'static str {
+        self.registration.descriptor().harness_family
+    }
+
+    /// The proof that the harness wrote it; `None` if the caller chose the adapter and the content does not prove it.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()
+    }
+
+    /// What the head says about version, schema, session and start.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The session's id, if the head states it.
+    pub fn session_id(&self) -> Option<&str> {
+        self.identity.session_id.as_deref()
+    }
+
+    /// The revision of its schema, and how well its version is known.
+    pub fn revision(&self) -> (Option<&'static Revision>, Support) {
+        let (revision, support) = self.registration.descriptor().matrix.identify(&self.identity);
+        (revision, if self.options.context.unknown_schema { Support::Unknown } else { support })
+    }
+
+    /// Converts the session. [`JsonLines`](engram_core::tape::JsonLines) is the sink that writes a tape; it may hold part of one if
+    /// this fails.
+    ///
+    /// # Errors
+    /// Those of the conversion and of the sink, with the session's path.
+    pub fn convert(self, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
+        let converted = match self.content {
+            Prepared::Records(adapter, input) => {
+                let framing = self.evidence.map_or(Framing::Lines, |evidence| evidence.framing);
+                convert_chosen(*input, &self.options, sink, |_| Ok((adapter, framing)))
+            }
+            Prepared::Tape(converted) => replay(converted.tape.as_bytes(), sink).map(|()| converted.summary).map_err(AdapterError::from),
+        };
+        converted.map_err(|error| error.path(self.path.to_string_lossy()))
+    }
+}
+
+impl fmt::Debug for SessionSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionSource")
+            .field("path", &self.path)
+            .field("registration", &self.registration)
+            .field("identity", &self.identity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The adapter that recognises the content. If the options name an adapter: that one, if it recognises the content or the caller
+/// named the file.
+fn choose(head: &Head<'_>, options: &SessionOptions, is_named: bool) -> Result<(&'static Registration, Option<Evidence>), AdapterError> {
+    let Some(registration) = options.adapter else {
+        return options.registry.detect(head).map(|(registration, evidence)| (registration, Some(evidence)));
+    };
+    match registration.probe(head) {
+        None if !is_named => Err(AdapterError::new(ErrorCode::UnknownHarness)),
+        evidence => Ok((registration, evidence)),
+    }
+}

@@ -1,0 +1,115 @@
+//! What the command line names: standard input, or the sessions that the library finds at a path.
+
+use std::borrow::Cow;
+use std::io::stdin;
+use std::path::{Path, PathBuf};
+
+use engram_adapters::Registry;
+use engram_adapters::open::store::SkippedSession;
+use engram_adapters::sessions::{FoundSessions, SessionFinder, SessionLocation, SessionOptions, SessionSource};
+use engram_core::error::AdapterError;
+use indicatif::ProgressBar;
+
+use crate::args::Conversion;
+
+/// One possible session.
+#[derive(Clone)]
+pub enum SessionInput {
+    /// Standard input.
+    Stdin,
+    /// A file, or a session in a store.
+    At(SessionLocation),
+}
+
+impl SessionInput {
+    /// The path as messages show it.
+    pub fn path(&self) -> &Path {
+        match self {
+            SessionInput::Stdin => Path::new("-"),
+            SessionInput::At(location) => location.path(),
+        }
+    }
+
+    /// True if the caller named it; false if it was found in a folder.
+    pub fn is_named(&self) -> bool {
+        match self {
+            SessionInput::Stdin => true,
+            SessionInput::At(location) => location.is_named(),
+        }
+    }
+
+    /// Its size on disk, if it has one.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            SessionInput::Stdin => 0,
+            SessionInput::At(location) => location.bytes(),
+        }
+    }
+
+    /// True for an empty file.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, SessionInput::At(location) if location.is_empty())
+    }
+
+    /// The name of the tape if the content states no session id.
+    pub fn fallback_id(&self) -> Cow<'static, str> {
+        match self {
+            SessionInput::Stdin => "stdin".into(),
+            SessionInput::At(location) => location.fallback_id().into(),
+        }
+    }
+
+    /// Opens it and finds out which harness wrote it.
+    ///
+    /// # Errors
+    /// As [`SessionLocation::open`].
+    pub fn open(&self, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+        match self {
+            SessionInput::Stdin => SessionSource::from_reader(stdin(), self.path(), options),
+            SessionInput::At(location) => location.open(options),
+        }
+    }
+}
+
+/// Everything that the command line names.
+pub struct Inputs {
+    /// Possible sessions, each once, in the order in which they were first found.
+    pub sessions: Vec<Result<SessionInput, AdapterError>>,
+    /// Sessions in stores that are not converted.
+    pub skipped: Vec<SkippedSession>,
+}
+
+/// Finds the sessions at these paths; `-` is standard input.
+pub fn find(paths: &[PathBuf], options: &SessionOptions) -> Inputs {
+    let (mut finder, mut stdin_at) = (SessionFinder::new(options), None);
+    for path in paths {
+        if path.as_os_str() == "-" {
+            stdin_at.get_or_insert(finder.count());
+        } else {
+            finder.add(path);
+        }
+    }
+    let FoundSessions { locations, skipped, .. } = finder.finish();
+    let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
+    if let Some(index) = stdin_at {
+        sessions.insert(index, Ok(SessionInput::Stdin));
+    }
+    Inputs { sessions, skipped }
+}
+
+/// The options that the command line asks for.
+///
+/// # Errors
+/// `unknown_adapter`.
+pub fn session_options(conversion: &Conversion, registry: &Registry, bar: &ProgressBar) -> Result<SessionOptions, AdapterError> {
+    let bar = bar.clone();
+    let options = SessionOptions::default()
+        .with_registry(registry.clone())
+        .with_policy(conversion.policy)
+        .with_limits(conversion.limits())
+        .with_progress(move |bytes| bar.inc(bytes));
+    match &conversion.adapter {
+        Some(id) => Ok(options.with_adapter(registry.by_id(id)?)),
+        None => Ok(options),
+    }
+}
