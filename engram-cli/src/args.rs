@@ -15,6 +15,7 @@ Examples:
   engram ingest ~/.local/share/opencode --out tapes    all sessions of a store
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      which harness and version wrote each log
+  engram stats ~/.claude/projects                      calls, edited files and tokens of all sessions
   engram audit session.jsonl                           check that the conversion lost nothing
   engram adapters                                      supported harnesses and versions
 
@@ -60,6 +61,12 @@ pub enum Command {
     ///
     /// Converts each session and looks for every string of its log: in the tape, omitted by a documented rule, or left over.
     Audit(Audit),
+    /// Count sessions, prompts, tool calls, edited files and tokens
+    ///
+    /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
+    /// Events that repeat another session's history are not counted. Token counts are those of the logs, which differ in what they
+    /// include.
+    Stats(Stats),
     /// Check that tapes follow the format
     Check(Check),
     /// Check the adapters against recordings of real sessions
@@ -138,6 +145,19 @@ pub struct Audit {
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object per line
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub conversion: Conversion,
+}
+
+/// Arguments of `engram stats`.
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// Session logs, stores, tapes, or directories to search for them; `-` reads a log from standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

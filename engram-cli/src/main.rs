@@ -24,7 +24,9 @@ mod interrupt;
 mod out_dir;
 mod pool;
 mod report;
+mod stats;
 mod summary;
+mod tapes;
 mod write;
 
 use args::{Command, CommandLine, ErrorFormat};
@@ -48,6 +50,7 @@ fn run(line: &CommandLine) -> Exit {
         Command::Ingest(args) => ingest::run(args, &registry, &report),
         Command::Detect(args) => detect::run(args, &registry, &report),
         Command::Audit(args) => audit::run(args, &registry, &report),
+        Command::Stats(args) => stats::run(args, &registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, &registry, &report),
         Command::Adapters(args) => adapters::run(args, &registry),

@@ -107,6 +107,26 @@ impl Stats {
         Counts { files_edited: self.files.len() as u64, ..self.counts.clone() }
     }
 
+    /// Adds what another sink counted. A file that both have counts once.
+    pub fn merge(&mut self, other: Stats) {
+        let Counts { sessions, sub_agents, prompts, answers, calls, files_edited: _, edits, tokens } = other.counts;
+        self.counts.sessions += sessions;
+        self.counts.sub_agents += sub_agents;
+        self.counts.prompts += prompts;
+        self.counts.answers += answers;
+        for (kind, statuses) in calls {
+            let sums = self.counts.calls.entry(kind).or_default();
+            statuses.into_iter().for_each(|(status, calls)| *sums.entry(status).or_default() += calls);
+        }
+        for (op, edits) in edits {
+            *self.counts.edits.entry(op).or_default() += edits;
+        }
+        for (model, more) in tokens {
+            self.counts.tokens.entry(model).or_default().add(more);
+        }
+        self.files.extend(other.files);
+    }
+
     fn count(&mut self, fact: Fact) {
         match fact {
             Fact::Tape { is_sub_agent } => {

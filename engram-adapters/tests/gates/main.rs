@@ -21,4 +21,5 @@ mod snapshots;
 mod tape;
 mod tidy;
 mod tree;
+mod typed;
 mod versions;

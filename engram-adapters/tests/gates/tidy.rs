@@ -44,11 +44,10 @@ fn sources() -> Vec<Source> {
     found
 }
 
-/// The folders of the adapters: all folders of the source but the shared ones.
+/// The folders of the adapters: those with a descriptor.
 fn adapter_folders(sources: &[Source]) -> BTreeSet<&str> {
     let below = sources.iter().filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
-    let folders = below.filter_map(|path| path.split_once('/').map(|(folder, _)| folder));
-    folders.filter(|folder| !matches!(*folder, "shared" | "open")).collect()
+    below.filter_map(|path| path.strip_suffix("/descriptor.rs")).collect()
 }
 
 /// The names of harnesses, as code may spell them.

@@ -15,6 +15,7 @@ mod library;
 mod looking;
 mod many_sessions;
 mod one_session;
+mod stats;
 mod stores;
 
 /// The binary, far from any terminal.

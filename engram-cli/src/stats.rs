@@ -1,0 +1,136 @@
+//! `engram stats`: counts over logs, stores and tapes.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write, stdout};
+use std::path::PathBuf;
+
+use engram_adapters::Registry;
+use engram_adapters::sessions::SessionOptions;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::stats::{Counts, Stats, TokenCounts};
+use engram_core::tape::replay;
+
+use crate::args;
+use crate::exit::{Exit, Tally};
+use crate::inputs::{SessionInput, find, session_options};
+use crate::pool::in_order;
+use crate::report::{Reporter, one_line};
+use crate::tapes::{is_tape, open_tape, tapes_in};
+
+/// A tape, or a possible session.
+enum Item {
+    Tape(PathBuf),
+    Session(SessionInput),
+}
+
+impl Item {
+    /// True for a file in a searched folder: it need not be a session.
+    fn is_found(&self) -> bool {
+        matches!(self, Item::Session(input) if !input.is_named())
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    let options = match session_options(&args.conversion, registry, report.bar()) {
+        Ok(options) => options,
+        Err(error) => return Ok(report.failure(&error)),
+    };
+    let (mut tally, mut total) = (Tally::default(), Stats::default());
+    let items = items(&args.paths, &options);
+    let work = |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| stats_of(item, &options));
+    let done = in_order(args.conversion.jobs, &items, work, |item, stats| match stats {
+        Ok(stats) => {
+            tally.success();
+            total.merge(stats);
+        }
+        Err(error) if error.code == ErrorCode::UnknownHarness && item.as_ref().is_ok_and(Item::is_found) => {}
+        Err(error) => tally.failure(report.failure(&error)),
+    });
+    if let Err(error) = done {
+        return Ok(report.failure(&error));
+    }
+    if tally.is_empty() {
+        return Ok(report.no_session(&args.paths));
+    }
+    let mut out = stdout().lock();
+    if args.json {
+        serde_json::to_writer(&mut out, &total.counts())?;
+        writeln!(out)?;
+    } else {
+        print(&total.counts(), &mut out)?;
+    }
+    out.flush()?;
+    Ok(tally.exit())
+}
+
+/// Everything to count. Paths that are not tapes are searched for sessions together, so that each session counts once.
+fn items(paths: &[PathBuf], options: &SessionOptions) -> Vec<Result<Item, AdapterError>> {
+    let (mut items, mut others) = (Vec::new(), Vec::new());
+    for path in paths {
+        let tapes = if path.is_dir() { tapes_in(path) } else { Vec::new() };
+        if is_tape(path) {
+            items.push(Ok(Item::Tape(path.clone())));
+        } else if tapes.is_empty() {
+            others.push(path.clone());
+        } else {
+            items.extend(tapes.into_iter().map(|tape| tape.map(Item::Tape)));
+        }
+    }
+    items.extend(find(&others, options).sessions.into_iter().map(|input| input.map(Item::Session)));
+    items
+}
+
+fn stats_of(item: &Item, options: &SessionOptions) -> Result<Stats, AdapterError> {
+    let mut stats = Stats::default();
+    match item {
+        Item::Tape(path) => {
+            let replayed = open_tape(path).and_then(|tape| replay(tape, &mut stats));
+            replayed.map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+        }
+        Item::Session(input) => {
+            let path = input.path().to_string_lossy();
+            let source = input.open(options).map_err(|error| at_path(error, &path))?;
+            source.convert(&mut stats).map_err(|error| at_path(error, &path))?;
+        }
+    }
+    Ok(stats)
+}
+
+fn at_path(error: AdapterError, path: &str) -> AdapterError {
+    if error.path.is_some() { error } else { error.path(path) }
+}
+
+fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{:<14}{:>10}", "sessions", counts.sessions)?;
+    writeln!(out, "{:<14}{:>10}", "sub-agents", counts.sub_agents)?;
+    writeln!(out, "{:<14}{:>10}", "prompts", counts.prompts)?;
+    writeln!(out, "{:<14}{:>10}", "answers", counts.answers)?;
+    writeln!(out, "{:<14}{:>10}", "files edited", counts.files_edited)?;
+    writeln!(out, "\n{:<14}{:>10}  by status", "calls", "number")?;
+    for (kind, statuses) in &counts.calls {
+        let calls: u64 = statuses.values().sum();
+        writeln!(out, "{kind:<14}{calls:>10}  {}", numbers(statuses))?;
+    }
+    let edits: u64 = counts.edits.values().sum();
+    writeln!(out, "\n{:<14}{edits:>10}  {}", "edits", numbers(&counts.edits))?;
+    writeln!(
+        out,
+        "\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>10}  model",
+        "input", "output", "cache read", "cache write", "reasoning", "USD"
+    )?;
+    for (model, tokens) in &counts.tokens {
+        let TokenCounts { input, output, cache_read, cache_write, reasoning, cost_usd, .. } = tokens;
+        writeln!(out, "{input:>12} {output:>12} {cache_read:>12} {cache_write:>12} {reasoning:>12} {cost_usd:>10.4}  {}", one_line(model))?;
+    }
+    Ok(())
+}
+
+/// `3 error, 5 ok`.
+fn numbers(counts: &BTreeMap<&'static str, u64>) -> String {
+    let named: Vec<String> = counts.iter().filter(|(_, count)| **count > 0).map(|(name, count)| format!("{count} {name}")).collect();
+    named.join(", ")
+}

@@ -1,0 +1,63 @@
+//! Tapes that the command line names, plain or compressed.
+
+use std::io::{self, BufReader, Read, stdin};
+use std::path::{Path, PathBuf};
+
+use engram_adapters::open;
+use engram_core::error::{AdapterError, ErrorCode};
+use walkdir::WalkDir;
+
+/// Name endings of tapes.
+const TAPE_ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
+
+/// The beginning of every tape.
+const FIRST_BYTES: &[u8] = br#"{"seq":0,"t":""#;
+
+/// The tape at `path`, or the tapes in that folder, in the order of their names. A folder without tapes is an error, since
+/// nothing would be read.
+pub fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
+    if !path.is_dir() {
+        return vec![Ok(path.to_owned())];
+    }
+    let found = tapes_in(path);
+    if found.is_empty() {
+        let error = AdapterError::new(ErrorCode::Io).expected("tapes, named `*.tape.jsonl` or `*.tape.jsonl.zst`").found("none");
+        return vec![Err(error.path(path.to_string_lossy()))];
+    }
+    found
+}
+
+/// The tapes in a folder, in the order of their names.
+pub fn tapes_in(folder: &Path) -> Vec<Result<PathBuf, AdapterError>> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+    entries
+        .filter_map(|entry| match entry {
+            Ok(entry) if entry.file_type().is_file() && has_tape_name(entry.path()) => Some(Ok(entry.into_path())),
+            Ok(_) => None,
+            Err(error) => Some(Err(AdapterError::from(io::Error::from(error)).path(folder.to_string_lossy()))),
+        })
+        .collect()
+}
+
+fn has_tape_name(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Opens a tape; `-` is standard input.
+///
+/// # Errors
+/// As the file system reports them.
+pub fn open_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
+    let reader: Box<dyn Read> = if path.as_os_str() == "-" { Box::new(stdin()) } else { Box::new(open::file(path)?) };
+    Ok(BufReader::with_capacity(256 << 10, open::content(reader)?))
+}
+
+/// True if the file is a tape by its content.
+pub fn is_tape(path: &Path) -> bool {
+    let first_bytes = |tape: BufReader<_>| {
+        let mut bytes = Vec::new();
+        tape.take(FIRST_BYTES.len() as u64).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    path.is_file() && open_tape(path).and_then(first_bytes).is_ok_and(|bytes| bytes == FIRST_BYTES)
+}
