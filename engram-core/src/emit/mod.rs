@@ -7,7 +7,7 @@ use std::mem;
 use crate::descriptor::AdapterDescriptor;
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis};
+use crate::event::{Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
@@ -239,7 +239,8 @@ impl<'s> Emitter<'s> {
     /// results, reads, edits and links is the call with their `call_id`.
     ///
     /// # Errors
-    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Fatal`] if the sink fails.
+    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Malformed`] if a range cannot be, [`Fault::Fatal`] if the event is not one that a
+    /// tape may have (`adapter_defect`), or if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         self.emit_event(None, event.into(), pointer)
     }
@@ -252,7 +253,14 @@ impl<'s> Emitter<'s> {
         self.emit_event(parent, event.into(), pointer)
     }
 
-    fn emit_event(&mut self, parent: Option<Seq>, event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+    fn emit_event(&mut self, parent: Option<Seq>, mut event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        if let Event::CodeEdit(edit) = &mut event {
+            // A snippet without a hash, for example of text with U+FFFD, says nothing about the text.
+            edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
+        }
+        if let Some(violation) = violation(&event) {
+            return Err(self.refused(violation, pointer));
+        }
         let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
         let Event::ToolCall(call) = event else { return self.send(event, pointer, parent) };
         if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
@@ -262,6 +270,17 @@ impl<'s> Emitter<'s> {
         let seq = self.send(Event::ToolCall(call), pointer, parent)?;
         self.register_call(call_id, seq);
         Ok(seq)
+    }
+
+    #[cold]
+    fn refused(&self, violation: Violation, pointer: Pointer<'_>) -> Fault {
+        match violation {
+            Violation::Defect(expected) => Fault::Fatal(self.defect(expected, "none")),
+            Violation::ImpossibleRange => {
+                let pointer = format!("{}{pointer}", self.pointer_prefix);
+                Fault::malformed(pointer, "lines that a file can have", "other numbers")
+            }
+        }
     }
 
     #[inline(never)]

@@ -8,6 +8,7 @@ mod meta;
 mod origin;
 mod record;
 mod tool;
+mod validate;
 
 pub use self::code::{CodeEdit, CodeRead, EditOp, Range, SpanLink};
 pub use self::kind::{Kind, KindCounts};
@@ -17,6 +18,7 @@ pub use self::meta::{Decision, ImplicitInput, Meta, Number, Permission, SessionF
 pub use self::origin::{Pointer, RecordLocation};
 pub use self::record::{EventRecord, EventSource, Origin, Seq, TimeBasis};
 pub use self::tool::{SideFile, Status, ToolCall, ToolResult};
+pub(crate) use self::validate::{Violation, violation};
 pub use crate::coverage::ClaimGrade;
 
 use crate::text::Text;
