@@ -11,7 +11,7 @@ use crate::report;
 use crate::tree::{files, root};
 
 /// The crates that the gate covers.
-const CRATES: &[&str] = &["engram-core", "engram-conformance", "engram-cli"];
+const CRATES: &[&str] = &["engram-core", "engram-adapters", "engram-conformance", "engram-cli"];
 /// Keywords before the name of an item.
 const DEFINING: &[&str] = &["fn", "struct", "enum", "trait", "type", "const", "static", "union", "mod", "macro_rules"];
 
