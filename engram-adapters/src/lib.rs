@@ -27,6 +27,7 @@ use engram_core::pipeline::{ByteSource, Input, Options, Summary, convert_chosen}
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 
+mod builtin;
 #[cfg(feature = "conformance")]
 pub mod certification;
 #[cfg(feature = "claude-code")]
@@ -51,20 +52,6 @@ mod text_only;
 
 pub use registration::{AdapterForm, Registration, SidecarFn};
 pub use registry::Registry;
-
-/// The built-in adapters, in the order in which tables list them.
-static BUILTIN: &[&Registration] = &[
-    #[cfg(feature = "claude-code")]
-    &claude_code::REGISTRATION,
-    #[cfg(feature = "codex")]
-    &codex::REGISTRATION,
-    #[cfg(feature = "opencode")]
-    &opencode::REGISTRATION,
-    #[cfg(feature = "gemini")]
-    &gemini::REGISTRATION,
-    #[cfg(feature = "cursor")]
-    &cursor::REGISTRATION,
-];
 
 /// The one built-in adapter that recognises the content, with its evidence.
 ///

@@ -4,6 +4,7 @@ use engram_core::adapter::Evidence;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 
+use crate::builtin::BUILTIN;
 use crate::registration::Registration;
 
 /// A set of adapters. The library, the command and the compatibility kit all take it as a value.
@@ -30,7 +31,7 @@ impl Default for Registry {
 impl Registry {
     /// The adapters of this crate: those whose Cargo feature is enabled.
     pub fn builtin() -> Registry {
-        Registry { registrations: crate::BUILTIN.to_vec() }
+        Registry { registrations: BUILTIN.to_vec() }
     }
 
     /// No adapters.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::event::EventRecord;
+use crate::event::EventRef;
 
 /// Takes the events of one tape, in order.
 ///
@@ -15,7 +15,7 @@ use crate::event::EventRecord;
 ///
 /// ```
 /// use std::io;
-/// use engram_core::event::{Event, EventRecord};
+/// use engram_core::event::{Event, EventRef};
 /// use engram_core::sink::EventSink;
 ///
 /// /// The names of all tools that were called.
@@ -26,8 +26,8 @@ use crate::event::EventRecord;
 /// }
 ///
 /// impl EventSink for Tools {
-///     fn event(&mut self, record: &EventRecord<'_>) -> io::Result<()> {
-///         if let Event::ToolCall(call) = &record.event {
+///     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+///         if let Event::ToolCall(call) = record.event {
 ///             self.pending.push(call.tool.decode_lossy().into_owned());
 ///         }
 ///         Ok(())
@@ -48,7 +48,7 @@ pub trait EventSink {
     ///
     /// # Errors
     /// What the sink's own output fails with. The conversion ends with it.
-    fn event(&mut self, record: &EventRecord<'_>) -> io::Result<()>;
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()>;
 
     /// The pending events are final.
     ///
@@ -69,7 +69,7 @@ pub trait EventSink {
 }
 
 impl<S: EventSink + ?Sized> EventSink for &mut S {
-    fn event(&mut self, record: &EventRecord<'_>) -> io::Result<()> {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         (**self).event(record)
     }
 

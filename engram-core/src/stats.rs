@@ -163,7 +163,7 @@ impl Stats {
 }
 
 impl EventSink for Stats {
-    fn event(&mut self, record: &EventRecord<'_>) -> io::Result<()> {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         self.pending.extend(fact(record));
         Ok(())
     }
@@ -187,11 +187,11 @@ impl EventSink for Stats {
     }
 }
 
-fn fact(record: &EventRecord<'_>) -> Option<Fact> {
+fn fact(record: &EventRef<'_>) -> Option<Fact> {
     if record.replay {
         return None;
     }
-    match &record.event {
+    match record.event {
         Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape { is_sub_agent: record.source.agent_id.is_some() }),
         Event::Meta(Meta::Session(facts)) => facts.model.map(|model| Fact::Model(owned(model))),
         Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(usage.model.map(owned), TokenCounts::of(usage))),
@@ -288,9 +288,9 @@ mod tests {
         let tape = line(0, r#""k":"msg.in","role":"user","text":"x"}"#);
         let record = EventRecord::parse(tape.trim_end()).unwrap();
         let mut stats = Stats::default();
-        stats.event(&record).unwrap();
+        stats.event(&record.as_event_ref()).unwrap();
         stats.rollback();
-        stats.event(&record).unwrap();
+        stats.event(&record.as_event_ref()).unwrap();
         stats.commit().unwrap();
         assert_eq!(stats.counts().prompts, 1);
     }

@@ -5,10 +5,12 @@ use std::path::Path;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
-use super::database_header::is_database;
+use super::database_header::{beginning, is_database};
 #[cfg(feature = "sqlite")]
 use super::sqlite;
-use super::store::{Opened, beginning};
+
+/// A store or a database, if the path leads to one.
+pub type Opened<S> = Result<Option<S>, AdapterError>;
 
 /// The open database. Without the feature `sqlite` there is none.
 #[cfg(feature = "sqlite")]

@@ -21,7 +21,7 @@ mod zstd_stream;
 
 #[cfg(feature = "sqlite")]
 pub use copies::discard_copies;
-pub use database_header::is_database;
+pub use database_header::{beginning, is_database};
 #[cfg(feature = "zstd")]
 use zstd_stream::ZstdStream;
 

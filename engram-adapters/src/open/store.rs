@@ -1,7 +1,5 @@
 //! The types of stores, which contain many sessions. Each session is exported in its harness's own form.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::SideInfo;
@@ -9,6 +7,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use super::database::DatabaseFile;
+pub use super::database::Opened;
 
 /// A session in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,23 +54,8 @@ pub trait Store: Send + Sync {
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError>;
 }
 
-/// A store, if the path leads to one.
-pub type Opened<S> = Result<Option<S>, AdapterError>;
-
 /// A store of any harness, if it is one.
 pub type OpenedStore = Opened<Box<dyn Store>>;
-
-/// The first bytes of a file. Empty for a folder and for a file that cannot be read.
-pub(crate) fn beginning(path: &Path) -> Vec<u8> {
-    let mut first = Vec::new();
-    match File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut first)) {
-        Ok(_) => first,
-        Err(_) => Vec::new(),
-    }
-}
-
-/// How many bytes of a file show whether it is a database.
-const HEAD_BYTES: u64 = 64;
 
 /// Opens the stores of one harness.
 pub struct Opener {

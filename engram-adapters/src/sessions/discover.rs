@@ -10,7 +10,7 @@ use engram_core::limits::Limits;
 use walkdir::{DirEntry, WalkDir};
 
 use super::stores::{open_store, store_at_root};
-use crate::open::{is_database, store};
+use crate::open::{beginning, is_database};
 use crate::registration::Registration;
 use crate::registry::Registry;
 
@@ -97,7 +97,7 @@ fn candidate(registry: &Registry, entry: DirEntry) -> Option<Candidate> {
 }
 
 fn begins_as_database(path: &Path) -> bool {
-    is_database(&store::beginning(path))
+    is_database(&beginning(path))
 }
 
 /// True also if opening fails: then the error is reported later.

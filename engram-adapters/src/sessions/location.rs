@@ -4,15 +4,13 @@ use std::fmt;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
 
 use super::discover::Candidate;
 use super::options::{OnRead, SessionOptions};
-use super::source::{Origin, SessionSource};
+use super::source::{BoxedReader, KnownAdapter, Origin, SessionSource};
 use super::store_session::StoreSession;
 use crate::open;
-use crate::registration::Registration;
 
 /// A file, or a session in a store. [`SessionLocation::open`] finds out which harness wrote it.
 #[derive(Clone)]
@@ -148,11 +146,6 @@ impl fmt::Debug for SessionLocation {
         f.debug_tuple("SessionLocation").field(&self.path()).finish()
     }
 }
-
-pub(super) type BoxedReader = Box<dyn Read + Send>;
-
-/// The adapter that opened a store, and what the rest of the store says about a session.
-pub(super) type KnownAdapter = (&'static Registration, SideInfo);
 
 /// Reports every read.
 struct Counted<R> {

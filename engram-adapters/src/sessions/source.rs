@@ -12,11 +12,16 @@ use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 use engram_core::version::{Revision, Support};
 
-use super::location::{BoxedReader, KnownAdapter};
 use super::options::SessionOptions;
 use crate::open::{self, Content};
 use crate::registration::{AdapterForm, Registration};
 use crate::text_only::{self, Converted};
+
+/// Any source of bytes.
+pub(super) type BoxedReader = Box<dyn Read + Send>;
+
+/// The adapter that opened a store, and what the rest of the store says about a session.
+pub(super) type KnownAdapter = (&'static Registration, SideInfo);
 
 /// A session whose harness is known. Holds the head of the log in memory, or the complete export of a session in a store.
 pub struct SessionSource {

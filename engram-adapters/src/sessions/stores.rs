@@ -4,8 +4,9 @@ use std::path::Path;
 
 use engram_core::limits::Limits;
 
+use crate::open::beginning;
 use crate::open::database::DatabaseFile;
-use crate::open::store::{Opened, Store, beginning};
+use crate::open::store::{Opened, Store};
 use crate::registration::Registration;
 use crate::registry::Registry;
 

@@ -150,7 +150,7 @@ fn visit_named(object: Value<'_>, names: &Names, mut visit: impl FnMut(Member) -
 #[macro_export]
 macro_rules! view {
     ($(#[$meta:meta])* $view:ident { $($fields:tt)* }) => {
-        $crate::view! { $(#[$meta])* pub(super) $view { $($fields)* } }
+        $crate::shared::view::view! { $(#[$meta])* pub(super) $view { $($fields)* } }
     };
     ($(#[$meta:meta])* $vis:vis $view:ident { $($(#[$field_meta:meta])* $field:ident: $name:literal $shape:ident,)* }) => {
         $(#[$meta])*
@@ -233,7 +233,7 @@ macro_rules! view {
         }
     };
 }
-pub use crate::view;
+pub use view;
 
 #[cfg(test)]
 mod tests {

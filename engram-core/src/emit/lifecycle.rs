@@ -31,7 +31,7 @@ impl Emitter<'_> {
             anchors: anchor::SCHEME,
             claims: support.claims(),
         };
-        self.send(Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)
+        self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)
     }
 
     pub(crate) fn stop(&mut self, (hash, bytes): (Hash, u64), complete: bool) -> Result<(), Fault> {
@@ -39,7 +39,7 @@ impl Emitter<'_> {
         let (mut counts, ledger) = (self.counts, self.ledger.clone());
         counts.add(Kind::Meta);
         let stop = TapeStop { counts, ledger, input: InputDigest { hash, bytes }, complete };
-        self.send(Meta::TapeStop(Box::new(stop)).into(), Pointer::Root, None)?;
+        self.send(&Meta::TapeStop(Box::new(stop)).into(), Pointer::Root, None)?;
         let finished = self.sink.commit().and_then(|()| self.sink.finish());
         finished.map_err(|error| Fault::Fatal(error.into()))
     }
@@ -62,7 +62,7 @@ impl Emitter<'_> {
         let before = std::mem::replace(&mut self.support, support.clone());
         self.checkpoint.support.get_or_insert(before);
         let change = RevisionChange { harness: support.harness(self.descriptor.harness_family), claims: support.claims() };
-        self.send(Meta::Revision(Box::new(change)).into(), Pointer::Root, None)?;
+        self.send(&Meta::Revision(Box::new(change)).into(), Pointer::Root, None)?;
         Ok(revision)
     }
 
@@ -110,7 +110,7 @@ impl Emitter<'_> {
         let raw = json_string(&text);
         let lossy = matches!(text, Cow::Owned(_));
         let unrecognized = Unrecognized { name: Text::Plain(MALFORMED), raw: Some(&raw), lossy, ..Unrecognized::default() };
-        self.send(Meta::Unrecognized(unrecognized).into(), Pointer::Root, None)?;
+        self.send(&Meta::Unrecognized(unrecognized).into(), Pointer::Root, None)?;
         self.ledger.malformed(MALFORMED);
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Emitter<'_> {
 
     fn emit_oversize(&mut self, bytes: u64, hash: Hash, name: &str) -> Result<(), Fault> {
         let unrecognized = Unrecognized { name: Text::Plain(name), bytes: Some(bytes), hash: Some(hash), ..Unrecognized::default() };
-        self.send(Meta::Unrecognized(unrecognized).into(), Pointer::Root, None).map(drop)
+        self.send(&Meta::Unrecognized(unrecognized).into(), Pointer::Root, None).map(drop)
     }
 
     /// Emits the value if it is JSON, or the text as a JSON string if it is not. Of JSON that nests too deep, emits hash and size.
@@ -135,7 +135,7 @@ impl Emitter<'_> {
         }
         let raw = if is_json { Cow::Borrowed(raw) } else { Cow::Owned(json_string(raw)) };
         let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(&raw), ..Unrecognized::default() };
-        self.send(Meta::Unrecognized(unrecognized).into(), pointer, None).map(drop)
+        self.send(&Meta::Unrecognized(unrecognized).into(), pointer, None).map(drop)
     }
 }
 

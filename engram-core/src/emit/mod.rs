@@ -7,7 +7,7 @@ use std::mem;
 use crate::descriptor::AdapterDescriptor;
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
+use crate::event::{CodeEdit, Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
@@ -242,7 +242,7 @@ impl<'s> Emitter<'s> {
     /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Malformed`] if a range cannot be, [`Fault::Fatal`] if the event is not one that a
     /// tape may have (`adapter_defect`), or if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        self.emit_event(None, event.into(), pointer)
+        self.emit_event(None, &event.into(), pointer)
     }
 
     /// As [`Emitter::emit`], for an event with this parent.
@@ -250,26 +250,30 @@ impl<'s> Emitter<'s> {
     /// # Errors
     /// As [`Emitter::emit`].
     pub fn emit_child<'e>(&mut self, parent: Option<Seq>, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        self.emit_event(parent, event.into(), pointer)
+        self.emit_event(parent, &event.into(), pointer)
     }
 
-    fn emit_event(&mut self, parent: Option<Seq>, mut event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        if let Event::CodeEdit(edit) = &mut event {
-            // A snippet without a hash, for example of text with U+FFFD, says nothing about the text.
-            edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
-        }
-        if let Some(violation) = violation(&event) {
+    fn emit_event(&mut self, parent: Option<Seq>, event: &Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        if let Some(violation) = violation(event) {
             return Err(self.refused(violation, pointer));
         }
         let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
-        let Event::ToolCall(call) = event else { return self.send(event, pointer, parent) };
-        if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
-            return Err(LimitExceeded { limit: "nesting", allowed: self.limits.nesting as u64 }.into());
+        match event {
+            Event::ToolCall(call) => {
+                if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
+                    return Err(LimitExceeded { limit: "nesting", allowed: self.limits.nesting as u64 }.into());
+                }
+                let seq = self.send(event, pointer, parent)?;
+                self.register_call(call.call_id, seq);
+                Ok(seq)
+            }
+            // A snippet without a hash, for example of text with U+FFFD, says nothing about the text.
+            Event::CodeEdit(edit) if edit.snippet && edit.before_hash.is_none() && edit.after_hash.is_none() => {
+                let edit = CodeEdit { snippet: false, ..edit.clone() };
+                self.send(&edit.into(), pointer, parent)
+            }
+            _ => self.send(event, pointer, parent),
         }
-        let call_id = call.call_id;
-        let seq = self.send(Event::ToolCall(call), pointer, parent)?;
-        self.register_call(call_id, seq);
-        Ok(seq)
     }
 
     #[cold]
@@ -328,7 +332,7 @@ impl<'s> Emitter<'s> {
     }
 
     /// Passes an event to the sink.
-    fn send(&mut self, event: Event<'_>, pointer: Pointer<'_>, parent: Option<Seq>) -> Result<Seq, Fault> {
+    fn send(&mut self, event: &Event<'_>, pointer: Pointer<'_>, parent: Option<Seq>) -> Result<Seq, Fault> {
         let (seq, kind) = (self.next_seq, event.kind());
         if let Some(error) = self.error.take() {
             return Err(Fault::Fatal(error));

@@ -16,7 +16,7 @@ pub use self::lifecycle::{Claims, Harness, InputDigest, RevisionChange, TapeStar
 pub use self::message::{Attachment, Channel, MsgIn, MsgOut, Role};
 pub use self::meta::{Decision, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
 pub use self::origin::{Pointer, RecordLocation};
-pub use self::record::{EventRecord, EventSource, Origin, Seq, TimeBasis};
+pub use self::record::{EventRecord, EventRef, EventSource, Origin, Seq, TimeBasis};
 pub use self::tool::{SideFile, Status, ToolCall, ToolResult};
 pub(crate) use self::validate::{Violation, violation};
 pub use crate::coverage::ClaimGrade;

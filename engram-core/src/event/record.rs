@@ -83,8 +83,10 @@ impl Origin<'_> {
 }
 
 /// One event of a tape. Every [`EventSink`](crate::sink::EventSink) takes it, and the reader of a tape returns it.
+///
+/// A reader gives records that own their event. A sink takes [`EventRef`]s, which borrow it.
 #[derive(Debug, Clone)]
-pub struct EventRecord<'a> {
+pub struct EventRecord<'a, E = Event<'a>> {
     /// The number of the event.
     pub seq: Seq,
     /// Time: RFC 3339, UTC, `Z`.
@@ -94,11 +96,22 @@ pub struct EventRecord<'a> {
     /// The session.
     pub source: EventSource<'a>,
     /// The event.
-    pub event: Event<'a>,
+    pub event: E,
     /// The event that caused this one.
     pub parent: Option<Seq>,
     /// The location in the artifact.
     pub origin: Origin<'a>,
     /// True if the record repeats the history of another session.
     pub replay: bool,
+}
+
+/// A record that borrows its event.
+pub type EventRef<'a> = EventRecord<'a, &'a Event<'a>>;
+
+impl<'a> EventRecord<'a> {
+    /// The same record, with the event borrowed.
+    pub fn as_event_ref(&'a self) -> EventRef<'a> {
+        let EventRecord { seq, t, t_basis, source, ref event, parent, origin, replay } = *self;
+        EventRecord { seq, t, t_basis, source, event, parent, origin, replay }
+    }
 }

@@ -21,7 +21,7 @@ pub fn replay(mut tape: impl BufRead, sink: &mut dyn EventSink) -> io::Result<()
         let invalid = |what: String| io::Error::new(ErrorKind::InvalidData, TapeError { line: number, what });
         let line = str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
         let record = EventRecord::parse(line.trim_end_matches('\n')).map_err(|error| invalid(error.to_string()))?;
-        sink.event(&record)?;
+        sink.event(&record.as_event_ref())?;
         sink.commit()?;
     }
 }

@@ -10,8 +10,8 @@ use engram_core::limits::Limits;
 use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
 use crate::open::database::DatabaseFile;
-use crate::open::is_database;
-use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession, beginning};
+use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession};
+use crate::open::{beginning, is_database};
 
 /// Opens OpenCode's stores.
 pub(crate) static OPENER: Opener =

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use self::buffer::Buffer;
 use self::render::push_record;
-use crate::event::EventRecord;
+use crate::event::{EventRecord, EventRef};
 use crate::sink::EventSink;
 
 /// Bytes of committed events that are collected before they are written.
@@ -50,7 +50,7 @@ impl<W: Write> JsonLines<W> {
 }
 
 impl<W: Write> EventSink for JsonLines<W> {
-    fn event(&mut self, record: &EventRecord<'_>) -> io::Result<()> {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         push_record(&mut self.lines, record);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl EventRecord<'_> {
     /// keep an event longer than the record that it borrows from.
     pub fn to_line(&self) -> String {
         let mut line = Buffer::default();
-        push_record(&mut line, self);
+        push_record(&mut line, &self.as_event_ref());
         line.to_str().to_owned()
     }
 }

@@ -20,15 +20,15 @@ static KINDS: [StaticFragment; Kind::ALL.len()] = {
 };
 
 /// Writes one line of a tape.
-pub(super) fn push_record(out: &mut Buffer, record: &EventRecord<'_>) {
+pub(super) fn push_record(out: &mut Buffer, record: &EventRef<'_>) {
     push_head(out, record);
-    push_fields(out, &record.event);
+    push_fields(out, record.event);
     push_tail(out, record);
 }
 
 /// Writes what comes before the event's own fields.
 #[inline(never)]
-fn push_head(out: &mut Buffer, record: &EventRecord<'_>) {
+fn push_head(out: &mut Buffer, record: &EventRef<'_>) {
     out.push_static(fragment!("{\"seq\":"));
     push_number(out, record.seq.get());
     out.push_static(fragment!(",\"t\":\""));
@@ -43,7 +43,7 @@ fn push_head(out: &mut Buffer, record: &EventRecord<'_>) {
 
 /// Writes what comes after the event's own fields.
 #[inline(never)]
-fn push_tail(out: &mut Buffer, record: &EventRecord<'_>) {
+fn push_tail(out: &mut Buffer, record: &EventRef<'_>) {
     out.number(key!("parent"), record.parent.map(Seq::get));
     if let Some(basis) = record.t_basis {
         out.push_static(word_of!("t_basis", TimeBasis::ALL, basis));

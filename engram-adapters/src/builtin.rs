@@ -1,0 +1,17 @@
+//! The built-in adapters. A new harness is one line here, and its module in lib.rs.
+
+use crate::registration::Registration;
+
+/// The built-in adapters, in the order in which tables list them.
+pub static BUILTIN: &[&Registration] = &[
+    #[cfg(feature = "claude-code")]
+    &crate::claude_code::REGISTRATION,
+    #[cfg(feature = "codex")]
+    &crate::codex::REGISTRATION,
+    #[cfg(feature = "opencode")]
+    &crate::opencode::REGISTRATION,
+    #[cfg(feature = "gemini")]
+    &crate::gemini::REGISTRATION,
+    #[cfg(feature = "cursor")]
+    &crate::cursor::REGISTRATION,
+];
