@@ -72,9 +72,12 @@ pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, out: 
     Ok(any)
 }
 
-/// The changed lines of a hunk.
+/// The highest line number that is taken for one. Sums of it and the lines of a record cannot overflow.
+const LAST_LINE: u64 = 1 << 40;
+
+/// The changed lines of a hunk. Numbers that cannot be line numbers become 0, which the emitter refuses.
 fn runs(hunk: &Hunk<'_>) -> Vec<Run> {
-    let start = |field: Field<'_>| field.and_then(Value::unsigned).unwrap_or(0);
+    let start = |field: Field<'_>| field.and_then(Value::unsigned).filter(|start| *start <= LAST_LINE).unwrap_or(0);
     let (mut old, mut new) = (start(hunk.old_start()), start(hunk.new_start()));
     let mut runs: Vec<Run> = Vec::new();
     let mut open = false;

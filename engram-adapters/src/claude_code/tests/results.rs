@@ -1,8 +1,10 @@
 //! Tool results: output, edits, and fields that only some versions write.
 
+use engram_core::error::ErrorCode;
+use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-use super::{assistant_line, events, line, result_line, unaccounted_bytes};
+use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes};
 
 #[test]
 fn structured_form_of_an_emitted_result_adds_only_its_edit() {
@@ -179,4 +181,18 @@ fn replaced_text_that_differs_from_the_argument_is_emitted() {
     let (same, other) = (edit("say \"yes\" now", "say \"yes\" now"), edit("say \"yes\" now", "say \u{201c}yes\u{201d} now"));
     assert_eq!((beside(&same), beside(&other)), (vec![], vec![json!("say \u{201c}yes\u{201d} now")]));
     assert_eq!((unaccounted_bytes(&same), unaccounted_bytes(&other)), (0, 0));
+}
+
+#[test]
+fn line_numbers_that_cannot_be_make_the_record_malformed() {
+    for start in [json!(0), json!(-1), json!(u64::MAX), json!(1e30)] {
+        let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "sed"}}]);
+        let hunk = json!({"oldStart": start, "oldLines": 1, "newStart": start, "newLines": 1, "lines": ["-b", "+c"]});
+        let result = json!({"stdout": "", "stderr": "", "bashEditDiff": {"files": [{"filePath": "/p/a", "hunks": [hunk]}]}});
+        let lines = [assistant_line("2.1.329", 1, "m1", call), result_line("2.1.329", 2, "t1", "ok", Some(result))];
+        let error = tape(&lines, Policy::Strict).unwrap_err();
+        assert_eq!((error.code, error.line), (ErrorCode::MalformedRecord, Some(2)), "{start}");
+        let unrecognized = tape(&lines, Policy::Permissive).unwrap().iter().filter(|event| event["label"] == "unrecognized").count();
+        assert_eq!(unrecognized, 1, "{start}");
+    }
 }
