@@ -13,7 +13,7 @@ pub(super) const DOCUMENT: &str = "document";
 pub(super) const DOCUMENT_CALLS: &str = "document-calls";
 /// A whole-file log whose edits have the file before and after.
 pub(super) const DOCUMENT_EDITS: &str = "document-edits";
-/// A log with one record a line.
+/// A log with one record per line.
 pub(super) const LINES: &str = "lines";
 
 const SHELL: &str = "edit.shell";

@@ -41,7 +41,7 @@ impl SearchPair {
         self.last_event = Some(self.records);
     }
 
-    /// True when the record before the current one is a search event.
+    /// True if the previous record is a search event.
     pub fn follows_event(&self) -> bool {
         self.last_event.is_some_and(|event| event + 1 == self.records)
     }

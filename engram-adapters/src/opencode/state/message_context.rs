@@ -30,7 +30,7 @@ pub struct MessageContext<'a> {
     pub is_summary: bool,
     /// A `step-finish` part states the tokens of each request.
     pub has_step_finish: bool,
-    /// The message is a copy from the session that this one is a fork of.
+    /// The message was copied from the session that this session was forked from.
     pub is_replay: bool,
     /// When the line of a stream was printed, in milliseconds, for parts without a time. None in an export.
     pub printed_at: Field<'a>,
