@@ -43,6 +43,7 @@ pub mod json_schema;
 pub mod keys;
 pub mod ledger;
 pub mod limits;
+pub mod members;
 pub mod pipeline;
 pub mod policy;
 pub mod sink;

@@ -1,0 +1,345 @@
+//! Compiles the lines of a member table: resolves shapes, inherits what becomes of values, and merges the members of cases.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::model::{
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
+};
+use super::node::JsonTypes;
+use super::syntax::{self, Line, MemberTableError, Word};
+use crate::event::Kind;
+use crate::keys;
+
+/// The maximum depth of shapes that include shapes.
+const MAX_INCLUDES: usize = 16;
+
+impl MemberTable {
+    /// Compiles the text of a table.
+    ///
+    /// # Errors
+    /// If the text is not a member table.
+    pub fn parse(text: &str) -> Result<MemberTable, MemberTableError> {
+        let lines = syntax::parse(text)?;
+        let mut compiler = Compiler { table: MemberTable::default(), sources: HashMap::new(), compiled: HashMap::new() };
+        for line in lines.iter().filter(|line| line.keyword() == "shape") {
+            if compiler.sources.insert(line.name()?, line).is_some() {
+                return Err(line.error("a shape of this name exists"));
+            }
+        }
+        for line in &lines {
+            compiler.top(line)?;
+        }
+        Ok(compiler.table)
+    }
+}
+
+struct Compiler<'l> {
+    table: MemberTable,
+    sources: HashMap<&'l str, &'l Line>,
+    /// The shapes by name and inherited fate.
+    compiled: HashMap<(&'l str, Option<Fate>), ShapeId>,
+}
+
+/// The words of a row after its name and types, or of a record after its name.
+#[derive(Default)]
+struct Suffix<'l> {
+    shape: Option<&'l str>,
+    free: bool,
+    records: bool,
+    fate: Option<Fate>,
+    feeds: Vec<Kind>,
+}
+
+/// The members of an object while it is compiled.
+#[derive(Clone, Default)]
+struct Members<'l> {
+    shape: Shape,
+    /// The line of the selector, and those of its cases.
+    by: Option<(&'l Line, Vec<&'l Line>)>,
+}
+
+impl<'l> Compiler<'l> {
+    fn top(&mut self, line: &'l Line) -> Result<(), MemberTableError> {
+        match line.keyword() {
+            "shape" => Ok(()),
+            "rule" => {
+                let name = line.name()?.to_owned();
+                let reason = line.words[2..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+                if reason.is_empty() || self.table.rules.iter().any(|rule| rule.name == name) {
+                    return Err(line.error("a rule has a name of its own and a reason"));
+                }
+                self.table.rules.push(TableRule { name, reason });
+                Ok(())
+            }
+            "record" => {
+                let name = line.name()?;
+                let record = self.record(name, line, 2)?;
+                let at = self.table.records.len();
+                if self.table.by_name.0.insert(keys::hash64(name), at).is_some() {
+                    return Err(line.error("a record of this type exists"));
+                }
+                self.table.records.push(record);
+                Ok(())
+            }
+            "document" if self.table.document.is_none() => {
+                self.table.document = Some(self.record("", line, 1)?);
+                Ok(())
+            }
+            _ => Err(line.error("expected `rule`, `shape`, `record` or one `document`")),
+        }
+    }
+
+    fn record(&mut self, name: &str, line: &'l Line, words: usize) -> Result<RecordShape, MemberTableError> {
+        let suffix = read_suffix(line, &line.words[words..])?;
+        let feeds = suffix.feeds.clone();
+        let row = self.row_of(line, JsonTypes::OBJECT, suffix, None)?;
+        Ok(RecordShape { name: name.to_owned(), feeds, row })
+    }
+
+    /// Compiles a member row: its names, and the row itself.
+    fn member(&mut self, line: &'l Line, inherited: Option<&Fate>) -> Result<(Vec<&'l str>, Need, RowId), MemberTableError> {
+        let [name, types, rest @ ..] = &line.words[..] else {
+            return Err(line.error("a row has a name and types"));
+        };
+        let (names, need) = names(name);
+        let row = self.row_of(line, types_of(line, types)?, read_suffix(line, rest)?, inherited)?;
+        Ok((names, need, row))
+    }
+
+    fn row_of(
+        &mut self,
+        line: &'l Line,
+        types: JsonTypes,
+        suffix: Suffix<'l>,
+        inherited: Option<&Fate>,
+    ) -> Result<RowId, MemberTableError> {
+        let fate = suffix.fate.clone().or_else(|| inherited.cloned());
+        let has_scalars = types.meets(JsonTypes::STRING.or(JsonTypes::NUMBER).or(JsonTypes::BOOL));
+        if fate.is_none() && !suffix.records && (has_scalars || suffix.free) {
+            return Err(line.error("nothing says what becomes of this value"));
+        }
+        let content = self.content(line, types, &suffix, fate.as_ref())?;
+        Ok(self.push_row(Row { types, fate, content }))
+    }
+
+    fn push_row(&mut self, row: Row) -> RowId {
+        self.table.rows.push(row);
+        RowId(self.table.rows.len() as u32 - 1)
+    }
+
+    fn content(&mut self, line: &'l Line, types: JsonTypes, suffix: &Suffix<'l>, fate: Option<&Fate>) -> Result<Content, MemberTableError> {
+        let (items, members): (Vec<&Line>, Vec<&Line>) = line.children.iter().partition(|line| line.keyword() == "[]");
+        let is_described = !line.children.is_empty() || suffix.shape.is_some();
+        if suffix.free || suffix.records {
+            return match is_described {
+                true => Err(line.error("user data and records have no rows here")),
+                false if suffix.free => Ok(Content::Free),
+                false => Ok(Content::Record),
+            };
+        }
+        if types == JsonTypes::ANY && !is_described {
+            return Err(line.error("a value of any type is `free`, or has rows"));
+        }
+        let referenced = suffix.shape.map(|name| self.shape(line, name, fate)).transpose()?;
+        let mut object = types.meets(JsonTypes::OBJECT).then_some(referenced).flatten();
+        if types.meets(JsonTypes::OBJECT) && object.is_none() {
+            object = Some(self.object(&Members::default(), &members, fate)?);
+        } else if !members.is_empty() {
+            return Err(line.error("members of a value that is no object"));
+        }
+        let mut item_row = None;
+        if let ([item], true) = (&items[..], types.meets(JsonTypes::ARRAY)) {
+            let [_, item_types, rest @ ..] = &item.words[..] else { return Err(item.error("items have types")) };
+            item_row = Some(self.row_of(item, types_of(item, item_types)?, read_suffix(item, rest)?, fate)?);
+        } else if !items.is_empty() {
+            return Err(line.error("one row for the items of an array"));
+        } else if let Some(shape) = referenced.filter(|_| types.meets(JsonTypes::ARRAY)) {
+            let content = Content::Described { object: Some(shape), items: None };
+            item_row = Some(self.push_row(Row { types: JsonTypes::OBJECT, fate: fate.cloned(), content }));
+        }
+        Ok(Content::Described { object, items: item_row })
+    }
+
+    /// The shape with this name, its values with this fate unless they have their own.
+    fn shape(&mut self, line: &Line, name: &'l str, inherited: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
+        let source = *self.sources.get(name).ok_or_else(|| line.error(format!("no shape `{name}`")))?;
+        let own = read_suffix(source, &source.words[2..])?.fate;
+        let fate = own.or_else(|| inherited.cloned());
+        if let Some(shape) = self.compiled.get(&(name, fate.clone())) {
+            return Ok(*shape);
+        }
+        // Its place first: a shape may contain itself.
+        let shape = self.push_shape(Shape::default());
+        self.compiled.insert((name, fate.clone()), shape);
+        let lines: Vec<&Line> = source.children.iter().collect();
+        let compiled = self.object(&Members::default(), &lines, fate.as_ref())?;
+        self.table.shapes[shape.0 as usize] = self.table.shape(compiled).clone();
+        Ok(shape)
+    }
+
+    fn push_shape(&mut self, shape: Shape) -> ShapeId {
+        self.table.shapes.push(shape);
+        ShapeId(self.table.shapes.len() as u32 - 1)
+    }
+
+    /// Compiles an object: the members of `base`, and those of `lines`.
+    fn object(&mut self, base: &Members<'l>, lines: &[&'l Line], fate: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
+        let mut members = Members { shape: base.shape.clone(), by: None };
+        self.add_lines(&mut members, lines, fate, 0)?;
+        if let Some((by, cases)) = members.by.take() {
+            members.shape.selector = Some(self.selector(&members, by, &cases, fate)?);
+        }
+        Ok(self.push_shape(members.shape))
+    }
+
+    fn add_lines(
+        &mut self,
+        members: &mut Members<'l>,
+        lines: &[&'l Line],
+        fate: Option<&Fate>,
+        includes: usize,
+    ) -> Result<(), MemberTableError> {
+        for line in lines {
+            match line.keyword() {
+                "include" => {
+                    let name = line.name()?;
+                    let source = self.sources.get(name).filter(|_| includes < MAX_INCLUDES);
+                    let source = *source.ok_or_else(|| line.error(format!("no shape `{name}` to include here")))?;
+                    let own = read_suffix(source, &source.words[2..])?.fate;
+                    let lines: Vec<&Line> = source.children.iter().collect();
+                    self.add_lines(members, &lines, own.as_ref().or(fate), includes + 1)?;
+                }
+                "by" if members.by.is_none() => members.by = Some((line, Vec::new())),
+                "case" | "else" => {
+                    let (_, cases) = members.by.as_mut().ok_or_else(|| line.error("a case without `by` before it"))?;
+                    cases.push(line);
+                }
+                "*" => {
+                    let (_, _, row) = self.member(line, fate)?;
+                    members.shape.rest = Some(row);
+                }
+                _ => self.add_member(&mut members.shape, line, fate)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add_member(&mut self, shape: &mut Shape, line: &'l Line, fate: Option<&Fate>) -> Result<(), MemberTableError> {
+        let (names, need, row) = self.member(line, fate)?;
+        for name in names {
+            let member = Member { name: name.into(), need, row };
+            match shape.members.iter_mut().find(|known| *known.name == *name) {
+                Some(known) => *known = member,
+                None => shape.members.push(member),
+            }
+        }
+        Ok(())
+    }
+
+    fn selector(
+        &mut self,
+        base: &Members<'l>,
+        by: &'l Line,
+        lines: &[&'l Line],
+        fate: Option<&Fate>,
+    ) -> Result<Selector, MemberTableError> {
+        let (mut cases, mut otherwise) = (Vec::new(), Choice::Unknown);
+        for line in lines {
+            let values = line.words[1..].iter().take_while(|word| word.quoted || !is_suffix(&word.text)).count();
+            let choice = self.choice(base, line, &line.words[1 + values..], fate)?;
+            match line.keyword() {
+                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (value.text.as_str().into(), choice))),
+                "else" if values == 0 => otherwise = choice,
+                _ => return Err(line.error("`case` has values, `else` has none")),
+            }
+        }
+        Ok(Selector { key: selector_key(by)?, cases, otherwise })
+    }
+
+    fn choice(&mut self, base: &Members<'l>, line: &'l Line, words: &'l [Word], fate: Option<&Fate>) -> Result<Choice, MemberTableError> {
+        if let [word] = words
+            && word.text == "unrecognized"
+        {
+            return Ok(Choice::Unrecognized);
+        }
+        let suffix = read_suffix(line, words)?;
+        let own = suffix.fate.clone().or_else(|| fate.cloned());
+        if suffix.free {
+            return Ok(Choice::Free(self.row_of(line, JsonTypes::ANY, suffix, fate)?));
+        }
+        let lines: Vec<&Line> = line.children.iter().collect();
+        Ok(Choice::Shape(self.object(base, &lines, own.as_ref())?))
+    }
+}
+
+impl Line {
+    /// The word after the keyword.
+    fn name(&self) -> Result<&str, MemberTableError> {
+        self.words.get(1).map(|word| word.text.as_str()).ok_or_else(|| self.error("a name is missing"))
+    }
+}
+
+/// The names of a row, and whether one of them must be there.
+fn names(word: &Word) -> (Vec<&str>, Need) {
+    if word.quoted {
+        return (vec![&word.text], if word.optional { Need::Optional } else { Need::Always });
+    }
+    let (names, need) = word.text.strip_suffix('?').map_or((word.text.as_str(), Need::Always), |names| (names, Need::Optional));
+    (names.split('|').collect(), need)
+}
+
+fn types_of(line: &Line, word: &Word) -> Result<JsonTypes, MemberTableError> {
+    let types = word.text.split('|').map(JsonTypes::from_name);
+    let types: Option<Vec<JsonTypes>> = types.collect();
+    let types = types.ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
+    Ok(types.into_iter().fold(JsonTypes(0), JsonTypes::or))
+}
+
+fn selector_key(line: &Line) -> Result<SelectorKey, MemberTableError> {
+    let mut name = line.name()?;
+    if let Some(key) = name.strip_prefix('@') {
+        return Ok(SelectorKey::Adapter(key.into()));
+    }
+    let mut levels = 0;
+    while let Some(rest) = name.strip_prefix("../") {
+        (name, levels) = (rest, levels + 1);
+    }
+    Ok(SelectorKey::Member { levels, name: name.into() })
+}
+
+/// True for the words that can follow the types of a row.
+fn is_suffix(word: &str) -> bool {
+    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "feeds" | "unrecognized")
+}
+
+/// The words after the types of a row.
+fn read_suffix<'l>(line: &'l Line, words: &'l [Word]) -> Result<Suffix<'l>, MemberTableError> {
+    let mut suffix = Suffix::default();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let mut named = |kind| match words.next() {
+            Some(name) if kind != FateKind::Tape => Ok(Fate { kind, name: Arc::from(name.text.as_str()) }),
+            _ => Err(line.error(format!("a name after `{}`", word.text))),
+        };
+        match word.text.as_str() {
+            "tape" => suffix.fate = Some(Fate { kind: FateKind::Tape, name: Arc::from("") }),
+            "as" => suffix.fate = Some(named(FateKind::As)?),
+            "omit" => suffix.fate = Some(named(FateKind::Omit)?),
+            "opaque" => suffix.fate = Some(named(FateKind::Opaque)?),
+            "free" => suffix.free = true,
+            "records" => suffix.records = true,
+            "feeds" => {
+                while let Some(kind) = words.peek().and_then(|word| Kind::from_name(&word.text)) {
+                    suffix.feeds.push(kind);
+                    words.next();
+                }
+            }
+            other => match other.strip_prefix('=') {
+                Some(shape) => suffix.shape = Some(shape),
+                None => return Err(line.error(format!("`{other}` is not known here"))),
+            },
+        }
+    }
+    Ok(suffix)
+}

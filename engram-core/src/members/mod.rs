@@ -1,0 +1,50 @@
+//! Member tables: every member of every record of a harness, with its JSON type and what becomes of its value.
+//!
+//! A table is text (`docs/members.md` has the format). An adapter embeds it as a [`MemberSource`] in its descriptor. The conversion checks each
+//! record against it, so that a member which the table does not name is never passed over without a word; the audit takes from it what
+//! became of each value.
+
+mod compile;
+mod model;
+mod node;
+mod syntax;
+mod unknown;
+mod walk;
+
+use std::sync::OnceLock;
+
+pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
+pub use node::{JsonNode, JsonTypes, RawNode};
+pub use syntax::MemberTableError;
+pub use unknown::{MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
+pub use walk::{Path, Step, Visitor, Walk};
+
+/// The text of a member table, compiled when it is first used.
+///
+/// ```
+/// use engram_core::members::MemberSource;
+///
+/// static MEMBERS: MemberSource = MemberSource::new(&["record message feeds msg.in\n  text string tape\n"]);
+/// assert!(MEMBERS.table()?.record("message").is_some());
+/// # Ok::<(), engram_core::members::MemberTableError>(())
+/// ```
+#[derive(Debug)]
+pub struct MemberSource {
+    parts: &'static [&'static str],
+    table: OnceLock<Result<MemberTable, MemberTableError>>,
+}
+
+impl MemberSource {
+    /// A table that consists of these texts, one after the other.
+    pub const fn new(parts: &'static [&'static str]) -> MemberSource {
+        MemberSource { parts, table: OnceLock::new() }
+    }
+
+    /// The compiled table.
+    ///
+    /// # Errors
+    /// If the text is not a member table.
+    pub fn table(&self) -> Result<&MemberTable, MemberTableError> {
+        self.table.get_or_init(|| MemberTable::parse(&self.parts.concat())).as_ref().map_err(Clone::clone)
+    }
+}

@@ -1,0 +1,212 @@
+//! The compiled form of a member table.
+
+use std::sync::Arc;
+
+use super::node::JsonTypes;
+use crate::event::Kind;
+use crate::keys::{self, KeyMap};
+
+/// What becomes of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Fate {
+    /// How the tape treats it.
+    pub kind: FateKind,
+    /// The field of the tape, or the name of the rule; empty for [`FateKind::Tape`].
+    pub name: Arc<str>,
+}
+
+/// How the tape treats a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FateKind {
+    /// It is on the tape as it is.
+    Tape,
+    /// It is on the tape in another form, in the named field.
+    As,
+    /// The named rule omits it.
+    Omit,
+    /// The named rule declares it as opaque.
+    Opaque,
+}
+
+/// A rule that a table defines: why values are known and left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableRule {
+    /// Its name.
+    pub name: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// One row: the types of a value, what becomes of it, and what it contains.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The types that it may have.
+    pub types: JsonTypes,
+    /// What becomes of the leaf values in it. `None` for containers whose contents have rows of their own.
+    pub fate: Option<Fate>,
+    pub(super) content: Content,
+}
+
+impl Row {
+    /// True if its contents are user data that the table does not describe.
+    pub fn is_free(&self) -> bool {
+        matches!(self.content, Content::Free)
+    }
+}
+
+/// What a value contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Members and items that have rows.
+    Described { object: Option<ShapeId>, items: Option<RowId> },
+    /// Anything.
+    Free,
+    /// A record of its own, or an array of them.
+    Record,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RowId(pub u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ShapeId(pub u32);
+
+/// True if a member is in every object of its shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// It is in every one.
+    Always,
+    /// It may be absent.
+    Optional,
+}
+
+/// A named member of an object.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub name: Box<str>,
+    pub need: Need,
+    pub row: RowId,
+}
+
+/// The members of an object.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shape {
+    pub members: Vec<Member>,
+    /// The row of all other members.
+    pub rest: Option<RowId>,
+    pub selector: Option<Selector>,
+}
+
+/// Chooses the shape of an object by a value.
+#[derive(Debug, Clone)]
+pub(super) struct Selector {
+    pub key: SelectorKey,
+    /// Values and what they choose. A value that ends with `*` stands for all values with that beginning.
+    pub cases: Vec<(Box<str>, Choice)>,
+    /// For all other values.
+    pub otherwise: Choice,
+}
+
+/// Where the value of a selector is.
+#[derive(Debug, Clone)]
+pub(super) enum SelectorKey {
+    /// A member of the object, or of an object this many levels around it.
+    Member { levels: usize, name: Box<str> },
+    /// The adapter knows it.
+    Adapter(Box<str>),
+}
+
+/// What applies to an object with a selector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// The value of the selector is reported as an unknown member.
+    Unknown,
+    /// The adapter reports the object.
+    Unrecognized,
+    /// The object is user data.
+    Free(RowId),
+    /// The object has these members.
+    Shape(ShapeId),
+}
+
+/// A record type, or the document.
+#[derive(Debug, Clone)]
+pub struct RecordShape {
+    /// The record type; empty for the document.
+    pub name: String,
+    /// The kinds of events that it gives.
+    pub feeds: Vec<Kind>,
+    pub(super) row: RowId,
+}
+
+/// Every member of every record of a harness. See the module.
+#[derive(Debug, Clone, Default)]
+pub struct MemberTable {
+    pub(super) rules: Vec<TableRule>,
+    pub(super) rows: Vec<Row>,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) records: Vec<RecordShape>,
+    pub(super) document: Option<RecordShape>,
+    /// The place in `records` of each name.
+    pub(super) by_name: RecordNames,
+}
+
+/// An index of record names.
+#[derive(Debug, Clone)]
+pub(super) struct RecordNames(pub KeyMap<usize>);
+
+impl Default for RecordNames {
+    fn default() -> Self {
+        RecordNames(keys::key_map())
+    }
+}
+
+impl MemberTable {
+    /// The shape of records of this type.
+    pub fn record(&self, record: &str) -> Option<&RecordShape> {
+        let exact = self.by_name.0.get(&keys::hash64(record)).and_then(|at| self.records.get(*at));
+        exact.filter(|shape| shape.name == record).or_else(|| self.record_by_beginning(record))
+    }
+
+    fn record_by_beginning(&self, record: &str) -> Option<&RecordShape> {
+        self.records.iter().find(|shape| shape.name.strip_suffix('*').is_some_and(|start| record.starts_with(start)))
+    }
+
+    /// The shape of the document, for artifacts that are one.
+    pub fn document(&self) -> Option<&RecordShape> {
+        self.document.as_ref()
+    }
+
+    /// All record types.
+    pub fn records(&self) -> &[RecordShape] {
+        &self.records
+    }
+
+    /// The rules that the table defines.
+    pub fn rules(&self) -> &[TableRule] {
+        &self.rules
+    }
+
+    /// All rows, in the order in which they were compiled.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&self, id: RowId) -> &Row {
+        &self.rows[id.0 as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn shape(&self, id: ShapeId) -> &Shape {
+        &self.shapes[id.0 as usize]
+    }
+}
+
+impl Selector {
+    /// What a value chooses.
+    pub fn choose(&self, value: &str) -> Choice {
+        let is_chosen = |pattern: &str| pattern.strip_suffix('*').map_or(pattern == value, |start| value.starts_with(start));
+        self.cases.iter().find(|(pattern, _)| is_chosen(pattern)).map_or(self.otherwise, |(_, choice)| *choice)
+    }
+}

@@ -1,0 +1,463 @@
+//! A walk through a JSON value along a member table.
+
+use std::fmt::Write as _;
+
+use super::model::{Choice, Content, Member, MemberTable, Need, RecordShape, Row, Selector, SelectorKey, Shape, ShapeId};
+use super::node::{JsonNode, JsonTypes};
+use crate::text::Text;
+
+/// Values are not looked at below this depth. Only shapes that contain themselves get there.
+const MAX_DEPTH: usize = 128;
+
+/// One step of a path.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'p> {
+    /// The record itself.
+    Root,
+    /// A member, by its name.
+    Name(&'p str),
+    /// A member of a map, by its key.
+    Key(&'p str),
+    /// An item of an array.
+    Item(usize),
+}
+
+/// A value and the path to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'p, N> {
+    outer: Option<&'p Path<'p, N>>,
+    step: Step<'p>,
+    depth: usize,
+    /// The value.
+    pub node: N,
+}
+
+impl<'p, N: Copy> Path<'p, N> {
+    /// The path of a record.
+    pub fn root(node: N) -> Path<'p, N> {
+        Path { outer: None, step: Step::Root, depth: 0, node }
+    }
+
+    fn inner(&'p self, step: Step<'p>, node: N) -> Path<'p, N> {
+        Path { outer: Some(self), step, depth: self.depth + 1, node }
+    }
+
+    /// The steps, outermost first.
+    fn steps(&self) -> Vec<Step<'p>> {
+        let (mut steps, mut at) = (vec![self.step], self.outer);
+        while let Some(path) = at {
+            steps.push(path.step);
+            at = path.outer;
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// The JSON pointer (RFC 6901) from the record to the value.
+    pub fn pointer(&self) -> String {
+        self.join(|pointer, step| match step {
+            Step::Root => {}
+            Step::Name(name) | Step::Key(name) => push_name(pointer, name),
+            Step::Item(index) => _ = write!(pointer, "/{index}"),
+        })
+    }
+
+    /// As [`Path::pointer`], with `*` for items of arrays and keys of maps.
+    pub fn pattern(&self) -> String {
+        self.join(|pointer, step| match step {
+            Step::Root => {}
+            Step::Name(name) => push_name(pointer, name),
+            Step::Key(_) | Step::Item(_) => pointer.push_str("/*"),
+        })
+    }
+
+    fn join(&self, push: impl Fn(&mut String, Step<'_>)) -> String {
+        let mut pointer = String::new();
+        for step in self.steps() {
+            push(&mut pointer, step);
+        }
+        pointer
+    }
+}
+
+/// Adds a name as a segment of a pointer.
+fn push_name(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    let name = Text::Token(&format!("\"{name}\"")).decode_lossy().into_owned();
+    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+}
+
+/// Receives what a walk finds.
+pub trait Visitor<N: Copy> {
+    /// True if [`Visitor::leaf`] is wanted.
+    const LEAVES: bool = false;
+    /// True if [`Visitor::required`] is wanted.
+    const REQUIRED: bool = false;
+
+    /// A value that the table does not name.
+    fn unknown(&mut self, path: &Path<'_, N>);
+
+    /// A value of another type than the table says.
+    fn mismatch(&mut self, path: &Path<'_, N>, row: &Row);
+
+    /// A string, number or boolean with a row, or user data of any kind.
+    fn leaf(&mut self, path: &Path<'_, N>, row: &Row) {
+        let _ = (path, row);
+    }
+
+    /// A value that is a record of its own.
+    fn record(&mut self, path: &Path<'_, N>) {
+        let _ = path;
+    }
+
+    /// A member that every object in this place has, and whether this object has it.
+    fn required(&mut self, object: &Path<'_, N>, name: &str, is_present: bool) {
+        let _ = (object, name, is_present);
+    }
+}
+
+/// A walk along a table. `select` returns what only the adapter knows, by the key of a selector.
+pub struct Walk<'t, 's> {
+    /// The table.
+    pub table: &'t MemberTable,
+    /// The values of selectors that begin with `@`. None if the value is not known: then the case that fits best applies.
+    pub select: &'s dyn Fn(&str) -> Option<&'s str>,
+}
+
+impl<'a> Walk<'_, '_> {
+    /// Walks through a record.
+    pub fn record<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &RecordShape, root: &Path<'_, N>, visitor: &mut V) {
+        self.value(self.table.row(shape.row), root, visitor);
+    }
+
+    fn value<N: JsonNode<'a>, V: Visitor<N>>(&self, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
+        let types = path.node.types();
+        if types == JsonTypes::ANY || path.depth > MAX_DEPTH {
+            return;
+        }
+        if !types.meets(row.types) {
+            return visitor.mismatch(path, row);
+        }
+        match row.content {
+            Content::Record if types == JsonTypes::ARRAY => {
+                for (index, item) in path.node.items().enumerate() {
+                    visitor.record(&path.inner(Step::Item(index), item));
+                }
+            }
+            Content::Record => visitor.record(path),
+            Content::Described { object: Some(shape), .. } if types == JsonTypes::OBJECT => self.object(shape, row, path, visitor),
+            Content::Described { items, .. } if types == JsonTypes::ARRAY => {
+                for (index, item) in path.node.items().enumerate() {
+                    let path = path.inner(Step::Item(index), item);
+                    match items {
+                        Some(row) => self.value(self.table.row(row), &path, visitor),
+                        None => visitor.unknown(&path),
+                    }
+                }
+            }
+            Content::Free | Content::Described { .. } if V::LEAVES => visitor.leaf(path, row),
+            Content::Free | Content::Described { .. } => {}
+        }
+    }
+
+    fn object<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: ShapeId, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
+        let shape = self.table.shape(shape);
+        let Some(selector) = &shape.selector else { return self.members(shape, path, visitor) };
+        match self.choose(selector, row, path) {
+            Choice::Shape(shape) => self.object(shape, row, path, visitor),
+            Choice::Free(row) if V::LEAVES => visitor.leaf(path, self.table.row(row)),
+            Choice::Free(_) | Choice::Unrecognized => {}
+            Choice::Unknown => match &selector.key {
+                SelectorKey::Member { levels: 0, name } if path.node.find(name).is_some() => {
+                    let value = path.node.find(name).unwrap_or(path.node);
+                    visitor.unknown(&path.inner(Step::Name(name), value));
+                }
+                _ => visitor.unknown(path),
+            },
+        }
+    }
+
+    fn choose<N: JsonNode<'a>>(&self, selector: &Selector, row: &Row, path: &Path<'_, N>) -> Choice {
+        match &selector.key {
+            SelectorKey::Member { levels, name } => {
+                let value = object_around(path, *levels).and_then(|object| object.find(name));
+                selector.choose(value.map_or("", |value| value.word()))
+            }
+            SelectorKey::Adapter(key) => match (self.select)(key) {
+                Some(value) => selector.choose(value),
+                None => self.best_fit(selector, row, path),
+            },
+        }
+    }
+
+    /// The choice under which the fewest values are unknown.
+    fn best_fit<N: JsonNode<'a>>(&self, selector: &Selector, row: &Row, path: &Path<'_, N>) -> Choice {
+        let faults = |choice: Choice| match choice {
+            Choice::Shape(shape) => {
+                let mut count = CountFaults(0);
+                self.object(shape, row, path, &mut count);
+                count.0
+            }
+            Choice::Free(_) | Choice::Unrecognized => 1,
+            Choice::Unknown => usize::MAX,
+        };
+        let choices = selector.cases.iter().map(|(_, choice)| *choice).chain([selector.otherwise]);
+        choices.min_by_key(|choice| faults(*choice)).unwrap_or(selector.otherwise)
+    }
+
+    fn members<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
+        let mut next = 0;
+        for (name, node) in path.node.members() {
+            let (step, row) = match shape.find(name, &mut next) {
+                Some(member) => (Step::Name(name), member.row),
+                None => match shape.rest {
+                    Some(row) => (Step::Key(name), row),
+                    None => {
+                        visitor.unknown(&path.inner(Step::Name(name), node));
+                        continue;
+                    }
+                },
+            };
+            let row = self.table.row(row);
+            let types = node.types();
+            let is_done = !V::LEAVES && types.meets(row.types) && !types.meets(CONTAINERS);
+            if !is_done {
+                self.value(row, &path.inner(step, node), visitor);
+            }
+        }
+        if V::REQUIRED {
+            for (at, member) in shape.members.iter().enumerate().filter(|(_, member)| member.need == Need::Always) {
+                // Aliases share a row; the first of them stands for all.
+                let aliases = || shape.members.iter().filter(|alias| alias.row == member.row);
+                if aliases().next().is_some_and(|first| std::ptr::eq(first, &shape.members[at])) {
+                    let is_present = path.node.members().any(|(name, _)| aliases().any(|alias| *alias.name == *name));
+                    visitor.required(path, &member.name, is_present);
+                }
+            }
+        }
+    }
+}
+
+const CONTAINERS: JsonTypes = JsonTypes::OBJECT.or(JsonTypes::ARRAY);
+
+impl Shape {
+    /// The member with this name. Members mostly come in the order of the table, so the search begins at `next`.
+    #[inline(always)]
+    fn find(&self, name: &str, next: &mut usize) -> Option<&Member> {
+        let (before, after) = self.members.split_at_checked(*next)?;
+        let is_it = |member: &&Member| *member.name == *name;
+        let at = after.iter().position(|member| is_it(&member)).map(|at| at + before.len());
+        let at = at.or_else(|| before.iter().position(|member| is_it(&member)))?;
+        *next = at + 1;
+        self.members.get(at)
+    }
+}
+
+/// The object itself, or the one this many levels around it. Arrays do not count.
+fn object_around<'a, N: JsonNode<'a>>(path: &Path<'_, N>, levels: usize) -> Option<N> {
+    let mut at = path;
+    for _ in 0..levels {
+        at = at.outer?;
+        while at.node.types() == JsonTypes::ARRAY {
+            at = at.outer?;
+        }
+    }
+    Some(at.node)
+}
+
+/// Counts what does not fit.
+struct CountFaults(usize);
+
+impl<N: Copy> Visitor<N> for CountFaults {
+    fn unknown(&mut self, _: &Path<'_, N>) {
+        self.0 += 1;
+    }
+
+    fn mismatch(&mut self, _: &Path<'_, N>, _: &Row) {
+        self.0 += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::RawNode;
+    use super::*;
+
+    const TABLE: &str = r#"
+rule ui.state  State of the screen.
+
+shape usage
+  input     number         as meta.usage.tokens.input
+  more?     object         =usage
+
+record message feeds msg.in msg.out
+  id|uuid   string         tape
+  usage?    object         =usage
+  args?     any            free tape
+  env?      object         omit ui.state
+    *       string
+  list?     string|array   tape
+    []      object
+      type  string         as tool.call
+      by type
+      case text
+        text string
+      case other
+      else unrecognized
+  result?   object
+    by @tool
+    case Bash
+      stdout string        tape
+    else free omit ui.state
+  deep?     object
+    inner   object
+      by ../../id
+      case a
+        x   number         tape
+"#;
+
+    #[derive(Default)]
+    struct Found(Vec<String>);
+
+    impl<N: Copy> Visitor<N> for Found {
+        const LEAVES: bool = true;
+        const REQUIRED: bool = true;
+
+        fn unknown(&mut self, path: &Path<'_, N>) {
+            self.0.push(format!("unknown {} {}", path.pointer(), path.pattern()));
+        }
+
+        fn mismatch(&mut self, path: &Path<'_, N>, row: &Row) {
+            self.0.push(format!("mismatch {} {}", path.pointer(), row.types.name()));
+        }
+
+        fn leaf(&mut self, path: &Path<'_, N>, row: &Row) {
+            self.0.push(format!("{:?} {}", row.fate.as_ref().unwrap().kind, path.pointer()));
+        }
+
+        fn required(&mut self, object: &Path<'_, N>, name: &str, is_present: bool) {
+            if !is_present {
+                self.0.push(format!("absent {}/{name}", object.pointer()));
+            }
+        }
+    }
+
+    fn walk(json: &str, tool: Option<&str>) -> Vec<String> {
+        let table = MemberTable::parse(TABLE).unwrap();
+        let mut found = Found::default();
+        let walk = Walk { table: &table, select: &|_| tool };
+        walk.record(table.record("message").unwrap(), &Path::root(RawNode::parse(json).unwrap()), &mut found);
+        found.0
+    }
+
+    #[test]
+    fn members_without_a_row_and_of_other_types_are_found() {
+        assert_eq!(
+            walk(r#"{"id":"x","usage":{"input":"1","more":{"input":1,"n/w":2}}}"#, None),
+            ["Tape /id", "mismatch /usage/input number", "As /usage/more/input", "unknown /usage/more/n~1w /usage/more/n~1w"]
+        );
+        assert_eq!(walk(r#"{"uuid":"x","id2":1}"#, None), ["Tape /uuid", "unknown /id2 /id2"]);
+        assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
+        assert_eq!(walk("[]", None), ["mismatch  object"]);
+    }
+
+    #[test]
+    fn user_data_and_maps_are_not_described() {
+        assert_eq!(walk(r#"{"id":"x","args":{"a":[1]},"env":{"HOME":"y"}}"#, None), ["Tape /id", "Tape /args", "Omit /env/HOME"]);
+        assert_eq!(walk(r#"{"id":"x","env":{"HOME":1}}"#, None), ["Tape /id", "mismatch /env/HOME string"]);
+    }
+
+    #[test]
+    fn cases_are_chosen_by_a_member_an_outer_member_or_the_adapter() {
+        let json = r#"{"id":"x","list":[{"type":"text","text":"a"},{"type":"other","text":"a"},{"type":"new","text":1}]}"#;
+        assert_eq!(walk(json, None)[1..], ["As /list/0/type", "Tape /list/0/text", "As /list/1/type", "unknown /list/1/text /list/*/text"]);
+        assert_eq!(walk(r#"{"id":"a","deep":{"inner":{"x":1}}}"#, None), ["Tape /id", "Tape /deep/inner/x"]);
+        assert_eq!(walk(r#"{"id":"b","deep":{"inner":{"x":1}}}"#, None), ["Tape /id", "unknown /deep/inner /deep/inner"]);
+        assert_eq!(
+            walk(r#"{"id":"b","result":{"out":1}}"#, Some("Bash"))[1..],
+            ["unknown /result/out /result/out", "absent /result/stdout"]
+        );
+        assert_eq!(walk(r#"{"id":"b","result":{"out":1}}"#, Some("mine"))[1..], ["Omit /result"]);
+    }
+
+    #[test]
+    fn the_case_that_fits_best_applies_if_the_adapter_does_not_know() {
+        assert_eq!(walk(r#"{"id":"b","result":{"stdout":"x"}}"#, None)[1..], ["Tape /result/stdout"]);
+        assert_eq!(walk(r#"{"id":"b","result":{"a":1,"b":2}}"#, None)[1..], ["Omit /result"]);
+    }
+
+    #[test]
+    fn shapes_that_contain_themselves_end() {
+        let deep = format!(
+            "{}{}",
+            r#"{"id":"x","usage":"#.to_owned() + &r#"{"input":1,"more":"#.repeat(100),
+            "null".to_owned() + &"}".repeat(101)
+        );
+        assert_eq!(walk(&deep, None).len(), 101);
+    }
+
+    #[test]
+    fn wrong_tables_are_errors_with_a_line() {
+        for (table, line) in [
+            (
+                "record a
+  b string",
+                2,
+            ),
+            (
+                "record a
+  b strong tape",
+                2,
+            ),
+            (
+                "record a
+  b object =none",
+                2,
+            ),
+            (
+                "record a
+  case x",
+                2,
+            ),
+            (
+                "record a
+  b any tape",
+                2,
+            ),
+            (
+                "record a
+  b string tape
+    c string tape",
+                2,
+            ),
+            (
+                "record a
+record a",
+                2,
+            ),
+            (
+                "shape a
+  include a
+record b
+  include a",
+                2,
+            ),
+            ("rule a", 1),
+            ("other a", 1),
+            (
+                "record a
+  b string tape later",
+                2,
+            ),
+        ] {
+            assert_eq!(MemberTable::parse(table).unwrap_err().line, line, "{table}");
+        }
+    }
+
+    #[test]
+    fn a_record_type_can_be_a_beginning() {
+        let table = MemberTable::parse("record a/b\nrecord a/*\nrecord \"\"\n").unwrap();
+        let name = |record: &str| table.record(record).map(|shape| shape.name.as_str());
+        assert_eq!([name("a/b"), name("a/c"), name(""), name("b")], [Some("a/b"), Some("a/*"), Some(""), None]);
+    }
+}
