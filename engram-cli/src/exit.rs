@@ -38,6 +38,7 @@ impl From<ErrorCode> for Exit {
             ErrorCode::UnknownHarness | ErrorCode::AmbiguousHarness => Exit::NotRecognised,
             ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => Exit::VersionRefused,
             ErrorCode::UnrecognizedRecord
+            | ErrorCode::UnknownMember
             | ErrorCode::MalformedRecord
             | ErrorCode::TruncatedInput
             | ErrorCode::LimitExceeded

@@ -6,6 +6,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::coverage::{Coverage, GapCode};
 use crate::event::Kind;
 use crate::ledger::Outcome;
+use crate::members::MemberSource;
 use crate::version::{KnownBad, Revision, VersionMatrix};
 
 /// The default treatment of an unknown version.
@@ -112,6 +113,8 @@ pub struct AdapterDescriptor {
     pub record_type: &'static [&'static str],
     /// All gaps that claims refer to.
     pub gaps: &'static [Gap],
+    /// Every member of every record. Without it, members are not checked.
+    pub members: Option<&'static MemberSource>,
     /// All omission rules.
     pub omission_rules: &'static [OmissionRule],
 }

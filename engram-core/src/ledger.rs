@@ -5,6 +5,8 @@ use std::ptr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::members::UnknownMembers;
+
 /// The outcome of one source record. A session must return it for each record, so none can be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -56,6 +58,9 @@ pub struct Ledger {
     pub malformed: u64,
     /// Records that are not mapped, by type and rule, sorted by type, then rule.
     pub omitted: Vec<Omitted>,
+    /// Members that the adapter's table does not name.
+    #[serde(flatten)]
+    pub unknown: UnknownMembers,
 }
 
 /// The maximum number of rows of `omitted` with a type. Further types are counted as `*`.

@@ -303,7 +303,7 @@ impl Run<'_> {
             }
             Ok(outcome) => {
                 self.out.settle(outcome);
-                Ok(())
+                self.out.take_error().map_or(Ok(()), Err)
             }
             Err(fault) => self.settle_fault(fault, text),
         }

@@ -16,6 +16,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/subtype", "/operation", "/attachment/type", "/data/type"],
+    members: None,
     gaps: GAPS,
     omission_rules: RULES,
 };

@@ -15,6 +15,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type"],
+    members: None,
     gaps: &[
         Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
         Gap {

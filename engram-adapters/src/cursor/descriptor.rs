@@ -18,6 +18,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: revisions::WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/subtype", "/role", "/hook_event_name", "/store"],
+    members: None,
     gaps: GAPS,
     omission_rules: RULES,
 };

@@ -149,6 +149,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/role", "/kind", "/$set/#"],
+    members: None,
     gaps: GAPS,
     omission_rules: RULES,
 };

@@ -40,6 +40,7 @@ const TOY: AdapterDescriptor = AdapterDescriptor {
     coverage: NONE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &[],
+    members: None,
     gaps: &[],
     omission_rules: &[],
 };

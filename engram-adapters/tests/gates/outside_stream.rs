@@ -38,6 +38,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::StrictFail,
     record_type: &[],
+    members: None,
     gaps: &[],
     omission_rules: &[],
 };

@@ -11,6 +11,7 @@ use super::rule::Rule;
 use crate::emit::NO_TIME;
 use crate::event::Kind;
 use crate::ledger::{Ledger, Omitted};
+use crate::members::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMembers};
 use crate::tape::Members;
 
 /// The state of the tape up to the current line.
@@ -116,10 +117,13 @@ impl Flow {
         }
         let coverage = event.members.object("coverage").unwrap_or_default();
         self.claims_none = Kind::ALL.map(|kind| coverage.word(kind.as_str()) == Some("none"));
-        let degraded = event.members.get("degraded").is_some_and(|raw| raw.get() != "[]");
+        let reasons: Vec<String> = event.members.get("degraded").and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let degraded = !reasons.is_empty();
+        // Unknown members lower the claims of some kinds only.
+        let lowers_all = reasons.iter().any(|reason| reason != DEGRADED_BY_MEMBERS);
         let claims_full = Kind::ALL.iter().any(|kind| coverage.word(kind.as_str()) == Some("full"));
         let supported = matches!(event.members.word("support"), Some("tested" | "untested"));
-        if degraded && claims_full {
+        if lowers_all && claims_full {
             found.push(Finding::new(Rule::Coverage, "degraded, but a kind is claimed as full"));
         }
         if !degraded && !supported {
@@ -261,7 +265,14 @@ fn read_ledger(raw: &RawValue) -> Option<Ledger> {
         unrecognized: ledger.count("unrecognized")?,
         malformed: ledger.count("malformed")?,
         omitted,
+        unknown: read_unknown(&ledger)?,
     })
+}
+
+fn read_unknown(ledger: &Members<'_>) -> Option<UnknownMembers> {
+    let listed = ledger.get("unknown_members").map(|raw| serde_json::from_str(raw.get()).ok());
+    let more = ledger.get("unknown_members_more").map(|_| ledger.count("unknown_members_more"));
+    Some(UnknownMembers { listed: listed.unwrap_or(Some(Vec::new()))?, more: more.unwrap_or(Some(0))? })
 }
 
 fn read_omitted(row: &RawValue) -> Option<Omitted> {
@@ -279,6 +290,12 @@ fn check_ledger(ledger: &Ledger, strict: bool, found: &mut Vec<Finding>) {
     }
     if ledger.omitted.iter().any(|row| row.count == 0) {
         found.push(Finding::new(Rule::Ledger, "`omitted` has a row with count 0"));
+    }
+    if ledger.unknown.listed.len() > MAX_UNKNOWN_MEMBERS || ledger.unknown.listed.iter().any(|member| member.count == 0) {
+        found.push(Finding::new(Rule::Ledger, "`unknown_members` has more than 64 rows, or a row with count 0"));
+    }
+    if strict && !ledger.unknown.is_empty() {
+        found.push(Finding::new(Rule::Policy, "unknown members under strict policy"));
     }
     if strict && (ledger.unrecognized > 0 || ledger.malformed > 0) {
         found.push(Finding::new(Rule::Policy, "unrecognized or malformed records under strict policy"));

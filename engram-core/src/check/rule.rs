@@ -63,7 +63,7 @@ rules! {
     Span = "span": "a hash has a `range` or is of a `snippet`, and anchors have a hash",
     Redacted = "redacted": "a redacted message has no text",
     Content = "content": "a message has text or attachments; an unrecognized record has `raw`, or its size and hash",
-    Coverage = "coverage": "a kind claimed as `none` has no events, and a degraded tape claims nothing as `full`",
+    Coverage = "coverage": "a kind claimed as `none` has no events, and a degraded tape claims nothing as `full`, except that `unknown_members` lowers the claims of some kinds",
     Policy = "policy": "under strict policy a tape has no unrecognized or malformed records, is not degraded, and is complete",
 }
 

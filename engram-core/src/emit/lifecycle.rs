@@ -59,8 +59,10 @@ impl Emitter<'_> {
             return Err(Fault::Fatal(error));
         }
         let support = resolve_support(self.descriptor, Some(version), revision, support);
-        let before = std::mem::replace(&mut self.support, support.clone());
+        let before = std::mem::replace(&mut self.support, support);
         self.checkpoint.support.get_or_insert(before);
+        self.apply_lowered_claims();
+        let support = self.support.clone();
         let change = RevisionChange { harness: support.harness(self.descriptor.harness_family), claims: support.claims() };
         self.send(&Meta::Revision(Box::new(change)).into(), Pointer::Root, None)?;
         Ok(revision)

@@ -1,6 +1,7 @@
 //! The emitter, through which a session emits its events. It sets number, time, source, parent and origin, and keeps the ledger.
 
 mod lifecycle;
+mod members;
 
 use std::mem;
 
@@ -13,12 +14,14 @@ use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
+use crate::members::MemberSource;
 use crate::policy::Policy;
 use crate::sink::EventSink;
 use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
 use crate::text::{LoneSurrogate, Text, push_text};
 use crate::time::is_time;
+use members::{Kinds, MemberCheck};
 
 /// The time of all events of an artifact without times.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
@@ -61,6 +64,7 @@ pub struct Emitter<'s> {
     unknown_block: Option<String>,
     /// An error of a method that returns no `Result`. The next event fails with it.
     error: Option<AdapterError>,
+    members: MemberCheck,
     /// The state to restore if the current record is rolled back.
     checkpoint: Checkpoint,
 }
@@ -92,6 +96,8 @@ struct Checkpoint {
     calls: Vec<u64>,
     /// The support before the record changed it.
     support: Option<ResolvedSupport>,
+    /// The kinds whose claims were lowered.
+    lowered: Kinds,
 }
 
 impl<'s> Emitter<'s> {
@@ -124,8 +130,13 @@ impl<'s> Emitter<'s> {
             pointer_prefix: Pointer::Root,
             unknown_block: None,
             error: None,
+            members: MemberCheck::default(),
             checkpoint: Checkpoint::default(),
         };
+        match descriptor.members.map(MemberSource::table).transpose() {
+            Ok(table) => emitter.members = MemberCheck::new(table),
+            Err(error) => emitter.fail(AdapterError::new(ErrorCode::AdapterDefect).expected("a member table").found(&error.to_string())),
+        }
         emitter.set_source(identity.session_id.as_deref(), identity.agent_id.as_deref());
         emitter
     }
@@ -157,6 +168,7 @@ impl<'s> Emitter<'s> {
         self.header.id.clear();
         self.header.replay = false;
         self.unknown_block = None;
+        self.members.forget(self.checkpoint.lowered);
     }
 
     /// Makes all events so far final.
@@ -168,6 +180,7 @@ impl<'s> Emitter<'s> {
         self.checkpoint.counts = self.counts;
         self.checkpoint.calls.clear();
         self.checkpoint.support = None;
+        self.checkpoint.lowered = self.members.lowered();
     }
 
     /// Makes the next event fail with this error, unless there is an earlier one.
@@ -300,6 +313,7 @@ impl<'s> Emitter<'s> {
 
     /// Ends a record of a document with its outcome. The pipeline does this for lines.
     pub fn settle(&mut self, outcome: Outcome) {
+        self.settle_members();
         match self.unknown_block.take() {
             Some(name) => self.ledger.unrecognized(&name),
             None => self.ledger.settle(outcome),
@@ -328,6 +342,7 @@ impl<'s> Emitter<'s> {
         if let Some(support) = self.checkpoint.support.take() {
             self.support = support;
         }
+        self.members.forget(self.checkpoint.lowered);
         self.unknown_block = None;
     }
 
@@ -363,6 +378,11 @@ impl<'s> Emitter<'s> {
         self.next_seq = Seq(seq.0 + 1);
         self.has_own_events |= self.location == self.record;
         Ok(seq)
+    }
+
+    /// The error of a method that returned no `Result`, if there is one.
+    pub(crate) fn take_error(&mut self) -> Option<AdapterError> {
+        self.error.take()
     }
 
     pub(crate) fn counts(&self) -> KindCounts {

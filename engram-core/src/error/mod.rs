@@ -24,6 +24,8 @@ pub enum ErrorCode {
     KnownBadVersion,
     /// The adapter does not know the type of a record or block.
     UnrecognizedRecord,
+    /// A record has a member that the adapter does not know, or one of another JSON type.
+    UnknownMember,
     /// A record is not JSON, not UTF-8, or has the wrong structure.
     MalformedRecord,
     /// The artifact ends inside a record.
@@ -42,12 +44,13 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order in which `docs/errors.md` lists them.
-    pub const ALL: [ErrorCode; 12] = [
+    pub const ALL: [ErrorCode; 13] = [
         ErrorCode::UnknownHarness,
         ErrorCode::AmbiguousHarness,
         ErrorCode::UnknownHarnessVersion,
         ErrorCode::KnownBadVersion,
         ErrorCode::UnrecognizedRecord,
+        ErrorCode::UnknownMember,
         ErrorCode::MalformedRecord,
         ErrorCode::TruncatedInput,
         ErrorCode::LimitExceeded,
@@ -65,6 +68,7 @@ impl ErrorCode {
             ErrorCode::UnknownHarnessVersion => "unknown_harness_version",
             ErrorCode::KnownBadVersion => "known_bad_version",
             ErrorCode::UnrecognizedRecord => "unrecognized_record",
+            ErrorCode::UnknownMember => "unknown_member",
             ErrorCode::MalformedRecord => "malformed_record",
             ErrorCode::TruncatedInput => "truncated_input",
             ErrorCode::LimitExceeded => "limit_exceeded",
@@ -83,6 +87,9 @@ impl ErrorCode {
             ErrorCode::UnknownHarnessVersion => "this harness version has not been tested; upgrade engram",
             ErrorCode::KnownBadVersion => "logs of this harness version cannot be trusted",
             ErrorCode::UnrecognizedRecord => "the adapter does not know this record type",
+            ErrorCode::UnknownMember => {
+                "the adapter does not know this member, or not with this type: the log format may have changed; `engram drift` lists such changes"
+            }
             ErrorCode::MalformedRecord => "the record is damaged, or its structure does not match its type",
             ErrorCode::TruncatedInput => "the log ends inside a record",
             ErrorCode::LimitExceeded => "the record is larger or more deeply nested than the limit",
@@ -106,6 +113,7 @@ impl ErrorCode {
                 Some("--policy permissive converts the log with lowered claims")
             }
             ErrorCode::UnrecognizedRecord | ErrorCode::MalformedRecord => Some("--policy permissive keeps it as `meta unrecognized`"),
+            ErrorCode::UnknownMember => Some("--policy permissive converts the rest with lowered claims"),
             ErrorCode::TruncatedInput => Some("--policy permissive converts everything before it"),
             ErrorCode::LimitExceeded => Some("--policy permissive keeps its hash and size"),
             _ => None,

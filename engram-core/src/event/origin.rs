@@ -54,6 +54,13 @@ pub struct RecordLocation {
     pub(crate) part: u64,
 }
 
+impl RecordLocation {
+    /// The 1-based physical line; 0 for documents.
+    pub fn line(self) -> u64 {
+        self.line
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

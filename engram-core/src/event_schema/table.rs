@@ -74,6 +74,14 @@ const LEDGER: FieldType = FieldType::Object(&[
     always("unrecognized", FieldType::Count),
     always("malformed", FieldType::Count),
     always("omitted", FieldType::List(&OMITTED, Empty::Allowed)),
+    stated("unknown_members", FieldType::List(&UNKNOWN_MEMBER, Empty::Omitted)),
+    stated("unknown_members_more", FieldType::Count),
+]);
+const UNKNOWN_MEMBER: FieldType = FieldType::Object(&[
+    always("type", FieldType::Text),
+    always("pointer", FieldType::Text),
+    stated("found", FieldType::Name),
+    always("count", FieldType::Count),
 ]);
 const OMITTED: FieldType =
     FieldType::Object(&[always("type", FieldType::Text), always("rule", FieldType::Name), always("count", FieldType::Count)]);

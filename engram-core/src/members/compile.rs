@@ -74,7 +74,7 @@ impl<'l> Compiler<'l> {
             }
             "record" => {
                 let name = line.name()?;
-                let record = self.record(name, line, 2)?;
+                let record = self.record(name, JsonTypes::OBJECT, line, 2)?;
                 let at = self.table.records.len();
                 if self.table.by_name.0.insert(keys::hash64(name), at).is_some() {
                     return Err(line.error("a record of this type exists"));
@@ -83,17 +83,18 @@ impl<'l> Compiler<'l> {
                 Ok(())
             }
             "document" if self.table.document.is_none() => {
-                self.table.document = Some(self.record("", line, 1)?);
+                let types = line.words.get(1).map(|word| types_of(line, word)).transpose()?.unwrap_or(JsonTypes::OBJECT);
+                self.table.document = Some(self.record("", types, line, 2.min(line.words.len()))?);
                 Ok(())
             }
             _ => Err(line.error("expected `rule`, `shape`, `record` or one `document`")),
         }
     }
 
-    fn record(&mut self, name: &str, line: &'l Line, words: usize) -> Result<RecordShape, MemberTableError> {
+    fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line, words: usize) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
         let feeds = suffix.feeds.clone();
-        let row = self.row_of(line, JsonTypes::OBJECT, suffix, None)?;
+        let row = self.row_of(line, types, suffix, None)?;
         Ok(RecordShape { name: name.to_owned(), feeds, row })
     }
 

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::RecordLocation;
 
+/// The reason code of claims that are lowered because of unknown members.
+pub const DEGRADED_BY_MEMBERS: &str = "unknown_members";
+
 /// The most different members that a ledger lists.
 pub const MAX_UNKNOWN_MEMBERS: usize = 64;
 
@@ -31,12 +34,18 @@ impl UnknownMember {
     }
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The unknown members of an artifact, sorted by type, pointer and found type.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownMembers {
     /// At most [`MAX_UNKNOWN_MEMBERS`].
+    #[serde(rename = "unknown_members", default, skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<UnknownMember>,
     /// Occurrences of further members.
+    #[serde(rename = "unknown_members_more", default, skip_serializing_if = "is_zero")]
     pub more: u64,
 }
 

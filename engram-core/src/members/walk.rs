@@ -117,14 +117,14 @@ pub trait Visitor<N: Copy> {
 }
 
 /// A walk along a table. `select` returns what only the adapter knows, by the key of a selector.
-pub struct Walk<'t, 's> {
+pub struct Walk<'t, 's, 'v> {
     /// The table.
     pub table: &'t MemberTable,
     /// The values of selectors that begin with `@`. None if the value is not known: then the case that fits best applies.
-    pub select: &'s dyn Fn(&str) -> Option<&'s str>,
+    pub select: &'s dyn Fn(&str) -> Option<&'v str>,
 }
 
-impl<'a> Walk<'_, '_> {
+impl<'a> Walk<'_, '_, '_> {
     /// Walks through a record.
     pub fn record<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &RecordShape, root: &Path<'_, N>, visitor: &mut V) {
         self.value(self.table.row(shape.row), root, visitor);

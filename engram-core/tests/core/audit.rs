@@ -41,6 +41,7 @@ const fn descriptor(omission_rules: &'static [OmissionRule]) -> AdapterDescripto
         coverage: NOTHING,
         unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
         record_type: &["/type", "/data/type"],
+        members: None,
         gaps: &[],
         omission_rules,
     }

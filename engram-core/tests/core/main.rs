@@ -6,5 +6,6 @@ mod check;
 mod chunks;
 mod docs;
 mod everything;
+mod members;
 mod policy;
 mod toy;

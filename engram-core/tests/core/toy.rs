@@ -46,6 +46,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type"],
+    members: None,
     gaps: &[],
     omission_rules: &[
         rule("ui_state", Omission::Bookkeeping, "state"),

@@ -32,6 +32,7 @@ pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/role"],
+    members: None,
     gaps: &[],
     omission_rules: &[OmissionRule {
         rule: "signature",

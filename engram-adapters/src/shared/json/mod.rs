@@ -1,6 +1,7 @@
 //! JSON text without a tree: a validating pass builds an index of all values.
 
 mod index;
+mod member_node;
 mod node;
 mod pull;
 mod scan;

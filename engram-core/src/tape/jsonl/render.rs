@@ -5,6 +5,7 @@ use super::digits::push_number;
 use super::members::{fragment, key, push_ascii_str, word, word_of};
 use crate::event::*;
 use crate::ledger::Ledger;
+use crate::members::UnknownMembers;
 use crate::text::{Push as _, Text, push_plain, push_text};
 use crate::tool_kind::ToolKind;
 
@@ -366,5 +367,28 @@ fn push_ledger(out: &mut Buffer, ledger: &Ledger) {
             inner.wrap_object(start);
         }
         inner.ascii(b"]");
+        push_unknown_members(inner, &ledger.unknown);
     });
+}
+
+fn push_unknown_members(out: &mut Buffer, unknown: &UnknownMembers) {
+    if !unknown.listed.is_empty() {
+        out.push_static(key!("unknown_members"));
+        out.ascii(b"[");
+        for (n, member) in unknown.listed.iter().enumerate() {
+            if n > 0 {
+                out.ascii(b",");
+            }
+            let start = out.len();
+            out.push_static(key!("type"));
+            push_text(out, Text::Plain(&member.record));
+            out.push_static(key!("pointer"));
+            push_text(out, Text::Plain(&member.pointer));
+            out.text_if(key!("found"), &member.found.as_deref().map(Text::Plain));
+            out.number(key!("count"), Some(member.count));
+            out.wrap_object(start);
+        }
+        out.ascii(b"]");
+    }
+    out.number(key!("unknown_members_more"), Some(unknown.more).filter(|more| *more > 0));
 }

@@ -1,0 +1,225 @@
+//! The check of a record against the member table, and what follows from a member that the table does not name.
+
+use super::{Emitter, Fault};
+use crate::coverage::Coverage;
+use crate::error::{AdapterError, ErrorCode, excerpt};
+use crate::event::{Kind, Meta, Pointer, RevisionChange};
+use crate::members::{DEGRADED_BY_MEMBERS, JsonNode, MAX_UNKNOWN_MEMBERS, MemberTable, Path, Row, UnknownMember, Visitor, Walk};
+use crate::policy::Policy;
+
+/// The member table of the adapter, and what was found with it.
+#[derive(Debug, Default)]
+pub(super) struct MemberCheck {
+    table: Option<&'static MemberTable>,
+    /// What the current record has.
+    found: Found,
+    /// The kinds whose claims are lowered.
+    lowered: Kinds,
+}
+
+/// A set of kinds, in the order of [`Kind::ALL`].
+pub(super) type Kinds = [bool; Kind::ALL.len()];
+
+/// Unknown members of one record, at most [`MAX_UNKNOWN_MEMBERS`]; further ones are counted.
+#[derive(Debug, Default)]
+struct Found {
+    members: Vec<FoundMember>,
+    more: u64,
+}
+
+#[derive(Debug)]
+struct FoundMember {
+    /// The pointer in the record.
+    pointer: String,
+    /// As in the ledger.
+    pattern: String,
+    /// The types that the table says and the type of the value, if the table names the member.
+    types: Option<(String, String)>,
+    /// The record type.
+    record: String,
+}
+
+impl Found {
+    fn add(&mut self, member: impl FnOnce() -> FoundMember) {
+        if self.members.len() < MAX_UNKNOWN_MEMBERS {
+            self.members.push(member());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.members.clear();
+        self.more = 0;
+    }
+}
+
+/// Collects what a walk finds in a record.
+struct Collect<'f> {
+    found: &'f mut Found,
+    record: &'f str,
+    at: Pointer<'f>,
+}
+
+impl Collect<'_> {
+    #[cold]
+    fn add<'n, N: JsonNode<'n>>(&mut self, path: &Path<'_, N>, expected: Option<&Row>) {
+        let (record, at) = (self.record, self.at);
+        self.found.add(|| FoundMember {
+            pointer: format!("{at}{}", path.pointer()),
+            pattern: excerpt(&path.pattern()),
+            types: expected.map(|row| (row.types.name().into_owned(), path.node.types().name().into_owned())),
+            record: excerpt(record),
+        });
+    }
+}
+
+impl<'n, N: JsonNode<'n>> Visitor<N> for Collect<'_> {
+    fn unknown(&mut self, path: &Path<'_, N>) {
+        self.add(path, None);
+    }
+
+    fn mismatch(&mut self, path: &Path<'_, N>, row: &Row) {
+        self.add(path, Some(row));
+    }
+}
+
+impl MemberCheck {
+    pub fn new(table: Option<&'static MemberTable>) -> Self {
+        MemberCheck { table, ..MemberCheck::default() }
+    }
+
+    pub fn lowered(&self) -> Kinds {
+        self.lowered
+    }
+
+    /// Forgets the current record.
+    pub fn forget(&mut self, lowered: Kinds) {
+        self.found.clear();
+        self.lowered = lowered;
+    }
+}
+
+impl Emitter<'_> {
+    /// Compares a record with the adapter's member table. `record` is its type, as the table names it, `at` the pointer to `root` in the
+    /// current record. `select` returns what only the adapter knows: the value of a selector that begins with `@`.
+    ///
+    /// Call it after [`Emitter::set_header`] and before the first event of the record. Under strict policy a member that the table does
+    /// not name, or whose value has another type, makes the conversion fail when the record is settled (`unknown_member`), unless the
+    /// record has a worse fault. Under permissive policy it is counted in the ledger, and the claims of the kinds that the record gives
+    /// are lowered from here on.
+    ///
+    /// # Errors
+    /// [`Fault::Fatal`] if the sink fails.
+    pub fn check_members<'n, N: JsonNode<'n>>(
+        &mut self,
+        record: &str,
+        root: N,
+        at: Pointer<'_>,
+        select: &dyn Fn(&str) -> Option<&'n str>,
+    ) -> Result<(), Fault> {
+        let Some(table) = self.members.table else { return Ok(()) };
+        let before = self.members.found.members.len();
+        let mut collect = Collect { found: &mut self.members.found, record, at };
+        let path = Path::root(root);
+        let feeds = match table.record(record) {
+            Some(shape) => {
+                Walk { table, select }.record(shape, &path, &mut collect);
+                shape.feeds.as_slice()
+            }
+            None => {
+                collect.add(&path, None);
+                &Kind::ALL
+            }
+        };
+        if self.members.found.members.len() == before { Ok(()) } else { self.lower_claims(feeds) }
+    }
+
+    /// Compares the outer part of a document with the member table, as [`Emitter::check_members`] does for records.
+    ///
+    /// # Errors
+    /// [`Fault::Fatal`] if the sink fails.
+    pub fn check_document<'n, N: JsonNode<'n>>(&mut self, root: N) -> Result<(), Fault> {
+        let Some((table, shape)) = self.members.table.and_then(|table| Some((table, table.document()?))) else { return Ok(()) };
+        let mut collect = Collect { found: &mut self.members.found, record: "document", at: Pointer::Root };
+        Walk { table, select: &|_| None }.record(shape, &Path::root(root), &mut collect);
+        if self.members.found.members.is_empty() { Ok(()) } else { self.lower_claims(&shape.feeds) }
+    }
+
+    /// Under permissive policy, lowers the claims of these kinds, and emits `meta revision` if that changes anything.
+    #[cold]
+    fn lower_claims(&mut self, kinds: &[Kind]) -> Result<(), Fault> {
+        if self.policy == Policy::Strict {
+            return Ok(());
+        }
+        let before = self.members.lowered;
+        kinds.iter().for_each(|kind| self.members.lowered[*kind as usize] = true);
+        if before == self.members.lowered {
+            return Ok(());
+        }
+        let support = self.support.clone();
+        self.apply_lowered_claims();
+        if self.support == support {
+            return Ok(());
+        }
+        self.checkpoint.support.get_or_insert(support);
+        let support = self.support.clone();
+        let change = RevisionChange { harness: support.harness(self.descriptor.harness_family), claims: support.claims() };
+        self.send(&Meta::Revision(Box::new(change)).into(), Pointer::Root, None).map(drop)
+    }
+
+    /// Lowers the claims for the current version as unknown members of earlier records require.
+    pub(super) fn apply_lowered_claims(&mut self) {
+        let lowered = self.members.lowered;
+        if lowered.contains(&true) {
+            self.support.coverage = lower(&self.support.coverage, lowered);
+            if !self.support.degraded.contains(&DEGRADED_BY_MEMBERS) {
+                self.support.degraded.push(DEGRADED_BY_MEMBERS);
+            }
+        }
+    }
+
+    /// Counts the unknown members of a record that is settled, or makes the conversion fail with the first.
+    pub(super) fn settle_members(&mut self) {
+        if self.members.found.members.is_empty() {
+            return;
+        }
+        if self.policy == Policy::Strict {
+            let error = self.unknown_member();
+            return self.fail(error);
+        }
+        let first = self.record;
+        for found in self.members.found.members.drain(..) {
+            let FoundMember { record, pattern, types, .. } = found;
+            let found = types.map(|(_, found)| found);
+            self.ledger.unknown.add(UnknownMember { record, pointer: pattern, found, count: 1, first });
+        }
+        self.ledger.unknown.more += std::mem::take(&mut self.members.found.more);
+    }
+
+    fn unknown_member(&self) -> AdapterError {
+        let mut error = AdapterError::new(ErrorCode::UnknownMember);
+        if let Some(first) = self.members.found.members.first() {
+            error.pointer = Some(format!("{}{}", self.pointer_prefix, first.pointer));
+            if let Some((expected, found)) = &first.types {
+                error = error.expected(expected.as_str()).found(found);
+            }
+        }
+        if self.record.line > 0 { error.line(self.record.line) } else { error }
+    }
+}
+
+fn lower(coverage: &Coverage, kinds: Kinds) -> Coverage {
+    let degraded = coverage.degraded();
+    let grade = |kind: Kind| if kinds[kind as usize] { degraded.grade(kind) } else { coverage.grade(kind) };
+    Coverage {
+        meta: grade(Kind::Meta),
+        msg_in: grade(Kind::MsgIn),
+        msg_out: grade(Kind::MsgOut),
+        tool_call: grade(Kind::ToolCall),
+        tool_result: grade(Kind::ToolResult),
+        code_read: grade(Kind::CodeRead),
+        code_edit: grade(Kind::CodeEdit),
+        span_link: grade(Kind::SpanLink),
+    }
+}

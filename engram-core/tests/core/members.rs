@@ -1,0 +1,140 @@
+//! Members that the table of an adapter does not name, under both policies.
+
+use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::check::check;
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::head::Head;
+use engram_core::ledger::Outcome;
+use engram_core::members::{JsonNode, MemberSource, RawNode};
+use engram_core::pipeline::{Input, Options, Summary, convert};
+use engram_core::policy::Policy;
+use engram_core::tape::JsonLines;
+
+use crate::toy::{HEADER, Toy};
+
+/// The toy adapter with a member table.
+struct Tabled(&'static AdapterDescriptor);
+
+struct TabledSession(Box<dyn Session>);
+
+impl Session for TabledSession {
+    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if let Some(node) = RawNode::parse(text) {
+            let record = node.find("type").map_or("", |kind| kind.word());
+            out.check_members(record, node, Pointer::Root, &|_| None)?;
+        }
+        self.0.record(text, out)
+    }
+}
+
+impl StreamAdapter for Tabled {
+    fn describe(&self) -> &'static AdapterDescriptor {
+        self.0
+    }
+
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        Toy.probe(head)
+    }
+
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        Toy.identify(head)
+    }
+
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        Box::new(TabledSession(Toy.session(init)))
+    }
+}
+
+static MEMBERS: MemberSource = MemberSource::new(&["
+record toy feeds meta
+  type     string  as meta.session
+  version  string  as tape.start.harness.version
+  session  string  as source.session_id
+  t?       string  as t
+record say feeds msg.out
+  type     string  as msg.out
+  text     string|number tape
+  mood?    string  omit skipped_field
+record state omit ui_state
+  type     string
+"]);
+
+static BROKEN: MemberSource = MemberSource::new(&["record toy\n  type text\n"]);
+
+fn tabled(members: &'static MemberSource) -> Tabled {
+    Tabled(Box::leak(Box::new(AdapterDescriptor { members: Some(members), ..*Toy.describe() })))
+}
+
+fn run(adapter: &Tabled, records: &[&str], policy: Policy) -> (Result<Summary, AdapterError>, String) {
+    let log = [&[HEADER], records].concat().join("\n") + "\n";
+    let (options, mut tape) = (Options { policy, ..Options::default() }, Vec::new());
+    let input = Input::new(log.as_bytes(), options.limits);
+    let summary = convert(adapter, input, &options, &mut JsonLines::new(&mut tape));
+    (summary, String::from_utf8(tape).unwrap())
+}
+
+const SAY: &str = r#"{"type":"say","text":"x"}"#;
+const RENAMED: &str = r#"{"type":"say","text":"x","tone":"y"}"#;
+const RETYPED: &str = r#"{"type":"say","text":"x","mood":1}"#;
+
+#[test]
+fn strict_policy_refuses_an_unknown_member_with_its_place() {
+    let (result, _) = run(&tabled(&MEMBERS), &[SAY, RENAMED], Policy::Strict);
+    let error = result.unwrap_err();
+    assert_eq!((error.code, error.line, error.pointer.as_deref()), (ErrorCode::UnknownMember, Some(3), Some("/tone")));
+    let (result, _) = run(&tabled(&MEMBERS), &[RETYPED], Policy::Strict);
+    let error = result.unwrap_err();
+    assert_eq!((error.expected.as_deref(), error.found.as_deref()), (Some("string"), Some("number")));
+    assert!(run(&tabled(&MEMBERS), &[SAY, r#"{"type":"state"}"#], Policy::Strict).0.is_ok());
+}
+
+#[test]
+fn permissive_policy_counts_unknown_members_and_lowers_the_claims_of_the_record_once() {
+    let (summary, tape) = run(&tabled(&MEMBERS), &[SAY, RENAMED, RETYPED, RENAMED, SAY], Policy::Permissive);
+    let summary = summary.unwrap();
+    let unknown =
+        r#""unknown_members":[{"type":"say","pointer":"/mood","found":"number","count":1},{"type":"say","pointer":"/tone","count":2}]"#;
+    assert!(tape.lines().last().unwrap().contains(unknown), "{tape}");
+    assert_eq!(summary.ledger.unknown.listed[1].first.line(), 3);
+    assert_eq!(
+        (summary.degraded.as_slice(), summary.coverage.msg_out.as_str(), summary.coverage.msg_in.as_str()),
+        (&["unknown_members"][..], "partial", "full")
+    );
+    let revisions: Vec<usize> = tape.lines().enumerate().filter(|(_, line)| line.contains(r#""revision""#)).map(|(n, _)| n).collect();
+    // After the start, the session and the first message, before the record itself.
+    assert_eq!(revisions, [3], "{tape}");
+    assert!(check(&tape).is_empty(), "{:?}", check(&tape));
+}
+
+#[test]
+fn claims_stay_lowered_after_a_change_of_version() {
+    let newer = r#"{"type":"toy","version":"1.9.0","session":"s-1"}"#;
+    let (summary, tape) = run(&tabled(&MEMBERS), &[RENAMED, newer], Policy::Permissive);
+    let summary = summary.unwrap();
+    assert_eq!((summary.version.as_deref(), summary.coverage.msg_out.as_str()), (Some("1.9.0"), "partial"), "{tape}");
+}
+
+#[test]
+fn a_record_without_a_shape_is_unknown_as_a_whole() {
+    let (summary, _) = run(&tabled(&MEMBERS), &[r#"{"type":"echo"}"#], Policy::Permissive);
+    let unknown = summary.unwrap().ledger.unknown;
+    assert_eq!((unknown.listed[0].record.as_str(), unknown.listed[0].pointer.as_str()), ("echo", ""));
+}
+
+#[test]
+fn a_malformed_record_has_no_unknown_members() {
+    let (summary, tape) = run(&tabled(&MEMBERS), &[r#"{"type":"say","tone":"y"}"#, SAY], Policy::Permissive);
+    let summary = summary.unwrap();
+    assert_eq!((summary.ledger.malformed, summary.ledger.unknown.is_empty()), (1, true));
+    assert_eq!(summary.coverage.msg_out.as_str(), "full", "{tape}");
+    assert!(check(&tape).is_empty());
+}
+
+#[test]
+fn a_table_that_cannot_be_read_is_a_defect_of_the_adapter() {
+    let error = run(&tabled(&BROKEN), &[SAY], Policy::Permissive).0.unwrap_err();
+    assert_eq!(error.code, ErrorCode::AdapterDefect);
+    assert!(error.found.unwrap().contains("line 2"));
+}
