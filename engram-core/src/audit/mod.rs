@@ -3,6 +3,7 @@
 //! Each content string of the source's JSON must be in the tape, or in a record or field that a rule of the descriptor omits. Any other
 //! string was lost. The source is streamed. The tape must be in memory; the index over it takes a few bytes per string.
 
+mod leaves;
 mod record;
 mod report;
 mod rules;
@@ -20,10 +21,12 @@ use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::input::head::{BOM, first_value};
 use crate::input::truncation::complete_items;
+use crate::members::MemberTable;
 use crate::tape::TapeError;
 use crate::text::Text;
+use leaves::Fates;
 use record::{Known, Record};
-pub use report::{Amount, AuditReport, LeftOver};
+pub use report::{Amount, AuditReport, Leaves, LeftOver};
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
 
@@ -51,7 +54,9 @@ pub enum AuditError {
 /// If the source cannot be read, or a line of the tape is not an event. Lost text is not an error; it is in the report.
 pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -> Result<AuditReport, AuditError> {
     let index = TapeIndex::of(tape)?;
-    let mut audit = Audit { index: &index, descriptor, report: AuditReport::default(), eventless: BTreeMap::new(), is_broken: false };
+    let table = descriptor.members.and_then(|members| members.table().ok());
+    let report = AuditReport::default();
+    let mut audit = Audit { index: &index, descriptor, table, report, eventless: BTreeMap::new(), is_broken: false };
     if index.is_of_document() {
         audit.document(source)?;
     } else {
@@ -65,6 +70,8 @@ pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -
 struct Audit<'a> {
     index: &'a TapeIndex<'a>,
     descriptor: &'a AdapterDescriptor,
+    /// The adapter's member table.
+    table: Option<&'a MemberTable>,
     report: AuditReport,
     /// Records that gave no event, by type.
     eventless: BTreeMap<String, u64>,
@@ -77,7 +84,8 @@ impl<'a> Audit<'a> {
     where
         'a: 'r,
     {
-        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, known: Known::default() }
+        let (fates, known) = (Fates::default(), Known::default());
+        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, fates, known }
     }
 
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
@@ -150,12 +158,15 @@ impl<'a> Audit<'a> {
         let gave_events = !own.is_empty();
         // On a broken line the adapter may count the values differently.
         let lines = if is_broken { self.index.lines_on(key.0) } else { own };
-        let record = self.record(key.0, text, lines, gave_events);
+        let mut record = self.record(key.0, text, lines, gave_events);
         if !gave_events {
             if record.omitted_by().is_none() && !is_broken {
                 self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(record.kind())));
             }
             *self.eventless.entry(record.kind().to_owned()).or_default() += 1;
+        }
+        if let Some(table) = self.table {
+            record.fates = leaves::audit_record(&record, table, text, &mut self.report);
         }
         let mut walk = Walk::of_json(text);
         while let Some(token) = walk.next_string() {
@@ -203,6 +214,7 @@ impl<'a> Audit<'a> {
         let end = value.unwrap_or(text.len());
         self.report.records = self.index.records;
         let mut walk = if value.is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(text) };
+        let fates = if value.is_ok() { self.document_leaves(&text[..end]) } else { Fates::default() };
         let mut current: Option<(String, Record<'_>)> = None;
         while let Some(token) = walk.next_string() {
             let levels = walk.levels();
@@ -213,7 +225,8 @@ impl<'a> Audit<'a> {
                 let lines = self.index.lines_under(own).to_vec();
                 let gave_events = !lines.is_empty();
                 let text = levels.get(depth).filter(|_| depth > 0).map_or("", |level| &text[level.start..end]);
-                current = Some((own.to_owned(), self.record(0, text, lines, gave_events)));
+                let record = self.record(0, text, lines, gave_events);
+                current = Some((own.to_owned(), Record { fates: fates.clone(), ..record }));
             }
             if let Some((_, record)) = &current {
                 record.judge(&token, levels, &levels[depth..], &mut self.report);
@@ -223,6 +236,24 @@ impl<'a> Audit<'a> {
             self.fragment(&text[end..], (0, 0));
         }
         Ok(())
+    }
+
+    /// Accounts for the leaf values of a document.
+    fn document_leaves<'r>(&mut self, text: &'r str) -> Fates
+    where
+        'a: 'r,
+    {
+        let Some((table, document)) = self.table.and_then(|table| Some((table, table.document()?))) else { return Fates::default() };
+        let mut report = std::mem::take(&mut self.report);
+        let audit = &*self;
+        let records = |pointer: &str, item: &'r str| -> Option<Record<'r>> {
+            let lines = audit.index.lines_under(document_record(pointer)).to_vec();
+            let gave_events = !lines.is_empty();
+            Some(audit.record(0, item, lines, gave_events))
+        };
+        let fates = leaves::audit_document(&records, self.descriptor, (table, document), text, &mut report);
+        self.report = report;
+        fates
     }
 
     /// The part of a document before the position where it is truncated, or from which on it is broken and kept verbatim.

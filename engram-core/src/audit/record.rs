@@ -4,12 +4,14 @@ use std::cell::OnceCell;
 
 use serde::de::IgnoredAny;
 
+use super::leaves::Fates;
 use super::report::{AuditReport, LeftOver};
 use super::rules::{field_rule, record_rules, record_type};
 use super::tape_index::TapeIndex;
 use super::walk::{Level, Walk, pointer};
 use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::error::excerpt;
+use crate::members::FateKind;
 use crate::text::Text;
 use crate::text::json::push_json;
 
@@ -32,6 +34,8 @@ pub(super) struct Record<'r> {
     pub lines: Vec<&'r str>,
     /// True if it gave an event. Rules that omit records do not apply then.
     pub gave_events: bool,
+    /// What the member table says of its strings.
+    pub fates: Fates,
     pub known: Known<'r>,
 }
 
@@ -81,6 +85,14 @@ impl<'r> Record<'r> {
         if self.is_in_tape(text, 0) {
             return report.in_tape.add(bytes);
         }
+        if let Some(fate) = self.fates.get(&pointer(levels)) {
+            let amount = match fate.kind {
+                FateKind::Tape | FateKind::As => &mut report.converted,
+                FateKind::Omit => report.omitted.entry(fate.name.to_string()).or_default(),
+                FateKind::Opaque => report.opaque.entry(fate.name.to_string()).or_default(),
+            };
+            return amount.add(bytes);
+        }
         self.leave(&text.decode_lossy(), bytes, pointer(levels), report);
     }
 
@@ -91,6 +103,11 @@ impl<'r> Record<'r> {
             let (record, excerpt) = (self.kind().to_owned(), excerpt(text));
             report.examples.push(LeftOver { line: self.line, record, pointer, bytes: bytes as u64, excerpt });
         }
+    }
+
+    /// True if the text is in the tape: as a string of its own, or in a string that comes from this record.
+    pub fn has(&self, text: Text<'_>) -> bool {
+        self.index.has(text) || self.is_in_tape(text, 0)
     }
 
     /// True if a string from this record in the tape contains the text, or if the text is JSON and all its strings are in the tape.
@@ -125,6 +142,11 @@ impl<'r> Record<'r> {
         // JSON with short words only is in the tape if all its words are.
         has_content || (!words.is_empty() && words.iter().all(|word| self.tape_strings().contains(word)))
     }
+}
+
+/// The type of a record, by its text.
+pub(super) fn record_kind(descriptor: &AdapterDescriptor, text: &str) -> String {
+    record_type(descriptor, text)
 }
 
 /// True if the string contains white space or is longer than [`MAX_WORD_BYTES`]. Other strings are identifiers and flags.

@@ -21,7 +21,34 @@ impl Amount {
     }
 }
 
-/// A content string of the source that is neither in the tape nor omitted by a rule.
+/// The leaf values of the source (strings, numbers, booleans) by what became of them. Each is in exactly one of the counts. All are 0 if the
+/// adapter has no member table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Leaves {
+    /// All leaf values.
+    pub total: u64,
+    /// Those in the tape as they are.
+    pub in_tape: u64,
+    /// Those in the tape in another form, as the member table says.
+    pub converted: u64,
+    /// Those that rules omit, by the name of the rule.
+    pub omitted: BTreeMap<String, u64>,
+    /// Those that are opaque, by the name of the rule.
+    pub opaque: BTreeMap<String, u64>,
+    /// Those that were lost.
+    pub left_over: u64,
+}
+
+impl Leaves {
+    /// The sum of all counts but `total`. Equals it.
+    pub fn accounted(&self) -> u64 {
+        let by_rule = self.omitted.values().chain(self.opaque.values()).sum::<u64>();
+        self.in_tape + self.converted + by_rule + self.left_over
+    }
+}
+
+/// A value of the source that is neither in the tape nor omitted by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LeftOver {
@@ -46,6 +73,8 @@ pub struct AuditReport {
     pub records: u64,
     /// Text that is in the tape.
     pub in_tape: Amount,
+    /// Text that is in the tape in another form, as the member table says.
+    pub converted: Amount,
     /// Text that rules omit, by the name of the rule. `limit_exceeded` means records of which the tape has only size and hash.
     pub omitted: BTreeMap<String, Amount>,
     /// Text that rules declare as opaque, by the name of the rule.
@@ -54,7 +83,9 @@ pub struct AuditReport {
     pub cut: Amount,
     /// Text that was lost.
     pub left_over: Amount,
-    /// The first lost strings, at most 50.
+    /// The leaf values of the source.
+    pub leaves: Leaves,
+    /// The first lost values, at most 50.
     pub examples: Vec<LeftOver>,
     /// Differences between the ledger and the source, at most 50.
     pub disagreements: Vec<String>,
@@ -63,6 +94,6 @@ pub struct AuditReport {
 impl AuditReport {
     /// True if nothing is left over and the ledger is correct.
     pub fn holds(&self) -> bool {
-        self.left_over.strings == 0 && self.disagreements.is_empty()
+        self.left_over.strings == 0 && self.leaves.left_over == 0 && self.disagreements.is_empty()
     }
 }

@@ -53,6 +53,27 @@ pub(super) fn field_rule<'d>(descriptor: &'d AdapterDescriptor, record: &str, le
     })
 }
 
+/// The first rule that omits the field at this pointer in records of this type.
+pub(super) fn field_rule_at<'d>(descriptor: &'d AdapterDescriptor, record: &str, pointer: &str) -> Option<&'d OmissionRule> {
+    let is_named = |rule: &&OmissionRule| rule.pointer.is_some_and(|pattern| pointer_is(pattern, pointer));
+    descriptor.omission_rules.iter().filter(|rule| !is_record_rule(rule) && type_matches(rule.record, record)).find(is_named)
+}
+
+/// True if a pointer matches a pattern. As [`pointer_matches`].
+fn pointer_is(pattern: &str, pointer: &str) -> bool {
+    let mut segments = pointer.split('/').skip(1);
+    let mut patterns = pattern.split('/').skip(1).peekable();
+    while let Some(pattern) = patterns.next() {
+        if pattern == "**" && patterns.peek().is_none() {
+            return true;
+        }
+        if !segments.next().is_some_and(|segment| pattern == "*" || pattern == segment) {
+            return false;
+        }
+    }
+    segments.next().is_none()
+}
+
 /// True if a record type matches a pattern. `*` matches any run of characters.
 pub(super) fn type_matches(pattern: &str, record: &str) -> bool {
     let mut parts = pattern.split('*');
@@ -126,9 +147,11 @@ mod tests {
         walk.next_string();
         for pattern in ["/a~1b/0/c/d", "/a~1b/*/c/d", "/*/*/*/*", "/a~1b/**", "/**", "/a~1b/0/c/d/**"] {
             assert!(pointer_matches(pattern, walk.levels()), "{pattern}");
+            assert!(pointer_is(pattern, "/a~1b/0/c/d"), "{pattern}");
         }
         for pattern in ["", "/a~1b", "/a~1b/1/c/d", "/*/*/*", "/*/*/*/*/*", "/**/d"] {
             assert!(!pointer_matches(pattern, walk.levels()), "{pattern}");
+            assert!(!pointer_is(pattern, "/a~1b/0/c/d"), "{pattern}");
         }
     }
 }

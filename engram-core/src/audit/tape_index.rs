@@ -26,6 +26,10 @@ pub(super) struct OmittedRow {
 pub(super) struct TapeIndex<'t> {
     /// Hashes of all string values of the tape.
     strings: HashSet<u64>,
+    /// Hashes of all numbers of the tape, as they are written.
+    numbers: HashSet<u64>,
+    /// True if the tape has a `meta unrecognized`.
+    has_unrecognized: bool,
     /// Lines of the tape by record, for line formats.
     by_record: BTreeMap<RecordKey, Vec<&'t str>>,
     /// Lines of the tape by record, for documents, where records are items of a list.
@@ -54,6 +58,8 @@ impl<'t> TapeIndex<'t> {
             while let Some(token) = walk.next_string() {
                 index.strings.insert(key(&token));
             }
+            Walk::numbers(line, |number| _ = index.numbers.insert(key(number)));
+            index.has_unrecognized |= event.label() == Some("unrecognized");
             index.add_origin(&event, line);
             if event.label() == Some("tape.stop") {
                 index.stop(&event.fields);
@@ -96,6 +102,16 @@ impl<'t> TapeIndex<'t> {
     /// True if the tape has exactly this string.
     pub fn has(&self, text: Text<'_>) -> bool {
         self.strings.contains(&key(&canonical(text)))
+    }
+
+    /// True if the tape has this number, written in the same way.
+    pub fn has_number(&self, number: &str) -> bool {
+        self.numbers.contains(&key(number))
+    }
+
+    /// True if the tape has a record or block that the adapter does not know.
+    pub fn has_unrecognized(&self) -> bool {
+        self.has_unrecognized
     }
 
     /// True if the artifact is a document: it has events, and none of them has a line.

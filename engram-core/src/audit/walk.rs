@@ -88,6 +88,24 @@ impl<'j> Walk<'j> {
         None
     }
 
+    /// Calls `found` for each number of a value that a JSON parser has accepted, as it is written.
+    pub fn numbers(json: &'j str, mut found: impl FnMut(&'j str)) {
+        let mut walk = Walk::of_json(json);
+        let bytes = json.as_bytes();
+        while let Some(byte) = bytes.get(walk.at) {
+            match byte {
+                b'"' => drop(walk.token()),
+                b'-' | b'0'..=b'9' => {
+                    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                    let len = bytes[walk.at..].iter().take_while(|byte| is_part(byte)).count();
+                    found(&json[walk.at..walk.at + len]);
+                    walk.at += len;
+                }
+                _ => walk.at += 1,
+            }
+        }
+    }
+
     /// Reads the token at the current position.
     fn token(&mut self) -> Cow<'j, str> {
         let (json, bytes, start) = (self.json, self.json.as_bytes(), self.at);
@@ -181,6 +199,13 @@ mod tests {
         expect(r#"{"b":"y\\"#, &[("/b", r#""y\\""#)]);
         expect(r#"{"a":"x","b"#, &[("/a", "\"x\"")]);
         expect(r#"{"a":"\u00zz \x","b\q":"y"}"#, &[("/a", r#""\\u00zz \\x""#), ("/", "\"y\"")]);
+    }
+
+    #[test]
+    fn numbers_are_found_outside_of_strings() {
+        let mut numbers = Vec::new();
+        Walk::numbers(r#"{"a1":[-1.5e+3,"2"],"b":20,"c":true}"#, |number| numbers.push(number));
+        assert_eq!(numbers, ["-1.5e+3", "20"]);
     }
 
     #[test]

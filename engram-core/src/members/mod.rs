@@ -17,6 +17,7 @@ pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
 pub use node::{JsonNode, JsonTypes, RawNode};
 pub use syntax::MemberTableError;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
+pub(crate) use walk::push_name;
 pub use walk::{Path, Step, Visitor, Walk};
 
 /// The text of a member table, compiled when it is first used.

@@ -81,7 +81,7 @@ impl<'p, N: Copy> Path<'p, N> {
 }
 
 /// Adds a name as a segment of a pointer.
-fn push_name(pointer: &mut String, name: &str) {
+pub(crate) fn push_name(pointer: &mut String, name: &str) {
     pointer.push('/');
     let name = Text::Token(&format!("\"{name}\"")).decode_lossy().into_owned();
     pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
@@ -103,6 +103,11 @@ pub trait Visitor<N: Copy> {
     /// A string, number or boolean with a row, or user data of any kind.
     fn leaf(&mut self, path: &Path<'_, N>, row: &Row) {
         let _ = (path, row);
+    }
+
+    /// An object that the adapter reports as unrecognized.
+    fn unrecognized(&mut self, path: &Path<'_, N>) {
+        let _ = path;
     }
 
     /// A value that is a record of its own.
@@ -166,7 +171,8 @@ impl<'a> Walk<'_, '_, '_> {
         match self.choose(selector, row, path) {
             Choice::Shape(shape) => self.object(shape, row, path, visitor),
             Choice::Free(row) if V::LEAVES => visitor.leaf(path, self.table.row(row)),
-            Choice::Free(_) | Choice::Unrecognized => {}
+            Choice::Free(_) => {}
+            Choice::Unrecognized => visitor.unrecognized(path),
             Choice::Unknown => match &selector.key {
                 SelectorKey::Member { levels: 0, name } if path.node.find(name).is_some() => {
                     let value = path.node.find(name).unwrap_or(path.node);

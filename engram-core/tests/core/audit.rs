@@ -3,6 +3,7 @@
 use engram_core::audit::{AuditReport, audit};
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::members::MemberSource;
 use engram_core::version::VersionMatrix;
 
 const NOTHING: Coverage = Coverage {
@@ -245,4 +246,72 @@ fn text_that_was_cut_between_cr_and_lf_is_found() {
     let events = [r#""stdout":"one line\r\nanother\r\n\n(cut)","origin":{"line":1}"#];
     let report = report(source, &tape(&events, r#"{"records":1,"omitted":[]}"#), RULES);
     assert_eq!(left(&report), [(1, "call", "/lost")]);
+}
+
+static MEMBERS: MemberSource = MemberSource::new(&["
+rule ids  Ids of the harness.
+
+record msg
+  type    string  as k
+  text    string  tape
+  count   number  tape
+  quiet   bool    as msg.in.text
+  id      string  omit ids
+  sig     object  opaque signature
+    a     array
+      []  string
+  args?   object  free tape
+
+record state/ui omit ui_state
+  type    string
+  data    object
+    type  string
+    size  number
+"]);
+
+const LEAVES: &str = concat!(
+    r#"{"type":"msg","text":"hello you","count":17,"quiet":true,"id":"x y 1","sig":{"a":["x y"]}}"#,
+    "\n",
+    r#"{"type":"state","data":{"type":"ui","size":3}}"#,
+    "\n",
+);
+
+/// The leaves of [`LEAVES`] with one text replaced by another.
+fn leaves(from: &str, to: &str) -> AuditReport {
+    let source = LEAVES.replace(from, to);
+    assert!(source != LEAVES || from == to);
+    let ledger = r#"{"records":2,"omitted":[{"type":"state/ui","rule":"ui_state","count":1}]}"#;
+    let tape = tape(&[r#""text":"hello you","count":17,"origin":{"line":1}"#], ledger);
+    let descriptor = AdapterDescriptor { members: Some(&MEMBERS), ..descriptor(RULES) };
+    let report = audit(source.as_bytes(), &tape, &descriptor).unwrap();
+    assert_eq!(report.leaves.total, report.leaves.accounted());
+    report
+}
+
+#[test]
+fn every_leaf_value_is_accounted_for() {
+    let report = leaves("", "");
+    assert!(report.holds(), "{report:?}");
+    let counts = &report.leaves;
+    assert_eq!((counts.total, counts.in_tape, counts.converted), (9, 2, 2));
+    assert_eq!((counts.omitted.get("ids"), counts.omitted.get("ui_state"), counts.opaque.get("signature")), (Some(&1), Some(&3), Some(&1)));
+    // Content that only the table omits.
+    assert_eq!(report.omitted.get("ids").map(|amount| amount.strings), Some(1));
+}
+
+#[test]
+fn leaf_values_that_are_lost_are_left_over() {
+    for (from, to, pointer) in [
+        (r#""hello you""#, r#""other""#, "/text"),
+        ("17", "18", "/count"),
+        (r#""id""#, r#""ID""#, "/ID"),
+        (r#""quiet":true"#, r#""quiet":1"#, "/quiet"),
+        (r#""count""#, r#""n":1,"count""#, "/n"),
+        (r#""sig""#, r#""args":{"deep":[{"a":99}]},"sig""#, "/args/deep/0/a"),
+    ] {
+        let report = leaves(from, to);
+        let found = &report.examples[0];
+        assert_eq!((report.leaves.left_over, found.pointer.as_str(), found.line), (1, pointer, 1), "{from} {to}");
+        assert!(!report.holds());
+    }
 }

@@ -1,0 +1,196 @@
+//! The audit of every leaf value: strings of any length, numbers and booleans, by what the member table says becomes of them.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::record::{Record, record_kind};
+use super::report::{AuditReport, LeftOver};
+use super::rules::field_rule_at;
+use crate::descriptor::{AdapterDescriptor, Omission};
+use crate::error::excerpt;
+use crate::members::{Fate, FateKind, JsonNode, JsonTypes, MemberTable, Path, RawNode, RecordShape, Row, Visitor, Walk};
+use crate::text::Text;
+
+/// The maximum number of examples of left-over values in a report.
+const MAX_EXAMPLES: usize = 50;
+/// The maximum depth of records inside records.
+const MAX_RECORDS_INSIDE: usize = 16;
+
+/// What the table says of the strings of a record that are not in the tape as they are, by their pointers.
+pub(super) type Fates = Rc<HashMap<String, Fate>>;
+
+/// The record of a document at a pointer, given the text of the item that contains it.
+pub(super) type RecordAt<'d, 'r> = dyn Fn(&str, &'r str) -> Option<Record<'r>> + 'd;
+
+/// Accounts for the leaf values of a line's record. Returns what the table says of them.
+pub(super) fn audit_record<'r>(record: &Record<'r>, table: &MemberTable, text: &'r str, report: &mut AuditReport) -> Fates {
+    let mut fates = HashMap::new();
+    if let Some(root) = RawNode::parse(text) {
+        let records: &RecordAt<'_, 'r> = &|_, _| None;
+        let descriptor = record.descriptor;
+        let (record, fates, prefix) = (Some(record), &mut fates, String::new());
+        LeafAudit { table, descriptor, records, record, report, fates, prefix, item: text, depth: 0 }.record_at(&Path::root(root));
+    }
+    Rc::new(fates)
+}
+
+/// Accounts for the leaf values of a document.
+pub(super) fn audit_document<'r>(
+    records: &RecordAt<'_, 'r>,
+    descriptor: &AdapterDescriptor,
+    (table, document): (&MemberTable, &RecordShape),
+    text: &'r str,
+    report: &mut AuditReport,
+) -> Fates {
+    let mut fates = HashMap::new();
+    if let Some(root) = RawNode::parse(text) {
+        let (fates, prefix) = (&mut fates, String::new());
+        let mut leaves = LeafAudit { table, descriptor, records, record: None, report, fates, prefix, item: "", depth: 0 };
+        Walk { table, select: &|_| None }.record(document, &Path::root(root), &mut leaves);
+    }
+    Rc::new(fates)
+}
+
+struct LeafAudit<'d, 'r> {
+    table: &'d MemberTable,
+    descriptor: &'d AdapterDescriptor,
+    /// Of a document: the record at a pointer.
+    records: &'d RecordAt<'d, 'r>,
+    /// The record of a line.
+    record: Option<&'d Record<'r>>,
+    report: &'d mut AuditReport,
+    fates: &'d mut HashMap<String, Fate>,
+    /// The pointer of the record that is walked, if it is inside another one.
+    prefix: String,
+    /// Of a document: the text of the item that is walked.
+    item: &'r str,
+    depth: usize,
+}
+
+impl<'r> Visitor<RawNode<'r>> for LeafAudit<'_, 'r> {
+    const LEAVES: bool = true;
+
+    fn leaf(&mut self, path: &Path<'_, RawNode<'r>>, row: &Row) {
+        self.each(path, row.fate.as_ref());
+    }
+
+    fn unknown(&mut self, path: &Path<'_, RawNode<'r>>) {
+        self.each(path, None);
+    }
+
+    fn mismatch(&mut self, path: &Path<'_, RawNode<'r>>, _: &Row) {
+        self.each(path, None);
+    }
+
+    fn unrecognized(&mut self, path: &Path<'_, RawNode<'r>>) {
+        self.each(path, None);
+    }
+
+    fn record(&mut self, path: &Path<'_, RawNode<'r>>) {
+        self.record_at(path);
+    }
+}
+
+impl<'r> LeafAudit<'_, 'r> {
+    /// Walks a record along the shape of its type.
+    fn record_at(&mut self, path: &Path<'_, RawNode<'r>>) {
+        let shape = record_kind(self.descriptor, path.node.json());
+        let Some(shape) = self.table.record(&shape).filter(|_| self.depth < MAX_RECORDS_INSIDE) else {
+            return self.each(path, None);
+        };
+        let outer = self.prefix.len();
+        self.prefix.push_str(&path.pointer());
+        self.item = if self.depth == 0 { path.node.json() } else { self.item };
+        self.depth += 1;
+        Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(path.node), self);
+        self.depth -= 1;
+        self.prefix.truncate(outer);
+    }
+
+    /// Accounts for all leaf values in a value.
+    fn each(&mut self, path: &Path<'_, RawNode<'r>>, fate: Option<&Fate>) {
+        let pointer = format!("{}{}", self.prefix, path.pointer());
+        let of_document = if self.record.is_none() { (self.records)(&pointer, self.item) } else { None };
+        let Some(record) = self.record.or(of_document.as_ref()) else { return };
+        let mut leaf = |pointer: &str, node: RawNode<'_>| judge(record, node, pointer, fate, self.report, self.fates);
+        each_leaf(path.node, &mut pointer.clone(), &mut leaf);
+    }
+}
+
+/// Calls `leaf` for each leaf value in a value, with its pointer.
+fn each_leaf(node: RawNode<'_>, pointer: &mut String, leaf: &mut dyn FnMut(&str, RawNode<'_>)) {
+    let len = pointer.len();
+    let types = node.types();
+    if types == JsonTypes::OBJECT {
+        for (name, value) in node.members() {
+            crate::members::push_name(pointer, name);
+            each_leaf(value, pointer, leaf);
+            pointer.truncate(len);
+        }
+    } else if types == JsonTypes::ARRAY {
+        for (index, value) in node.items().enumerate() {
+            pointer.push_str(&format!("/{index}"));
+            each_leaf(value, pointer, leaf);
+            pointer.truncate(len);
+        }
+    } else if types != JsonTypes::ANY {
+        leaf(pointer, node);
+    }
+}
+
+/// Accounts for one leaf value. Without a fate the table does not name it; then it must be in a record or block that is kept as it is.
+fn judge(
+    record: &Record<'_>,
+    node: RawNode<'_>,
+    pointer: &str,
+    fate: Option<&Fate>,
+    report: &mut AuditReport,
+    fates: &mut HashMap<String, Fate>,
+) {
+    report.leaves.total += 1;
+    if let Some(rule) = record.omitted_by() {
+        return *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1;
+    }
+    let is_in_tape = || is_in_tape(record, node);
+    let Some(fate) = fate else {
+        if record.index.has_unrecognized() && is_in_tape() {
+            report.leaves.in_tape += 1;
+        } else {
+            leave(record, node, pointer, report);
+        }
+        return;
+    };
+    if fate.kind != FateKind::Tape && node.types() == JsonTypes::STRING {
+        fates.insert(pointer.to_owned(), fate.clone());
+    }
+    let name = || fate.name.to_string();
+    match fate.kind {
+        FateKind::As => report.leaves.converted += 1,
+        FateKind::Omit => *report.leaves.omitted.entry(name()).or_default() += 1,
+        FateKind::Opaque => *report.leaves.opaque.entry(name()).or_default() += 1,
+        FateKind::Tape if is_in_tape() => report.leaves.in_tape += 1,
+        FateKind::Tape => match field_rule_at(record.descriptor, record.kind(), pointer) {
+            Some(rule) if rule.omission == Omission::Opaque => *report.leaves.opaque.entry(rule.rule.to_owned()).or_default() += 1,
+            Some(rule) => *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1,
+            None => leave(record, node, pointer, report),
+        },
+    }
+}
+
+fn is_in_tape(record: &Record<'_>, node: RawNode<'_>) -> bool {
+    let types = node.types();
+    if types == JsonTypes::STRING {
+        return record.has(Text::Token(node.json()));
+    }
+    // A tape leaves out a boolean that has its usual value, so its words prove nothing.
+    types == JsonTypes::BOOL || record.index.has_number(node.json())
+}
+
+fn leave(record: &Record<'_>, node: RawNode<'_>, pointer: &str, report: &mut AuditReport) {
+    report.leaves.left_over += 1;
+    if report.examples.len() < MAX_EXAMPLES {
+        let (kind, bytes) = (record.kind().to_owned(), node.json().len() as u64);
+        let value = LeftOver { line: record.line, record: kind, pointer: pointer.to_owned(), bytes, excerpt: excerpt(node.json()) };
+        report.examples.push(value);
+    }
+}
