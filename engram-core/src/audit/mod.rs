@@ -21,7 +21,7 @@ use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::input::head::{BOM, first_value};
 use crate::input::truncation::complete_items;
-use crate::members::MemberTable;
+use crate::members::{MemberTable, RawNode};
 use crate::tape::TapeError;
 use crate::text::Text;
 use leaves::Fates;
@@ -243,7 +243,8 @@ impl<'a> Audit<'a> {
     where
         'a: 'r,
     {
-        let Some((table, document)) = self.table.and_then(|table| Some((table, table.document()?))) else { return Fates::default() };
+        let root = RawNode::parse(text);
+        let Some((table, document)) = self.table.and_then(|table| Some((table, table.document(root?)?))) else { return Fates::default() };
         let mut report = std::mem::take(&mut self.report);
         let audit = &*self;
         let records = |pointer: &str, item: &'r str| -> Option<Record<'r>> {

@@ -140,7 +140,7 @@ impl Emitter<'_> {
     /// # Errors
     /// [`Fault::Fatal`] if the sink fails.
     pub fn check_document<'n, N: JsonNode<'n>>(&mut self, root: N) -> Result<(), Fault> {
-        let Some((table, shape)) = self.members.table.and_then(|table| Some((table, table.document()?))) else { return Ok(()) };
+        let Some((table, shape)) = self.members.table.and_then(|table| Some((table, table.document(root)?))) else { return Ok(()) };
         let mut collect = Collect { found: &mut self.members.found, record: "document", at: Pointer::Root };
         Walk { table, select: &|_| None }.record(shape, &Path::root(root), &mut collect);
         if self.members.found.members.is_empty() { Ok(()) } else { self.lower_claims(&shape.feeds) }

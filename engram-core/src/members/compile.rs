@@ -21,7 +21,7 @@ impl MemberTable {
     /// If the text is not a member table.
     pub fn parse(text: &str) -> Result<MemberTable, MemberTableError> {
         let lines = syntax::parse(text)?;
-        let mut compiler = Compiler { table: MemberTable::default(), sources: HashMap::new(), compiled: HashMap::new() };
+        let mut compiler = Compiler { table: MemberTable::default(), sources: HashMap::new(), compiled: HashMap::new(), forced: None };
         for line in lines.iter().filter(|line| line.keyword() == "shape") {
             if compiler.sources.insert(line.name()?, line).is_some() {
                 return Err(line.error("a shape of this name exists"));
@@ -37,8 +37,10 @@ impl MemberTable {
 struct Compiler<'l> {
     table: MemberTable,
     sources: HashMap<&'l str, &'l Line>,
-    /// The shapes by name and inherited fate.
-    compiled: HashMap<(&'l str, Option<Fate>), ShapeId>,
+    /// The shapes by name, inherited fate, and whether that is forced on all values.
+    compiled: HashMap<(&'l str, Option<Fate>, bool), ShapeId>,
+    /// The fate of all values of a record that is omitted as a whole.
+    forced: Option<Fate>,
 }
 
 /// The words of a row after its name and types, or of a record after its name.
@@ -82,19 +84,22 @@ impl<'l> Compiler<'l> {
                 self.table.records.push(record);
                 Ok(())
             }
-            "document" if self.table.document.is_none() => {
+            "document" => {
                 let types = line.words.get(1).map(|word| types_of(line, word)).transpose()?.unwrap_or(JsonTypes::OBJECT);
-                self.table.document = Some(self.record("", types, line, 2.min(line.words.len()))?);
+                let document = self.record("", types, line, 2.min(line.words.len()))?;
+                self.table.documents.push(document);
                 Ok(())
             }
-            _ => Err(line.error("expected `rule`, `shape`, `record` or one `document`")),
+            _ => Err(line.error("expected `rule`, `shape`, `record` or `document`")),
         }
     }
 
     fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line, words: usize) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
         let feeds = suffix.feeds.clone();
+        self.forced = suffix.fate.clone();
         let row = self.row_of(line, types, suffix, None)?;
+        self.forced = None;
         Ok(RecordShape { name: name.to_owned(), feeds, row })
     }
 
@@ -115,7 +120,7 @@ impl<'l> Compiler<'l> {
         suffix: Suffix<'l>,
         inherited: Option<&Fate>,
     ) -> Result<RowId, MemberTableError> {
-        let fate = suffix.fate.clone().or_else(|| inherited.cloned());
+        let fate = self.forced.clone().or(suffix.fate.clone()).or_else(|| inherited.cloned());
         let has_scalars = types.meets(JsonTypes::STRING.or(JsonTypes::NUMBER).or(JsonTypes::BOOL));
         if fate.is_none() && !suffix.records && (has_scalars || suffix.free) {
             return Err(line.error("nothing says what becomes of this value"));
@@ -166,13 +171,13 @@ impl<'l> Compiler<'l> {
     fn shape(&mut self, line: &Line, name: &'l str, inherited: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
         let source = *self.sources.get(name).ok_or_else(|| line.error(format!("no shape `{name}`")))?;
         let own = read_suffix(source, &source.words[2..])?.fate;
-        let fate = own.or_else(|| inherited.cloned());
-        if let Some(shape) = self.compiled.get(&(name, fate.clone())) {
+        let fate = self.forced.clone().or(own).or_else(|| inherited.cloned());
+        if let Some(shape) = self.compiled.get(&(name, fate.clone(), self.forced.is_some())) {
             return Ok(*shape);
         }
         // Its place first: a shape may contain itself.
         let shape = self.push_shape(Shape::default());
-        self.compiled.insert((name, fate.clone()), shape);
+        self.compiled.insert((name, fate.clone(), self.forced.is_some()), shape);
         let lines: Vec<&Line> = source.children.iter().collect();
         let compiled = self.object(&Members::default(), &lines, fate.as_ref())?;
         self.table.shapes[shape.0 as usize] = self.table.shape(compiled).clone();

@@ -146,7 +146,7 @@ pub struct MemberTable {
     pub(super) rows: Vec<Row>,
     pub(super) shapes: Vec<Shape>,
     pub(super) records: Vec<RecordShape>,
-    pub(super) document: Option<RecordShape>,
+    pub(super) documents: Vec<RecordShape>,
     /// The place in `records` of each name.
     pub(super) by_name: RecordNames,
 }
@@ -172,9 +172,9 @@ impl MemberTable {
         self.records.iter().find(|shape| shape.name.strip_suffix('*').is_some_and(|start| record.starts_with(start)))
     }
 
-    /// The shape of the document, for artifacts that are one.
-    pub fn document(&self) -> Option<&RecordShape> {
-        self.document.as_ref()
+    /// The shapes of artifacts that are one document.
+    pub fn documents(&self) -> &[RecordShape] {
+        &self.documents
     }
 
     /// All record types.

@@ -121,6 +121,22 @@ pub trait Visitor<N: Copy> {
     }
 }
 
+impl MemberTable {
+    /// The shape of a document: the one under which the fewest values are unknown.
+    pub fn document<'a, N: JsonNode<'a>>(&self, root: N) -> Option<&RecordShape> {
+        let walk = Walk { table: self, select: &|_| None };
+        let faults = |shape: &RecordShape| {
+            let mut count = CountFaults(0);
+            walk.record(shape, &Path::root(root), &mut count);
+            count.0
+        };
+        match self.documents() {
+            [only] => Some(only),
+            several => several.iter().min_by_key(|shape| faults(shape)),
+        }
+    }
+}
+
 /// A walk along a table. `select` returns what only the adapter knows, by the key of a selector.
 pub struct Walk<'t, 's, 'v> {
     /// The table.
@@ -458,6 +474,32 @@ record b
         ] {
             assert_eq!(MemberTable::parse(table).unwrap_err().line, line, "{table}");
         }
+    }
+
+    #[test]
+    fn the_document_that_fits_best_is_chosen() {
+        let table = MemberTable::parse(
+            "document object feeds meta\n  a string tape\ndocument array feeds msg.in\n  [] object\n    b string tape\n",
+        )
+        .unwrap();
+        let feeds = |json: &str| table.document(RawNode::parse(json).unwrap()).unwrap().feeds.clone();
+        assert_eq!(feeds(r#"{"a":"x"}"#), [crate::event::Kind::Meta]);
+        assert_eq!(feeds(r#"[{"b":"x"}]"#), [crate::event::Kind::MsgIn]);
+    }
+
+    #[test]
+    fn all_values_of_a_record_that_is_omitted_have_its_fate() {
+        let text =
+            "shape line\n  a string tape\n  b object\n    c number as t\nrecord x omit r\n  include line\nrecord y\n  include line\n";
+        let table = MemberTable::parse(text).unwrap();
+        let fates = |record: &str| {
+            let mut found = Found::default();
+            let walk = Walk { table: &table, select: &|_| None };
+            walk.record(table.record(record).unwrap(), &Path::root(RawNode::parse(r#"{"a":"x","b":{"c":1}}"#).unwrap()), &mut found);
+            found.0
+        };
+        assert_eq!(fates("x"), ["Omit /a", "Omit /b/c"]);
+        assert_eq!(fates("y"), ["Tape /a", "As /b/c"]);
     }
 
     #[test]
