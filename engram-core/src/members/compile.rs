@@ -85,8 +85,9 @@ impl<'l> Compiler<'l> {
                 Ok(())
             }
             "document" => {
-                let types = line.words.get(1).map(|word| types_of(line, word)).transpose()?.unwrap_or(JsonTypes::OBJECT);
-                let document = self.record("", types, line, 2.min(line.words.len()))?;
+                let types = line.words.get(1).and_then(|word| types_of(line, word).ok());
+                let words = if types.is_some() { 2 } else { 1 };
+                let document = self.record("", types.unwrap_or(JsonTypes::OBJECT), line, words)?;
                 self.table.documents.push(document);
                 Ok(())
             }
