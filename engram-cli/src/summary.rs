@@ -8,6 +8,7 @@ use engram_adapters::sessions::display_path;
 use engram_adapters::tables::claims;
 use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
+use engram_core::members::DEGRADED_BY_MEMBERS;
 use engram_core::pipeline::Summary;
 
 /// One session in one line: harness, events, omissions, coverage.
@@ -24,21 +25,38 @@ pub fn session(summary: &Summary) -> String {
     parts.join("; ")
 }
 
-/// Warnings, each with the number of records that it is about; `None` for the whole session.
-fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
+/// A warning about one session.
+struct Notice {
+    what: String,
+    /// What it is about.
+    noun: &'static str,
+    /// How many of them; `None` for the whole session.
+    number: Option<u64>,
+}
+
+fn notices(summary: &Summary) -> Vec<Notice> {
     let mut notices = Vec::new();
-    if !summary.degraded.is_empty() {
-        notices.push((
-            format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", summary.degraded.join(", ")),
-            None,
-        ));
+    let about_session = |what: String| Notice { what, noun: "session", number: None };
+    let reasons: Vec<&str> = summary.degraded.iter().copied().filter(|reason| *reason != DEGRADED_BY_MEMBERS).collect();
+    if !reasons.is_empty() {
+        let what = format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", reasons.join(", "));
+        notices.push(about_session(what));
     }
     if !summary.complete {
-        notices.push(("the log ends mid-record; everything before it was converted".to_owned(), None));
+        notices.push(about_session("the log ends mid-record; everything before it was converted".to_owned()));
     }
-    for (records, what) in [(summary.ledger.unrecognized, "of unknown type"), (summary.ledger.malformed, "malformed")] {
-        if records > 0 {
-            notices.push((format!("{what}, kept as `meta unrecognized`"), Some(records)));
+    let Ledger { unrecognized, malformed, .. } = summary.ledger;
+    for (number, noun, what) in [
+        (unrecognized, "record", "of unknown type, kept as `meta unrecognized`"),
+        (malformed, "record", "malformed, kept as `meta unrecognized`"),
+        (
+            summary.ledger.unknown.total(),
+            "unknown member",
+            "not converted, and the claims of these records are lowered; `engram drift` lists them",
+        ),
+    ] {
+        if number > 0 {
+            notices.push(Notice { what: what.to_owned(), noun, number: Some(number) });
         }
     }
     notices
@@ -46,9 +64,9 @@ fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
 
 /// The warnings of one session.
 pub fn warnings(summary: &Summary) -> Vec<String> {
-    let phrase = |(what, records): (String, Option<u64>)| match records {
-        Some(records) => format!("{} {what}", count(records, "record")),
-        None => what,
+    let phrase = |notice: Notice| match notice.number {
+        Some(number) => format!("{} {}", count(number, notice.noun), notice.what),
+        None => notice.what,
     };
     notices(summary).into_iter().map(phrase).collect()
 }
@@ -82,9 +100,8 @@ impl Totals {
         }
         let schema = summary.schema.unwrap_or("unknown schema");
         *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
-        for (what, records) in notices(summary) {
-            let noun = if records.is_some() { "records" } else { "sessions" };
-            *self.notices.entry((what, noun)).or_default() += records.unwrap_or(1);
+        for Notice { what, noun, number } in notices(summary) {
+            *self.notices.entry((what, noun)).or_default() += number.unwrap_or(1);
         }
     }
 
@@ -108,7 +125,7 @@ impl Totals {
         lines.extend(self.coverage.iter().map(|((schema, grades), sessions)| format!("    {sessions:>8}  {schema}: {grades}")));
         if !self.notices.is_empty() {
             lines.push("  warnings".to_owned());
-            lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun} {what}")));
+            lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun}s {what}")));
         }
         lines
     }

@@ -2,6 +2,7 @@
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::members::MemberSource;
 use engram_core::version::{Revision, VersionMatrix};
 
 /// The one schema that is known.
@@ -19,6 +20,9 @@ const COVERAGE: Coverage = Coverage {
     span_link: Grade::None,
 };
 
+/// Every member of every record.
+static MEMBERS: MemberSource = MemberSource::new(&[include_str!("goose.members")]);
+
 /// The descriptor.
 pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "goose",
@@ -32,7 +36,7 @@ pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/role"],
-    members: None,
+    members: Some(&MEMBERS),
     gaps: &[],
     omission_rules: &[OmissionRule {
         rule: "signature",

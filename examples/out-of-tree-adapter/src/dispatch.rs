@@ -34,6 +34,7 @@ impl Session for Transcript {
         let record = parse(line, &mut self.index)?;
         if !self.is_past_header && record.member("working_dir").is_some() {
             self.is_past_header = true;
+            out.check_members("", record, Pointer::Root, &|_| None)?;
             return header(record, out);
         }
         message(record, out)
@@ -44,6 +45,7 @@ fn message(record: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = Message::strict(record, "")?;
     let t = integer(message.created()).and_then(from_seconds);
     out.set_header(RecordHeader { t: t.as_deref(), id: text(message.id()), replay: false });
+    out.check_members(raw_str(message.role()), record, Pointer::Root, &|_| None)?;
     let blocks = message.content().into_iter().flat_map(Value::elements);
     let mut is_empty = true;
     for (n, value) in blocks.enumerate() {
