@@ -365,7 +365,7 @@ impl Run<'_> {
             Fault::Fatal(error) => return error,
             Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()),
             Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord).expected("a known record type").found(&name),
-            Fault::Malformed { pointer, expected, found } => {
+            Fault::Malformed { pointer, expected, found } | Fault::Refused { pointer, expected, found } => {
                 let mut error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
                 error.pointer = Some(pointer);
                 error.found = Some(found);

@@ -5,7 +5,6 @@ use engram_core::event::{Attachment, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::record::fault_at;
 use super::schema::{Block, Source};
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, raw_str, text};
@@ -59,7 +58,7 @@ fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
 /// # Errors
 /// [`Fault::Malformed`] if it is not an object, or a field has another type.
 pub(super) fn message_block<'a>(value: Value<'a>, index: usize) -> Result<Block<'a>, Fault> {
-    Block::strict(value, "").map_err(|fault| fault_at(Pointer::Item(CONTENT, index), fault))
+    Block::strict(value, "").map_err(|fault| fault.within(Pointer::Item(CONTENT, index)))
 }
 
 /// The content of a message is neither text nor a list.

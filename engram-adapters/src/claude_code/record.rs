@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Fault, Pointer};
+use engram_core::emit::Pointer;
 
 use super::schema::{Line, Message};
 use crate::shared::time::rfc3339;
@@ -44,11 +44,4 @@ impl<'a> Record<'a> {
 /// The line's timestamp in the tape's form.
 pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
     rfc3339(raw_str(line.timestamp()))
-}
-
-/// The fault of an inner value, its pointer made absolute: the value is at `place`.
-#[cold]
-pub(super) fn fault_at(place: Pointer<'_>, fault: Fault) -> Fault {
-    let Fault::Malformed { pointer, expected, found } = fault else { return fault };
-    Fault::Malformed { pointer: format!("{place}{pointer}"), expected, found }
 }

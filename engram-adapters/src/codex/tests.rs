@@ -370,3 +370,16 @@ fn exit_code_of_the_end_event_outranks_that_of_the_output() {
     let alone = self::events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), output("c1", text)]);
     assert_eq!(of_kind(&alone, "tool.result")[0]["exit"], 7);
 }
+
+#[test]
+fn instructions_in_the_header_of_a_document_have_its_pointer() {
+    let item = json!({"role": "user", "content": [{"type": "input_text", "text": "go"}], "type": "message"});
+    let header = json!({"timestamp": "2026-01-01T00:00:00.000Z", "id": "s", "instructions": "be brief"});
+    let document = format!(r#"{{"session":{header},"items":[{item}]}}"#);
+    // The document states no version.
+    let options = Options { policy: Policy::Permissive, ..Options::default() };
+    let tape = convert_str(&Codex, &document, &options).unwrap();
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let context = events.iter().find(|event| event["label"] == "context").unwrap();
+    assert_eq!((&context["text"], &context["origin"]["pointer"]), (&json!("be brief"), &json!("/session/instructions")));
+}

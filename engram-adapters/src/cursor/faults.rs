@@ -9,18 +9,10 @@ pub(super) fn absent(place: Pointer<'_>, expected: &'static str, field: Field<'_
     Fault::malformed(place.to_string(), expected, field.map_or("nothing", Value::raw))
 }
 
-/// A fault found inside the value at `place`, with that place in front of its own pointer.
-pub(super) fn within(place: Pointer<'_>, fault: Fault) -> Fault {
-    match fault {
-        Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: place.to_string() + &pointer, expected, found },
-        other => other,
-    }
-}
-
 /// A fault found inside the member `name` of the object at `place`.
 pub(super) fn within_member(place: &str, name: &str, fault: Fault) -> Fault {
     let segment = name.replace('~', "~0").replace('/', "~1");
-    within(Pointer::Member(place, &segment), fault)
+    fault.within(Pointer::Member(place, &segment))
 }
 
 #[cfg(test)]
@@ -38,12 +30,11 @@ mod tests {
     fn pointers_of_nested_faults_are_joined() {
         let inner = absent(Pointer::At("/name"), "a string", None);
         assert_eq!(pointer(&inner), "/name");
-        let outer = within(Pointer::Field("/messages", 2, "/toolCalls/0"), inner);
+        let outer = inner.within(Pointer::Field("/messages", 2, "/toolCalls/0"));
         assert_eq!(pointer(&outer), "/messages/2/toolCalls/0/name");
-        let fault = within(Pointer::Item("/content", 1), absent(Pointer::Root, "an object", None));
+        let fault = absent(Pointer::Root, "an object", None).within(Pointer::Item("/content", 1));
         assert_eq!(pointer(&fault), "/content/1");
         let member = within_member("/query", "a/b~c", absent(Pointer::At("/args"), "an object", None));
         assert_eq!(pointer(&member), "/query/a~1b~0c/args");
-        assert!(matches!(within(Pointer::At("/a"), Fault::unrecognized("b")), Fault::Unrecognized { .. }));
     }
 }

@@ -282,6 +282,19 @@ fn a_fault_has_a_pointer_from_the_root_of_the_export() {
 }
 
 #[test]
+fn a_refused_event_has_one_pointer_from_the_root() {
+    let state =
+        r#"{"status":"completed","input":{"filePath":"/p/a"},"output":"<file>\n00000| a\n</file>","time":{"start":1002,"end":1003}}"#;
+    let part =
+        format!(r#"{{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"tool","tool":"read","callID":"c","state":{state}}}"#);
+    let line = format!("{{\"type\":\"tool_use\",\"timestamp\":1003,\"sessionID\":\"ses_1\",\"part\":{part}}}\n");
+    for (source, pointer) in [(line, "/part"), (export(&part), "/messages/0/parts/0")] {
+        let refused = convert(&source, SideInfo::default(), Policy::Strict).unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)), "{source}");
+    }
+}
+
+#[test]
 fn a_pending_or_running_call_has_no_result() {
     let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
     let pending = call(r#"{"status":"pending","input":{},"raw":"{\"comm"}"#);

@@ -6,14 +6,12 @@
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | dispatch records by type | [`route`] |
 //! | match results with calls, drop repeated messages | [`pending_calls`], [`seen_set`] |
-//! | delay events that a later record may repeat | [`deferred`] |
 //! | map tool names to kinds | [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
-pub mod deferred;
 pub mod document;
 pub mod field_hash;
 pub mod json;

@@ -39,7 +39,7 @@ impl Flow {
         self.time(event, found);
         self.claim(event, found);
         self.parent(event, found);
-        self.origin(members, found);
+        origin(event, found);
         match event.kind {
             Kind::MsgIn => content(members, &["text", "attachments"], found),
             Kind::MsgOut => message_out(members, found),
@@ -163,21 +163,6 @@ impl Flow {
         hasher.finish()
     }
 
-    fn origin(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
-        let Some(origin) = members.object("origin") else {
-            return;
-        };
-        if origin.count("line") == Some(0) {
-            found.push(Finding::new(Rule::Origin, "line 0"));
-        }
-        if origin.count("part") == Some(0) {
-            found.push(Finding::new(Rule::Origin, "part 0 must be left out"));
-        }
-        if origin.get("part").is_some() && origin.get("line").is_none() {
-            found.push(Finding::new(Rule::Origin, "a part without a line"));
-        }
-    }
-
     fn unrecognized(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
         if self.strict {
             found.push(Finding::new(Rule::Policy, "an unrecognized record under strict policy"));
@@ -208,6 +193,24 @@ impl Flow {
 /// True for events that no record gave. Their time is inherited or absent.
 fn has_no_record(event: &Checked<'_>) -> bool {
     matches!(event.label, Some("tape.start" | "tape.stop"))
+}
+
+fn origin(event: &Checked<'_>, found: &mut Vec<Finding>) {
+    let Some(origin) = event.members.object("origin") else {
+        return;
+    };
+    if has_no_record(event) {
+        found.push(Finding::new(Rule::Origin, "an event without a record has an origin"));
+    }
+    if origin.count("line") == Some(0) {
+        found.push(Finding::new(Rule::Origin, "line 0"));
+    }
+    if origin.count("part") == Some(0) {
+        found.push(Finding::new(Rule::Origin, "part 0 must be left out"));
+    }
+    if origin.get("part").is_some() && origin.get("line").is_none() {
+        found.push(Finding::new(Rule::Origin, "a part without a line"));
+    }
 }
 
 fn message_out(members: &Members<'_>, found: &mut Vec<Finding>) {

@@ -52,7 +52,7 @@ rules! {
     Time = "time": "`t` is RFC 3339, UTC, with `Z`",
     TimeBasis = "t_basis": "`absent` means 1970-01-01T00:00:00Z and comes before any known time; an event without a record has an `inherited` time",
     Source = "source": "every event has the harness that `tape.start` names",
-    Origin = "origin": "an origin is not empty, its lines count from 1, and `part` is left out if it is 0",
+    Origin = "origin": "an origin is not empty, its lines count from 1, and `part` is left out if it is 0; `tape.start` and `tape.stop` have none",
     Pointer = "pointer": "a pointer is a JSON pointer (RFC 6901)",
     Start = "start": "`tape.start` is the first event and appears once",
     Stop = "stop": "`tape.stop` is the last event and appears once",

@@ -98,7 +98,7 @@ impl Emitter<'_> {
                 self.ledger.unrecognized(&name);
                 Ok(())
             }
-            Fault::Json(_) | Fault::Malformed { .. } => {
+            Fault::Json(_) | Fault::Malformed { .. } | Fault::Refused { .. } => {
                 self.emit_unrecognized(MALFORMED, raw, Pointer::Root)?;
                 self.ledger.malformed(MALFORMED);
                 Ok(())

@@ -295,7 +295,7 @@ impl<'s> Emitter<'s> {
             Violation::Defect(expected) => Fault::Fatal(self.defect(expected, "none")),
             Violation::ImpossibleRange => {
                 let pointer = format!("{}{pointer}", self.pointer_prefix);
-                Fault::malformed(pointer, "lines that a file can have", "other numbers")
+                Fault::Refused { pointer, expected: "lines that a file can have", found: "other numbers".into() }
             }
         }
     }

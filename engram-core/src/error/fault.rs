@@ -1,5 +1,7 @@
 //! Faults: why a single record cannot be converted.
 
+use std::fmt;
+
 use super::{AdapterError, excerpt};
 use crate::limits::LimitExceeded;
 
@@ -15,7 +17,17 @@ pub enum Fault {
     },
     /// The record has a known type, but a field has the wrong type.
     Malformed {
-        /// The field (RFC 6901).
+        /// The field (RFC 6901), from the root of the value that the function converts. Its caller adds where that value is:
+        /// [`Fault::within`].
+        pointer: String,
+        /// What was expected there.
+        expected: &'static str,
+        /// What was found there.
+        found: String,
+    },
+    /// The emitter refused an event, because the record states what no file can have.
+    Refused {
+        /// The origin of the event (RFC 6901), from the root of the record.
         pointer: String,
         /// What was expected there.
         expected: &'static str,
@@ -29,9 +41,19 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A field with a value of the wrong type. `pointer` is an RFC 6901 pointer from the root of the record.
+    /// A field with a value of the wrong type. `pointer` is an RFC 6901 pointer from the root of the value that the function converts.
     pub fn malformed(pointer: impl Into<String>, expected: &'static str, found: &str) -> Fault {
         Fault::Malformed { pointer: pointer.into(), expected, found: excerpt(found) }
+    }
+
+    /// A fault inside the value at `place`. The place becomes the first part of the pointer, unless the pointer begins at the root of the
+    /// record already: the emitter refused an event.
+    #[cold]
+    pub fn within(self, place: impl fmt::Display) -> Fault {
+        match self {
+            Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: format!("{place}{pointer}"), expected, found },
+            other => other,
+        }
     }
 
     /// A record of an unknown type.
@@ -49,5 +71,31 @@ impl From<serde_json::Error> for Fault {
 impl From<LimitExceeded> for Fault {
     fn from(limit: LimitExceeded) -> Self {
         Fault::Limit(limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Pointer;
+
+    fn pointer(fault: Fault) -> Option<String> {
+        match fault {
+            Fault::Malformed { pointer, .. } | Fault::Refused { pointer, .. } => Some(pointer),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_places_of_nested_values_are_joined() {
+        let fault = Fault::malformed("/name", "a string", "7").within(Pointer::Item("/calls", 1)).within("/message");
+        assert_eq!(pointer(fault).as_deref(), Some("/message/calls/1/name"));
+    }
+
+    #[test]
+    fn other_faults_are_unchanged() {
+        let refused = Fault::Refused { pointer: "/part".into(), expected: "lines", found: String::new() };
+        assert_eq!(pointer(refused.within("/part")).as_deref(), Some("/part"));
+        assert!(matches!(Fault::unrecognized("b").within("/a"), Fault::Unrecognized { name } if name == "b"));
     }
 }

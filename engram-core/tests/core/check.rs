@@ -81,6 +81,8 @@ const BREAKS: &[(Rule, &str, &str)] = &[
     (Rule::Origin, r#"{"line":12}"#, r#"{"line":0}"#),
     (Rule::Origin, r#"{"line":12}"#, r#"{"line":12,"part":0}"#),
     (Rule::Origin, r#"{"line":12}"#, r#"{"part":1}"#),
+    (Rule::Origin, r#","degraded":[],"t_basis":"inherited"}"#, r#","degraded":[],"t_basis":"inherited","origin":{"line":1}}"#),
+    (Rule::Origin, r#""complete":false,"t_basis":"inherited"}"#, r#""complete":false,"t_basis":"inherited","origin":{"id":"r1"}}"#),
     (Rule::Pointer, r#""pointer":"/message/content/0""#, r#""pointer":"message/content/0""#),
     (Rule::Pointer, r#""pointer":"/message/content/0""#, r#""pointer":"/message~2content/0""#),
     (Rule::Start, r#""label":"tape.stop""#, r#""label":"tape.start""#),

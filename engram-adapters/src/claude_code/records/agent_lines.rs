@@ -2,7 +2,6 @@
 
 use engram_core::emit::{Fault, Pointer};
 
-use crate::claude_code::record::fault_at;
 use crate::claude_code::schema::{Line, Progress};
 use crate::shared::value::Value;
 
@@ -18,7 +17,7 @@ pub(super) fn wrapped_lines<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Po
 /// # Errors
 /// [`Fault::Malformed`] if it is not an object, or a field has another type.
 pub(super) fn unwrapped<'a>(outer: &Line<'a>, value: Value<'a>, place: Pointer<'_>) -> Result<Line<'a>, Fault> {
-    let inner = Line::strict(value, "").map_err(|fault| fault_at(place, fault))?;
+    let inner = Line::strict(value, "").map_err(|fault| fault.within(place))?;
     let mut line = Line::empty_of(outer.object());
     for (name, field) in [
         ("type", inner.kind()),

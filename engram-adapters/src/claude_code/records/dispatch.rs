@@ -10,7 +10,7 @@ use super::session_meta::begin_record;
 use super::{assistant, queue, session_lines, system, user};
 use crate::claude_code::descriptor::DESCRIPTOR;
 use crate::claude_code::omission_rules::rule;
-use crate::claude_code::record::{Record, fault_at};
+use crate::claude_code::record::Record;
 use crate::claude_code::schema::Progress;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::route::{Action, Route};
@@ -214,7 +214,7 @@ fn agent_progress(state: &mut SessionState, record: &Record<'_>, data: &Progress
         // The sub-agent's own `progress` lines are left out: their results follow.
         if raw_str(line.kind()) != "progress" && state.dedup.insert_wrapped_line(&line) {
             let mut inner = Record { line, prefix: place, agent: Some(agent.clone()), ..Record::default() };
-            let outcome = convert(state, &mut inner, out).map_err(|fault| fault_at(place, fault))?;
+            let outcome = convert(state, &mut inner, out).map_err(|fault| fault.within(place))?;
             is_mapped |= outcome == Outcome::Mapped;
         }
     }

@@ -9,13 +9,13 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::text::{DecodeBuffer, Text};
-use memchr::{memchr, memmem};
+use memchr::memmem;
 
 use super::patches;
 use super::result_context::EditTarget;
 use crate::claude_code::schema::{Replacement, Structured};
 use crate::claude_code::state::last_edit::LastEdit;
-use crate::shared::spans::{ChangedSpan, Rewrite, full_range, hash_and_anchors};
+use crate::shared::spans::{ChangedSpan, Rewrite, full_range, hash_and_anchors, with_unix_line_ends};
 use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
@@ -50,10 +50,6 @@ fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 /// As [`decoded`], into a buffer.
 fn decoded_into<'r, 'a: 'r>(field: Option<Text<'a>>, buffer: &'r mut DecodeBuffer) -> Option<Cow<'r, str>> {
     field?.decode_into(buffer).ok().map(|text| with_unix_line_ends(text.into()))
-}
-
-fn with_unix_line_ends(text: Cow<'_, str>) -> Cow<'_, str> {
-    if memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text }
 }
 
 /// Write. A `create` has no text before; up to 2.0.45 the log has none for an `update` either.

@@ -136,3 +136,16 @@ fn progress_of_a_running_call_is_bookkeeping() {
     assert_eq!(stop["ledger"]["bookkeeping"], 4);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
+
+#[test]
+fn a_refused_event_of_a_wrapped_line_has_one_pointer_from_the_root() {
+    let call = json!([{"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "sed"}}]);
+    let mut result = wrapped(4, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "ok"}]), &[]);
+    let hunk = json!({"oldStart": 0, "oldLines": 1, "newStart": 0, "newLines": 1, "lines": ["-b", "+c"]});
+    result["data"]["normalizedMessages"][0]["toolUseResult"] =
+        json!({"stdout": "", "stderr": "", "bashEditDiff": {"files": [{"filePath": "/p/a", "hunks": [hunk]}]}});
+    let lines = [session()[0].clone(), wrapped(3, "assistant", call, &[]), result];
+    let error = tape(&lines, Policy::Strict).unwrap_err();
+    let pointer = "/data/normalizedMessages/0/toolUseResult/bashEditDiff";
+    assert_eq!((error.line, error.pointer.as_deref()), (Some(3), Some(pointer)));
+}

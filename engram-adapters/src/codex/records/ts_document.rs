@@ -28,7 +28,7 @@ pub fn convert_document(state: &mut SessionState, text: &str, out: &mut Emitter<
     let mut index = StructuralIndex::default();
     out.begin();
     let session = SessionHead::lenient(parse(document.session.get(), &mut index)?);
-    let outcome = settings::bare_header(state, session.instructions(), None, "/items/0/instructions", out)?;
+    let outcome = settings::bare_header(state, session.instructions(), None, "/session/instructions", out)?;
     out.settle(outcome);
     let mut items = Items { state, index, count: 0 };
     for item in &document.items {

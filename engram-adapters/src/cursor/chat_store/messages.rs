@@ -8,7 +8,6 @@ use engram_core::text::Text;
 
 use super::message_text::{CursorOptions, emit_agent_text, emit_system_prompt, emit_user_text};
 use super::schema::{Line, Message, Part, Step};
-use crate::cursor::faults::within;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::messages::{emit_reasoning, message_outcome};
 use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
@@ -57,7 +56,7 @@ pub(super) fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome,
 /// Emits a part by its type, and returns the number of events.
 fn emit_part(value: Value<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
     let PartContext { role, id, ref options, pointer, .. } = *context;
-    let part = Part::strict(value, "").map_err(|fault| within(pointer, fault))?;
+    let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
     match (raw_str(part.kind()), role) {
         ("text", "user") => text(part.text()).map_or(Ok(0), |text| emit_user_text(text, id, options, pointer, out)),
         ("text", "assistant") => text(part.text()).map_or(Ok(0), |text| emit_agent_text(text, options, pointer, out)),
@@ -74,7 +73,7 @@ fn emit_part(value: Value<'_>, context: &PartContext<'_>, out: &mut Emitter) -> 
 }
 
 fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    let tool = required_name(part.tool_name(), Pointer::At("/toolName")).map_err(|fault| within(context.pointer, fault))?;
+    let tool = required_name(part.tool_name(), Pointer::At("/toolName")).map_err(|fault| fault.within(context.pointer))?;
     let kind = tools::TOOLS.kind(&tool.decode_lossy());
     let call = ToolCall { tool, kind, call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw) };
     out.emit(call, context.pointer)?;
@@ -83,8 +82,8 @@ fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter)
 
 /// A result. The turn graph records how the call ended; without it, only what the model received is known.
 fn emit_tool_result(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    let call_id = required_name(part.tool_call_id(), Pointer::At("/toolCallId")).map_err(|fault| within(context.pointer, fault))?;
-    let in_step = |fault| within(Pointer::Field("/steps", context.index, "/toolCall"), fault);
+    let call_id = required_name(part.tool_call_id(), Pointer::At("/toolCallId")).map_err(|fault| fault.within(context.pointer))?;
+    let in_step = |fault: Fault| fault.within(Pointer::Field("/steps", context.index, "/toolCall"));
     let payload = match context.step.tool_call() {
         Some(call) => CallPayload::read(call).map_err(in_step)?,
         None => CallPayload::default(),

@@ -2,7 +2,6 @@
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 
-use crate::cursor::faults::within;
 use crate::cursor::fields::{required, time_of_millis};
 use crate::shared::value::{Field, non_empty_text};
 use crate::shared::view::view;
@@ -105,7 +104,7 @@ impl<'a> Line<'a> {
     /// The step of the turn graph that part `index` of a message is joined with. Empty if there is none.
     pub(super) fn step_of_part(&self, index: usize) -> Result<Step<'a>, Fault> {
         match self.steps().and_then(|steps| steps.member(&index.to_string())) {
-            Some(step) => Step::strict(step, "").map_err(|fault| within(Pointer::Item("/steps", index), fault)),
+            Some(step) => Step::strict(step, "").map_err(|fault| fault.within(Pointer::Item("/steps", index))),
             None => Ok(Step::default()),
         }
     }

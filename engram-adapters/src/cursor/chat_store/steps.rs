@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Line, StepText};
-use crate::cursor::faults::{absent, within};
+use crate::cursor::faults::absent;
 use crate::cursor::fields::text_or_json;
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::cursor::tool_calls::call::emit_call;
@@ -47,7 +47,7 @@ pub(super) fn step(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fa
 
 fn call_and_result(line: &Line<'_>, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/step/toolCall");
-    let payload = CallPayload::read(value).map_err(|fault| within(pointer, fault))?;
+    let payload = CallPayload::read(value).map_err(|fault| fault.within(pointer))?;
     line.set_header(payload.started_at, out);
     let call_id = payload.call_id.ok_or_else(|| absent(Pointer::At("/step/toolCall/toolCallId"), "a string", None))?;
     if payload.tool.is_empty() {
@@ -57,8 +57,8 @@ fn call_and_result(line: &Line<'_>, value: Value<'_>, out: &mut Emitter) -> Resu
     }
     let call = CallRecord::new(call_id, payload, pointer);
     if out.seq_of_call(call_id).is_none() {
-        emit_call(&call, out).map_err(|fault| within(pointer, fault))?;
+        emit_call(&call, out).map_err(|fault| fault.within(pointer))?;
     }
-    emit_result(&call, false, out).map_err(|fault| within(pointer, fault))?;
+    emit_result(&call, false, out).map_err(|fault| fault.within(pointer))?;
     Ok(Outcome::Mapped)
 }

@@ -2,7 +2,6 @@
 
 use engram_core::emit::{Fault, Pointer, RecordHeader};
 
-use crate::cursor::faults::within;
 use crate::cursor::fields::{required, required_name};
 use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
 use crate::shared::value::Value;
@@ -91,7 +90,7 @@ impl<'a> Record<'a> {
         let pointer = Pointer::At("/tool_call");
         let call_id = required_name(self.line.call_id(), Pointer::At("/call_id"))?;
         let payload = required(self.line.tool_call(), pointer, "an object")?;
-        let payload = CallPayload::read(payload).map_err(|fault| within(pointer, fault))?;
+        let payload = CallPayload::read(payload).map_err(|fault| fault.within(pointer))?;
         Ok(CallRecord::new(call_id, payload, pointer))
     }
 
@@ -102,7 +101,7 @@ impl<'a> Record<'a> {
         let content = required(Message::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
         let part = |(index, value)| match Part::strict(value, "") {
             Ok(part) => Ok((part, value)),
-            Err(fault) => Err(within(Pointer::Item(CONTENT, index), fault)),
+            Err(fault) => Err(fault.within(Pointer::Item(CONTENT, index))),
         };
         content.elements().enumerate().map(part).collect()
     }

@@ -7,7 +7,6 @@ use engram_core::text::Text;
 
 use super::schema::Record;
 use super::state::StreamState;
-use crate::cursor::faults::within;
 use crate::cursor::tool_calls::call::emit_call;
 use crate::cursor::tool_calls::payload::CallRecord;
 use crate::cursor::tool_calls::result::emit_result;
@@ -35,13 +34,13 @@ pub(super) fn completed(state: &mut StreamState, record: &Record<'_>, out: &mut 
         out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
     }
     let numbered = state.calls.complete(&call);
-    emit_result(&call, numbered, out).map_err(|fault| within(call.pointer, fault))?;
+    emit_result(&call, numbered, out).map_err(|fault| fault.within(call.pointer))?;
     Ok(Outcome::Mapped)
 }
 
 fn start(state: &mut StreamState, call: &CallRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     state.approvals.claim(call.call_id);
-    emit_call(call, out).map_err(|fault| within(call.pointer, fault))?;
+    emit_call(call, out).map_err(|fault| fault.within(call.pointer))?;
     state.calls.start(call);
     Ok(())
 }

@@ -10,7 +10,6 @@ use super::parent_session::ParentSession;
 use super::pending_results::PendingResults;
 use super::turn_end::turn_ended;
 use crate::cursor::descriptor::omitted;
-use crate::cursor::faults::within;
 use crate::cursor::fields::required_name;
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::shared::document::{required_array, without_member};
@@ -86,7 +85,7 @@ impl Session for TranscriptDocument {
             out.begin();
             match convert(&mut self.pending, index, message, out) {
                 Ok(outcome) => out.settle(outcome),
-                Err(fault) => out.settle_fault(within(Pointer::Item(LIST, index), fault), message.raw())?,
+                Err(fault) => out.settle_fault(fault.within(Pointer::Item(LIST, index)), message.raw())?,
             }
         }
         if let Some(ended) = document.member("turnEnded") {
@@ -123,7 +122,7 @@ fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, 
     }
     events += emit_answer(text(message.text()), Pointer::Field(LIST, index, "/text"), out)?;
     for (nth, value) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
-        let call = Call::strict(value, "").map_err(|fault| within(Pointer::Item("/toolCalls", nth), fault))?;
+        let call = Call::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
         let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
         let rest = format!("/toolCalls/{nth}");
         let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, &rest), out)?;

@@ -10,7 +10,6 @@ use super::calls::emit_call;
 use super::parent_session::ParentSession;
 use super::turn_end;
 use crate::cursor::descriptor::omitted;
-use crate::cursor::faults::within;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::messages::{emit_answer, emit_prompt, message_outcome};
 use crate::shared::route::{Action, Route};
@@ -97,7 +96,7 @@ fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut events = 0;
     for (index, value) in content.elements().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
-        let part = Part::strict(value, "").map_err(|fault| within(pointer, fault))?;
+        let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
         events += match (raw_str(part.kind()), role) {
             ("text", "user") => emit_prompt(text(part.text()), None, pointer, out)?,
             ("text", _) => emit_answer(text(part.text()), pointer, out)?,

@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use super::call_record::CallRecord;
 use crate::gemini::schema::{Call, FileArgs, FileChange};
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, with_unix_line_ends};
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
 /// Emits what a successful `replace` changed.
@@ -136,8 +136,7 @@ fn replacement<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<
 
 /// A text with `\n` for its line ends, as the tool searches for it.
 fn with_plain_ends(field: Field<'_>) -> Option<Cow<'_, str>> {
-    let text = text(field)?.decode().ok()?;
-    Some(if memchr::memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text })
+    text(field)?.decode().ok().map(with_unix_line_ends)
 }
 
 /// The one span of whole lines in which two texts differ.

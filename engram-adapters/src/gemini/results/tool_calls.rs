@@ -65,10 +65,7 @@ fn single_call<'a>(list: Value<'a>, path: &str) -> Result<Option<Call<'a>>, Faul
 
 fn strict_call<'a>(call: Value<'a>, path: &str, n: usize) -> Result<Call<'a>, Fault> {
     // The pointer is built only for a fault: most calls have none.
-    Call::strict(call, "").map_err(|fault| match fault {
-        Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: format!("{path}/{n}{pointer}"), expected, found },
-        other => other,
-    })
+    Call::strict(call, "").map_err(|fault| fault.within(Pointer::Item(path, n)))
 }
 
 #[inline(never)]

@@ -3,7 +3,6 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
-use super::fault_pointer::from_root;
 use super::part_record::PartRecord;
 use super::{messages, parts, stream, tool_parts};
 use crate::opencode::descriptor::DESCRIPTOR;
@@ -103,7 +102,7 @@ fn part_of_line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>
         ..MessageContext::default()
     };
     let record = PartRecord { part: &view, message: &context, pointer: PART };
-    match part(state, &record, out).map_err(|fault| from_root(PART, fault))? {
+    match part(state, &record, out).map_err(|fault| fault.within(PART))? {
         // The ledger counts a line by the line's own type.
         Outcome::Bookkeeping { .. } => omitted("step_start"),
         outcome => Ok(outcome),

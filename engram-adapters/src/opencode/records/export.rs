@@ -6,7 +6,6 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
 use super::dispatch;
-use super::fault_pointer::from_root;
 use super::part_record::PartRecord;
 use super::session_info::{INFO, session_info};
 use crate::opencode::schema::{Document, Envelope, Message, Part};
@@ -118,7 +117,7 @@ fn convert_record(
             out.settle(outcome);
             Ok(())
         }
-        Err(fault) => out.settle_fault(from_root(pointer, fault), record.raw()),
+        Err(fault) => out.settle_fault(fault.within(pointer), record.raw()),
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod dispatch;
 mod export;
-mod fault_pointer;
 mod messages;
 mod part_record;
 mod parts;

@@ -6,14 +6,13 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
-use memchr::memchr;
 
 use super::call::Call;
 use super::diffs::{Diff, Proof};
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile, bool_opt};
 use crate::shared::patch::{FileChange, Snippet, begin_patch};
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, with_unix_line_ends};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// An `edit` call.
@@ -196,8 +195,7 @@ fn moves_to(change: &FileChange<'_>, path: &str) -> bool {
 
 /// The text with `\n` for its line ends. None if it is not valid Unicode.
 fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
-    let text = text.decode().ok()?;
-    Some(if memchr(b'\r', text.as_bytes()).is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { text })
+    text.decode().ok().map(with_unix_line_ends)
 }
 
 /// A whole file before and after an edit, if both are recorded.

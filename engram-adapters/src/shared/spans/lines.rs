@@ -1,5 +1,6 @@
 //! Lines of a text: counting, ranges, and the first and last one. A final `\n` ends the last line and begins none.
 
+use std::borrow::Cow;
 use std::ops::Range as Bytes;
 
 use engram_core::event::Range;
@@ -35,9 +36,20 @@ pub fn full_range(text: &str) -> Range {
     Range { first: 1, last: line_count(text) }
 }
 
+/// The text with `\n` for each `\r\n`. A `\r` alone is no line end, and stays.
+pub fn with_unix_line_ends(text: Cow<'_, str>) -> Cow<'_, str> {
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_line_ends_are_changed() {
+        assert_eq!(with_unix_line_ends("a\r\nb\r\r\n\rc\n".into()), "a\nb\r\n\rc\n");
+        assert!(matches!(with_unix_line_ends("a\nb".into()), Cow::Borrowed("a\nb")));
+    }
 
     #[test]
     fn final_line_end_begins_no_line() {

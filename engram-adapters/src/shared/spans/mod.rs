@@ -5,5 +5,5 @@ mod lines;
 mod rewrite;
 
 pub use changed_span::{ChangedSpan, hash_and_anchors};
-pub use lines::{full_range, line_count};
+pub use lines::{full_range, line_count, with_unix_line_ends};
 pub use rewrite::Rewrite;
