@@ -12,6 +12,7 @@ use crate::emit::NO_TIME;
 use crate::event::Kind;
 use crate::ledger::{Ledger, Omitted};
 use crate::tape::Members;
+use crate::version::Support;
 
 /// The state of the tape up to the current line.
 #[derive(Default)]
@@ -116,14 +117,15 @@ impl Flow {
         }
         let coverage = event.members.object("coverage").unwrap_or_default();
         self.claims_none = Kind::ALL.map(|kind| coverage.word(kind.as_str()) == Some("none"));
-        let degraded = event.members.get("degraded").is_some_and(|raw| raw.get() != "[]");
+        let reasons = event.members.get("degraded").map_or("[]", |raw| raw.get());
+        let degraded = reasons != "[]";
         let claims_full = Kind::ALL.iter().any(|kind| coverage.word(kind.as_str()) == Some("full"));
-        let supported = matches!(event.members.word("support"), Some("tested" | "untested"));
+        let required = event.members.word("support").and_then(Support::named).and_then(Support::degradation);
         if degraded && claims_full {
             found.push(Finding::new(Rule::Coverage, "degraded, but a kind is claimed as full"));
         }
-        if !degraded && !supported {
-            found.push(Finding::new(Rule::Coverage, "the version is not supported, but the claims are not degraded"));
+        if let Some(reason) = required.filter(|reason| !reasons.contains(&format!("\"{reason}\""))) {
+            found.push(Finding::new(Rule::Coverage, format!("the support level requires `{reason}` in `degraded`")));
         }
         if self.strict && degraded {
             found.push(Finding::new(Rule::Policy, "degraded under strict policy"));

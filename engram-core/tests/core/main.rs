@@ -8,3 +8,4 @@ mod docs;
 mod everything;
 mod policy;
 mod toy;
+mod versions;
