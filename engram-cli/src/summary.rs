@@ -1,7 +1,7 @@
 //! Results of conversions as text.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_adapters::open::store::SkippedSession;
 use engram_adapters::sessions::display_path;
@@ -9,6 +9,7 @@ use engram_adapters::tables::claims;
 use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
 use engram_core::pipeline::Summary;
+use engram_core::version::Support;
 
 /// One session in one line: harness, events, omissions, coverage.
 pub fn session(summary: &Summary) -> String {
@@ -24,14 +25,19 @@ pub fn session(summary: &Summary) -> String {
     parts.join("; ")
 }
 
-/// Warnings, each with the number of records that it is about; `None` for the whole session.
+/// True if Engram may have missed content of a session because it does not know what the harness wrote. Only then is it worth a
+/// message that the version is newer than the recorded ones.
+fn has_unknown_content(summary: &Summary) -> bool {
+    summary.ledger.unrecognized > 0
+}
+
+/// Warnings, each with the number of records that it is about; `None` for the whole session. [`Ahead`] has the one about newer versions.
 fn notices(summary: &Summary) -> Vec<(String, Option<u64>)> {
     let mut notices = Vec::new();
-    if !summary.degraded.is_empty() {
-        notices.push((
-            format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", summary.degraded.join(", ")),
-            None,
-        ));
+    let reasons: Vec<&str> = summary.degraded.iter().copied().filter(|reason| Some(*reason) != Support::Ahead.degradation()).collect();
+    if !reasons.is_empty() {
+        notices
+            .push((format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", reasons.join(", ")), None));
     }
     if !summary.complete {
         notices.push(("the log ends mid-record; everything before it was converted".to_owned(), None));
@@ -53,6 +59,31 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     notices(summary).into_iter().map(phrase).collect()
 }
 
+/// Sessions of versions newer than the recorded ones, which have content that Engram does not know. They give one warning together.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    sessions: u64,
+    versions: BTreeSet<String>,
+}
+
+impl Ahead {
+    /// Counts a session, if it is one of them.
+    pub fn add(&mut self, summary: &Summary) {
+        if summary.support == Support::Ahead && has_unknown_content(summary) {
+            self.sessions += 1;
+            self.versions.insert(harness(summary));
+        }
+    }
+
+    /// The warning, if there is such a session.
+    pub fn warning(&self) -> Option<String> {
+        let versions: Vec<&str> = self.versions.iter().map(String::as_str).collect();
+        let which = format!("{} ({})", count(self.sessions, "session"), versions.join(", "));
+        let what = "newer than every recorded version, with content that this engram does not know";
+        (self.sessions > 0).then(|| format!("{what}: {which}; a newer engram may know it"))
+    }
+}
+
 /// A session of a store that is not converted, with the reason.
 pub fn skipped_line(skipped: &SkippedSession) -> String {
     format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
@@ -68,6 +99,7 @@ pub struct Totals {
     omitted: BTreeMap<(&'static str, Cow<'static, str>, Cow<'static, str>), u64>,
     coverage: BTreeMap<(String, String), u64>,
     notices: BTreeMap<(String, &'static str), u64>,
+    ahead: Ahead,
 }
 
 impl Totals {
@@ -82,6 +114,7 @@ impl Totals {
         }
         let schema = summary.schema.unwrap_or("unknown schema");
         *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
+        self.ahead.add(summary);
         for (what, records) in notices(summary) {
             let noun = if records.is_some() { "records" } else { "sessions" };
             *self.notices.entry((what, noun)).or_default() += records.unwrap_or(1);
@@ -110,6 +143,7 @@ impl Totals {
             lines.push("  warnings".to_owned());
             lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun} {what}")));
         }
+        lines.extend(self.ahead.warning().map(|warning| format!("warning: {warning}")));
         lines
     }
 }
