@@ -68,6 +68,20 @@ pub fn support(registry: &Registry) -> Table {
     Table { headings, rows: rows.collect() }
 }
 
+/// Which versions are `ahead` and which are `unknown`: a row a harness whose logs record their version.
+pub fn outside_versions(registry: &Registry) -> Table {
+    let rows = registry.adapters().filter_map(|registration| {
+        let descriptor = registration.descriptor();
+        let versioned = descriptor.matrix.revisions.iter().filter(|revision| revision.versions.is_some());
+        let ends: Vec<_> = versioned.filter_map(Revision::recorded_ends).collect();
+        let ((oldest, _), (_, newest)) = (ends.first()?, ends.last()?);
+        let holes = ends.windows(2).map(|pair| format!("between {} and {}", pair[0].1, pair[1].0));
+        let unknown: Vec<String> = std::iter::once(format!("older than {oldest}")).chain(holes).collect();
+        Some(vec![descriptor.harness_family.to_owned(), format!("newer than {newest}"), unknown.join("; ")])
+    });
+    Table { headings: vec!["harness", "`ahead`", "`unknown`"], rows: rows.collect() }
+}
+
 /// The adapters: ids, versions, and which harness versions they must not trust.
 pub fn adapters(registry: &Registry) -> Table {
     let rows = registry.adapters().map(|registration| {

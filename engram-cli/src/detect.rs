@@ -83,9 +83,9 @@ fn finding(options: &SessionOptions, input: &SessionInput) -> Result<Finding, Ad
     })
 }
 
-/// An unknown version is converted like the nearest revision, but its schema is not known.
+/// Other versions are converted like the nearest revision, but their schema is not known.
 fn known_schema(revision: Option<&'static Revision>, support: Support) -> Option<&'static str> {
-    revision.filter(|_| support != Support::Unknown).map(|revision| revision.schema)
+    revision.filter(|_| support.degradation().is_none()).map(|revision| revision.schema)
 }
 
 fn text(finding: &Finding) -> String {

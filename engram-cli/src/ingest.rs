@@ -13,7 +13,7 @@ use crate::batch::Batch;
 use crate::exit::Exit;
 use crate::inputs::{SessionInput, find, session_options};
 use crate::report::{Reporter, shown};
-use crate::summary::{session, skipped_line, warnings};
+use crate::summary::{Ahead, session, skipped_line, warnings};
 use crate::write::write_tape;
 
 /// A tape for standard output is kept in memory up to this size, then in a temporary file.
@@ -64,7 +64,9 @@ fn to_stdout(
     out.flush()?;
     let path = shown(input.path());
     report.note(&format!("{path}: {}", session(&summary)));
-    warnings(&summary).iter().for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
+    let mut ahead = Ahead::default();
+    ahead.add(&summary);
+    warnings(&summary).into_iter().chain(ahead.warning()).for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
     skipped.iter().for_each(|skipped| report.note(&skipped_line(skipped)));
     Ok(Exit::Success)
 }

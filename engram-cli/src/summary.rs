@@ -1,7 +1,7 @@
 //! Results of conversions as text.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_adapters::open::store::SkippedSession;
 use engram_adapters::sessions::display_path;
@@ -10,6 +10,7 @@ use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
 use engram_core::members::DEGRADED_BY_MEMBERS;
 use engram_core::pipeline::Summary;
+use engram_core::version::Support;
 
 /// One session in one line: harness, events, omissions, coverage.
 pub fn session(summary: &Summary) -> String {
@@ -25,6 +26,12 @@ pub fn session(summary: &Summary) -> String {
     parts.join("; ")
 }
 
+/// True if Engram may have missed content of a session because it does not know what the harness wrote. Only then is it worth a
+/// message that the version is newer than the recorded ones.
+fn has_unknown_content(summary: &Summary) -> bool {
+    summary.ledger.unrecognized > 0 || !summary.ledger.unknown.is_empty()
+}
+
 /// A warning about one session.
 struct Notice {
     what: String,
@@ -34,10 +41,12 @@ struct Notice {
     number: Option<u64>,
 }
 
+/// All warnings but the one about newer versions, which [`Ahead`] has.
 fn notices(summary: &Summary) -> Vec<Notice> {
     let mut notices = Vec::new();
     let about_session = |what: String| Notice { what, noun: "session", number: None };
-    let reasons: Vec<&str> = summary.degraded.iter().copied().filter(|reason| *reason != DEGRADED_BY_MEMBERS).collect();
+    let has_own_warning = |reason: &&str| *reason == DEGRADED_BY_MEMBERS || Some(*reason) == Support::Ahead.degradation();
+    let reasons: Vec<&str> = summary.degraded.iter().copied().filter(|reason| !has_own_warning(reason)).collect();
     if !reasons.is_empty() {
         let what = format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", reasons.join(", "));
         notices.push(about_session(what));
@@ -71,6 +80,31 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     notices(summary).into_iter().map(phrase).collect()
 }
 
+/// Sessions of versions newer than the recorded ones, which have content that Engram does not know. They give one warning together.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    sessions: u64,
+    versions: BTreeSet<String>,
+}
+
+impl Ahead {
+    /// Counts a session, if it is one of them.
+    pub fn add(&mut self, summary: &Summary) {
+        if summary.support == Support::Ahead && has_unknown_content(summary) {
+            self.sessions += 1;
+            self.versions.insert(harness(summary));
+        }
+    }
+
+    /// The warning, if there is such a session.
+    pub fn warning(&self) -> Option<String> {
+        let versions: Vec<&str> = self.versions.iter().map(String::as_str).collect();
+        let which = format!("{} ({})", count(self.sessions, "session"), versions.join(", "));
+        let what = "newer than every recorded version, with content that this engram does not know";
+        (self.sessions > 0).then(|| format!("{what}: {which}; a newer engram may know it"))
+    }
+}
+
 /// A session of a store that is not converted, with the reason.
 pub fn skipped_line(skipped: &SkippedSession) -> String {
     format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
@@ -86,6 +120,7 @@ pub struct Totals {
     omitted: BTreeMap<(&'static str, Cow<'static, str>, Cow<'static, str>), u64>,
     coverage: BTreeMap<(String, String), u64>,
     notices: BTreeMap<(String, &'static str), u64>,
+    ahead: Ahead,
 }
 
 impl Totals {
@@ -100,6 +135,7 @@ impl Totals {
         }
         let schema = summary.schema.unwrap_or("unknown schema");
         *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
+        self.ahead.add(summary);
         for Notice { what, noun, number } in notices(summary) {
             *self.notices.entry((what, noun)).or_default() += number.unwrap_or(1);
         }
@@ -127,6 +163,7 @@ impl Totals {
             lines.push("  warnings".to_owned());
             lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun}s {what}")));
         }
+        lines.extend(self.ahead.warning().map(|warning| format!("warning: {warning}")));
         lines
     }
 }

@@ -41,9 +41,9 @@ checks! {
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(stability::twice);
     "version.identified" asserts "a tape names the harness version or the schema, or is marked as degraded",
         needs Nothing, from "adapters: Version-aware behavior", by Case(versions::identified);
-    "version.strict" asserts "strict policy refuses an unknown version",
+    "version.strict" asserts "strict policy refuses an unknown version, and one newer than every recorded one",
         needs Nothing, from "adapters: fail with unknown_harness_version", by Conversion(versions::strict);
-    "version.permissive" asserts "permissive policy converts an unknown version to a degraded tape",
+    "version.permissive" asserts "permissive policy converts an unknown version, or one newer than every recorded one, to a degraded tape that says which",
         needs Nothing, from "adapters: ingest safe subset + emit degraded coverage", by Conversion(versions::permissive);
     "error.located" asserts "a broken record is an error with a code and its line, or an unrecognized event on the tape",
         needs Nothing, from "adapters: Machine-readable failure", by Conversion(viable::broken_record);

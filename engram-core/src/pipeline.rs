@@ -119,7 +119,7 @@ pub fn convert_chosen<'a, S: ByteSource>(
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {
-        return Err(error);
+        return Err(if options.context.unknown_schema { error.expected("a store with the schema of a recorded version") } else { error });
     }
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);

@@ -41,6 +41,7 @@ pub(crate) fn resolve_support(
     let supported = degraded.is_empty();
     ResolvedSupport {
         version: version.map(str::to_owned),
+        // Below these levels the revision is only the best guess, and a tape names no schema that is not proven.
         revision: revision.filter(|_| supported).map(|revision| revision.schema),
         support,
         coverage: if supported { claimed } else { claimed.degraded() },
@@ -51,11 +52,15 @@ pub(crate) fn resolve_support(
 /// The error for this support level under strict policy, if any.
 pub(crate) fn refusal(descriptor: &'static AdapterDescriptor, support: Support, version: Option<&str>) -> Option<AdapterError> {
     let code = match support {
-        Support::Tested | Support::Untested => return None,
-        Support::Unknown => ErrorCode::UnknownHarnessVersion,
+        Support::Tested | Support::Between => return None,
+        Support::Ahead | Support::Unknown => ErrorCode::UnknownHarnessVersion,
         Support::KnownBad => ErrorCode::KnownBadVersion,
     };
     let mut error = AdapterError::new(code);
+    if code == ErrorCode::UnknownHarnessVersion {
+        let nearest = descriptor.matrix.nearest(version);
+        (error.older_recorded, error.newer_recorded) = (nearest.older, nearest.newer);
+    }
     error.adapter = Some(descriptor.adapter_id);
     error.harness = Some(descriptor.harness_family);
     error.version = version.map(excerpt);

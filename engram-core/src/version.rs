@@ -11,7 +11,8 @@ use crate::input::head::Identity;
 pub struct Revision {
     /// The name of the schema in `tape.start`.
     pub schema: &'static str,
-    /// The versions that write it, as a semver requirement (`>=1.0.10, <=1.0.100`). Fixtures prove both ends.
+    /// The versions that write it, as a semver requirement (`>=1.0.10, <=1.0.100`): from the oldest to the newest version that fixtures
+    /// prove. Between two revisions, nothing proves where one schema ends and the next begins.
     /// `None` if the harness or schema records no version. Then the structure alone proves the revision.
     pub versions: Option<&'static str>,
     /// The exact versions that fixtures prove.
@@ -23,9 +24,29 @@ pub struct Revision {
 impl Revision {
     /// True if `version` is in the range of this revision.
     pub fn covers(&self, version: &Version) -> bool {
-        // A pre-release counts as its release: `1.2.0-beta` writes the same log as 1.2.0.
-        let release = Version::new(version.major, version.minor, version.patch);
-        self.versions.and_then(requirement).is_some_and(|req| req.matches(&release))
+        self.versions.and_then(requirement).is_some_and(|req| req.matches(&release(version)))
+    }
+
+    /// The oldest and the newest version that fixtures prove; `None` if none of them is a version number.
+    pub fn recorded_ends(&self) -> Option<(&'static str, &'static str)> {
+        Some((self.recorded().min()?.1, self.recorded().max()?.1))
+    }
+
+    /// The versions that fixtures prove, as numbers and as text.
+    fn recorded(&self) -> impl Iterator<Item = (Version, &'static str)> {
+        self.tested.iter().filter_map(|text| Some((parse(text)?, *text)))
+    }
+
+    /// What is wrong with the range: it must run from the oldest to the newest version that fixtures prove.
+    fn wrong_range(&self) -> Option<String> {
+        let stated = self.versions?;
+        let found: String = stated.split_whitespace().collect();
+        let Some((oldest, newest)) = self.recorded_ends() else {
+            return Some(format!("the range of {} is `{stated}`, but no version of it is recorded", self.schema));
+        };
+        let (one, many) = (format!("={oldest}"), format!(">={oldest},<={newest}"));
+        let is_right = found == many || (found == one && oldest == newest);
+        (!is_right).then(|| format!("the range of {} is `{stated}`, but its recorded versions are {oldest} to {newest}", self.schema))
     }
 }
 
@@ -43,9 +64,11 @@ pub struct KnownBad {
 pub enum Support {
     /// Fixtures prove exactly this version, or the schema if no version is recorded.
     Tested,
-    /// Inside a supported range, between two proven versions.
-    Untested,
-    /// Outside the matrix, or not identified.
+    /// Between two proven versions of one schema.
+    Between,
+    /// Newer than the newest proven version.
+    Ahead,
+    /// None of these: older than every proven version, between two schemas, or not identified.
     Unknown,
     /// On the known-bad list.
     KnownBad,
@@ -53,26 +76,42 @@ pub enum Support {
 
 impl Support {
     /// Every level.
-    pub const ALL: [Support; 4] = [Support::Tested, Support::Untested, Support::Unknown, Support::KnownBad];
+    pub const ALL: [Support; 5] = [Support::Tested, Support::Between, Support::Ahead, Support::Unknown, Support::KnownBad];
 
     /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
         match self {
             Support::Tested => "tested",
-            Support::Untested => "untested",
+            Support::Between => "between",
+            Support::Ahead => "ahead",
             Support::Unknown => "unknown",
             Support::KnownBad => "known_bad",
         }
     }
 
-    /// The reason code of the degradation at this level, if there is one.
-    pub fn degradation(self) -> Option<&'static str> {
+    /// The level with this name.
+    pub fn named(name: &str) -> Option<Support> {
+        Support::ALL.into_iter().find(|level| level.as_str() == name)
+    }
+
+    /// The reason code of the degradation at this level, if there is one. A level without one proves the schema and keeps the claims.
+    pub const fn degradation(self) -> Option<&'static str> {
         match self {
-            Support::Tested | Support::Untested => None,
+            Support::Tested | Support::Between => None,
+            Support::Ahead => Some("ahead"),
             Support::Unknown => Some("unknown_harness_version"),
             Support::KnownBad => Some("known_bad_version"),
         }
     }
+}
+
+/// The recorded versions nearest to a version that is in no range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Nearest {
+    /// The newest recorded version that is older.
+    pub older: Option<&'static str>,
+    /// The oldest recorded version that is newer.
+    pub newer: Option<&'static str>,
 }
 
 /// All revisions of one harness, oldest first.
@@ -85,22 +124,61 @@ pub struct VersionMatrix {
 }
 
 impl VersionMatrix {
-    /// The revision of a recorded version, and how well it is known. An unknown version gets the newest revision, because its rules are
+    /// The revision of a recorded version, and how well it is known. A version in no range gets the newest revision, because its rules are
     /// the most likely to fit.
     pub fn resolve(&self, version: Option<&str>) -> (Option<&'static Revision>, Support) {
-        let newest = self.revisions.iter().rev().find(|revision| revision.versions.is_some()).or(self.revisions.last());
+        let newest = self.newest();
         let Some(parsed) = version.and_then(parse) else {
-            return (newest, Support::Unknown);
+            return (newest.or(self.revisions.last()), Support::Unknown);
         };
-        let found = self.revisions.iter().find(|revision| revision.covers(&parsed));
-        if self.is_known_bad(&parsed) {
-            return (found.or(newest), Support::KnownBad);
+        let found = self.covering(&parsed);
+        let support = match found {
+            _ if self.is_known_bad(&parsed) => Support::KnownBad,
+            Some(revision) if revision.tested.iter().any(|tested| Some(*tested) == version) => Support::Tested,
+            Some(_) => Support::Between,
+            None if newest.is_some_and(|newest| is_ahead(&parsed, newest)) => Support::Ahead,
+            None => Support::Unknown,
+        };
+        (found.or(newest).or(self.revisions.last()), support)
+    }
+
+    /// The recorded versions around `version`. Both are `None` if a revision covers it, if it is not a version number, or if both write the
+    /// same schema, one that records no version: then they do not explain why the version is unknown.
+    pub fn nearest(&self, version: Option<&str>) -> Nearest {
+        let Some(version) = version.and_then(parse).filter(|version| self.covering(version).is_none()) else {
+            return Nearest::default();
+        };
+        let recorded = || self.revisions.iter().flat_map(Revision::recorded);
+        let older = recorded().filter(|(number, _)| release(number) <= release(&version)).max().map(|(_, text)| text);
+        let newer = recorded().filter(|(number, _)| release(number) > release(&version)).min().map(|(_, text)| text);
+        let write = |revision: &Revision, version: Option<&str>| version.is_some_and(|version| revision.tested.contains(&version));
+        if self.revisions.iter().any(|revision| write(revision, older) && write(revision, newer)) {
+            return Nearest::default();
         }
-        match found {
-            None => (newest, Support::Unknown),
-            Some(revision) if revision.tested.iter().any(|tested| Some(*tested) == version) => (found, Support::Tested),
-            Some(_) => (found, Support::Untested),
+        Nearest { older, newer }
+    }
+
+    /// What is wrong with the ranges: each must run from its oldest to its newest recorded version, and begin after the one before.
+    pub fn defects(&self) -> Vec<String> {
+        let mut defects: Vec<String> = self.revisions.iter().filter_map(Revision::wrong_range).collect();
+        let versioned: Vec<&Revision> = self.revisions.iter().filter(|revision| revision.versions.is_some()).collect();
+        for pair in versioned.windows(2) {
+            let newest = pair[0].recorded_ends().and_then(|(_, newest)| parse(newest));
+            let oldest = pair[1].recorded_ends().and_then(|(oldest, _)| parse(oldest));
+            if newest.zip(oldest).is_some_and(|(newest, oldest)| release(&newest) >= release(&oldest)) {
+                defects.push(format!("the range of {} does not begin after that of {}", pair[1].schema, pair[0].schema));
+            }
         }
+        defects
+    }
+
+    /// The newest revision that records its version.
+    fn newest(&self) -> Option<&'static Revision> {
+        self.revisions.iter().rev().find(|revision| revision.versions.is_some())
+    }
+
+    fn covering(&self, version: &Version) -> Option<&'static Revision> {
+        self.revisions.iter().find(|revision| revision.covers(version))
     }
 
     /// The revision of an artifact, and how well it is known. Decided by the version if one is recorded, otherwise by the schema that the
@@ -120,6 +198,16 @@ impl VersionMatrix {
     fn is_known_bad(&self, version: &Version) -> bool {
         self.known_bad.iter().filter_map(|bad| requirement(bad.versions)).any(|req| req.matches(version))
     }
+}
+
+/// True if `version` is newer than the newest recorded version of the newest revision.
+fn is_ahead(version: &Version, newest: &Revision) -> bool {
+    newest.recorded_ends().and_then(|(_, recorded)| parse(recorded)).is_some_and(|recorded| release(version) > release(&recorded))
+}
+
+/// The version without the parts after its numbers. A pre-release counts as its release: `1.2.0-beta` writes the same log as 1.2.0.
+fn release(version: &Version) -> Version {
+    Version::new(version.major, version.minor, version.patch)
 }
 
 /// A version number: semver, or a date such as `2026.10.01-e373342`, whose month and day can have leading zeros.

@@ -2,8 +2,7 @@
 
 use engram_core::adapter::Identity;
 use engram_core::coverage::{Coverage, Grade};
-use engram_core::version::{Revision, VersionMatrix};
-use semver::Version;
+use engram_core::version::{Revision, Support, VersionMatrix};
 
 /// Differences between revisions that the records themselves do not show, named after behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +23,11 @@ const COUNTED_LINES: &str = "counted-lines";
 /// The schema of `run --format json`, which records no version.
 pub(super) const STREAM: &str = "run-stream";
 
-/// The dialect of the version that created a session, or of a stream. Of unknown versions nothing is assumed.
+/// The dialect of the version that created a session, or of a stream. A version that is ahead has that of the newest revision; of unknown
+/// versions nothing is assumed.
 pub(super) fn dialect(identity: &Identity) -> Dialect {
-    let parsed = identity.version.as_deref().and_then(|version| Version::parse(version).ok());
-    let known = parsed.and_then(|version| MATRIX.revisions.iter().find(|revision| revision.covers(&version)));
+    let (revision, support) = MATRIX.resolve(identity.version.as_deref());
+    let known = revision.filter(|_| matches!(support, Support::Tested | Support::Between | Support::Ahead));
     let counts_only_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
     Dialect { counts_only_lines, moves_are_links: counts_only_lines || identity.schema == Some(STREAM) }
 }
@@ -138,4 +138,17 @@ const MIGRATIONS: [&str; 38] = [
 #[cfg(feature = "sqlite")]
 pub(super) fn is_known_migration(name: &str) -> bool {
     name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_ahead_is_read_like_the_newest_and_an_unknown_one_is_not() {
+        let counts_only_lines =
+            |version: &str| dialect(&Identity { version: Some(version.to_owned()), ..Identity::default() }).counts_only_lines;
+        assert!(["1.3.2", "1.4.0", "1.18.34", "1.18.35", "99.0.0"].into_iter().all(counts_only_lines));
+        assert!(!["0.1.0", "1.0.98", "1.3.0", "local"].into_iter().any(counts_only_lines));
+    }
 }

@@ -192,7 +192,7 @@ fn a_damaged_file_does_not_affect_other_files() {
 }
 
 #[test]
-fn an_untested_database_schema_makes_the_version_unknown() {
+fn a_database_schema_that_is_not_recorded_makes_the_version_unknown() {
     for sql in [
         "INSERT INTO migration VALUES ('20991231235959_tomorrow', 2)",
         "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'user')",
@@ -201,6 +201,8 @@ fn an_untested_database_schema_makes_the_version_unknown() {
         let store = open(&path);
         let refused = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err();
         assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion, "{sql}");
+        assert_eq!(refused.expected.as_deref(), Some("a store with the schema of a recorded version"), "the version itself is recorded");
+        assert_eq!((refused.older_recorded, refused.newer_recorded), (None, None));
         let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
         assert_eq!(tape[0]["degraded"][0], "unknown_harness_version", "{sql}");
     }

@@ -55,6 +55,7 @@ fn generated(name: &str) -> Option<String> {
     let entry = |id: &str| registered().adapters().find(|entry| entry.id() == id);
     match name.split_once(' ') {
         None if name == "support" => Some(tables::support(registered()).markdown()),
+        None if name == "outside-versions" => Some(tables::outside_versions(registered()).markdown()),
         None if name == "checks" => Some(engram_conformance::tables::checks()),
         None if name == "scenarios" => Some(engram_conformance::tables::scenarios(fixture_report())),
         None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
@@ -139,7 +140,7 @@ fn contract_equals_its_snapshots() {
 
 #[test]
 fn generated_documents_equal_the_registry() {
-    let mut findings = document(&root().join("docs/support.md"), &["support".to_owned()]);
+    let mut findings = document(&root().join("docs/support.md"), &["support", "outside-versions"].map(str::to_owned));
     let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open", "engram-adapters/src/sessions"]
         .map(|folder| format!("files {folder}"));
     findings.extend(document(&root().join("ARCHITECTURE.md"), &parts));

@@ -23,6 +23,11 @@ fn ingest_text(input: impl AsRef<[u8]>, more: &[&str]) -> Output {
     run_with_input(&args, input.as_ref())
 }
 
+/// A session of Claude Code as if this version had written it.
+fn claude_version(version: &str) -> String {
+    claude_session("a").replace("\"version\":\"2.1.329\"", &format!("\"version\":\"{version}\""))
+}
+
 #[test]
 fn wrong_usage_is_2() {
     for args in [&["ingest"][..], &["ingest", "x", "--policy", "lax"], &["ingest", "x", "--jobs", "0"], &["brew"], &[]] {
@@ -46,14 +51,58 @@ fn what_no_adapter_recognises_is_3() {
 }
 
 #[test]
-fn a_version_outside_the_matrix_is_4_or_a_warning() {
-    let newer = claude_session("a").replace("\"version\":\"2.1.329\"", "\"version\":\"999.0.0\"");
-    let error = assert_fails(&ingest_text(&newer, &["--policy", "strict"]), 4, "unknown_harness_version");
-    assert_eq!((&error["harness"], &error["version"]), (&"claude-code".into(), &"999.0.0".into()));
-    let degraded = run_with_input(&["ingest", "-"], newer.as_bytes());
+fn an_unknown_version_is_4_or_a_warning() {
+    let older = claude_version("0.0.1");
+    let error = assert_fails(&ingest_text(&older, &["--policy", "strict"]), 4, "unknown_harness_version");
+    assert_eq!((&error["harness"], &error["version"]), (&"claude-code".into(), &"0.0.1".into()));
+    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&Value::Null, &"0.2.96".into()));
+    assert!(error["message"].as_str().unwrap().contains("older than 0.2.96, the oldest recorded version"), "{error}");
+    let degraded = run_with_input(&["ingest", "-"], older.as_bytes());
     assert_eq!(code(&degraded), 0);
     assert!(stderr(&degraded).contains("warning: -: degraded (unknown_harness_version)"), "{}", stderr(&degraded));
     assert_checked(&degraded.stdout);
+}
+
+#[test]
+fn a_version_between_two_schemas_is_4() {
+    let error = assert_fails(&ingest_text(claude_version("1.0.5"), &["--policy", "strict"]), 4, "unknown_harness_version");
+    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"1.0.0".into(), &"1.0.10".into()));
+    assert!(error["message"].as_str().unwrap().contains("between 1.0.0 and 1.0.10, which write different schemas"), "{error}");
+}
+
+#[test]
+fn a_version_that_is_ahead_is_4_or_a_tape_without_a_warning() {
+    let newer = claude_version("999.0.0");
+    let error = assert_fails(&ingest_text(&newer, &["--policy", "strict"]), 4, "unknown_harness_version");
+    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"2.1.329".into(), &Value::Null));
+    assert!(error["message"].as_str().unwrap().contains("newer than 2.1.329, the newest recorded version"), "{error}");
+    let converted = run_with_input(&["ingest", "-"], newer.as_bytes());
+    assert_eq!(code(&converted), 0);
+    assert!(!stderr(&converted).contains("warning"), "{}", stderr(&converted));
+    let start = String::from_utf8_lossy(&converted.stdout).lines().next().unwrap().to_owned();
+    assert!(start.contains(r#""support":"ahead""#) && start.contains(r#""degraded":["ahead"]"#), "{start}");
+    assert!(start.contains(r#""harness":{"family":"claude-code","version":"999.0.0"}"#), "no schema is claimed: {start}");
+    assert_checked(&converted.stdout);
+    let detected = run_with_input(&["detect", "-"], newer.as_bytes());
+    assert!(String::from_utf8_lossy(&detected.stdout).contains("claude-code 999.0.0, schema unknown, ahead;"), "{detected:?}");
+}
+
+#[test]
+fn sessions_that_are_ahead_and_have_unknown_records_give_one_warning() {
+    const WARNING: &str = "warning: newer than every recorded version, with content that this engram does not know";
+    let with_unknown_record = claude_version("999.0.0").replace("\"type\":\"atis-latch\"", "\"type\":\"brand-new\"");
+    let one = run_with_input(&["ingest", "-"], with_unknown_record.as_bytes());
+    assert!(stderr(&one).contains("with content that this engram does not know: 1 session (claude-code 999.0.0);"), "{}", stderr(&one));
+    let folder = folder_of(&[
+        ("1.jsonl", &with_unknown_record),
+        ("2.jsonl", &with_unknown_record.replace("999.0.0", "999.0.1")),
+        ("3.jsonl", &claude_version("999.0.2")),
+    ]);
+    let out = tempfile::tempdir().unwrap();
+    let message = stderr(&run(&["ingest", text(folder.path()), "--out", text(out.path())]));
+    let expected = format!("{WARNING}: 2 sessions (claude-code 999.0.0, claude-code 999.0.1);");
+    assert!(message.matches(WARNING).count() == 1 && message.contains(&expected), "{message}");
+    assert!(!message.contains("degraded"), "{message}");
 }
 
 #[test]

@@ -36,16 +36,7 @@ pub fn shown(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings
         if tested != shown.versions {
             findings.fail(revision.schema, format!("names the tested versions {tested:?}, but the recordings have {:?}", shown.versions));
         }
-        for end in ends(revision).into_iter().filter(|end| !tested.contains(end)) {
-            findings.fail(revision.schema, format!("supports versions up to or from {end}, but no recording has this version"));
-        }
     }
-}
-
-/// The versions in a revision's range.
-fn ends(revision: &Revision) -> Vec<String> {
-    let bounds = revision.versions.unwrap_or_default().split(',').map(|bound| bound.trim().trim_start_matches(['>', '<', '=']).to_owned());
-    bounds.filter(|version| !version.is_empty()).collect()
 }
 
 /// Every gap that a recording exhibits is declared by its revision.
@@ -103,6 +94,7 @@ pub fn consistent(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Fin
     if revisions.is_empty() {
         findings.fail(id, "supports no revision");
     }
+    descriptor.matrix.defects().into_iter().for_each(|defect| findings.fail(id, defect));
     let named: BTreeSet<&str> = descriptor.gaps.iter().map(|gap| gap.code).collect();
     let used: BTreeSet<&str> =
         revisions.iter().flat_map(|revision| Kind::ALL.map(|kind| revision.coverage.grade(kind).gaps())).flatten().copied().collect();

@@ -158,6 +158,13 @@ pub const BREAKS: &[Break] = &[
     converts("does not mark a degraded tape", "version.permissive", |real, input| {
         Ok(real.convert(input)?.replacen("\"degraded\":[\"unknown_harness_version\"]", "\"degraded\":[]", 1))
     }),
+    strict(converts("accepts a newer version", "version.strict", |real, input| match real.convert(input) {
+        Err(error) if error.older_recorded.is_some() => real.under(Policy::Permissive, input),
+        made => made,
+    })),
+    converts("takes a newer version for an unknown one", "version.permissive", |real, input| {
+        Ok(real.convert(input)?.replacen("\"support\":\"ahead\"", "\"support\":\"unknown\"", 1))
+    }),
     strict(converts("reports errors without a line", "error.located", |real, input| {
         real.convert(input).map_err(|mut error| {
             error.line = None;
@@ -254,6 +261,9 @@ pub const BREAKS: &[Break] = &[
     describes("claims too much", "claim.open", |descriptor| claims::with_reads(descriptor, Grade::Full)),
     describes("describes a gap that no claim names", "claim.whole", |descriptor| {
         claims::with_gap(descriptor, Gap { code: "edit.magic", reason: "for the test", fixture: "2.0.10/b_edit" })
+    }),
+    describes("supports versions that no recording proves", "claim.whole", |descriptor| {
+        claims::with_revision(descriptor, |revision| Revision { versions: revision.versions.map(|_| ">=0.0.1"), ..revision })
     }),
     on_all(describes("names a version as tested that has no recording", "claim.shown", |descriptor| {
         claims::with_revision(descriptor, |revision| Revision { tested: &["9.9.9"], ..revision })

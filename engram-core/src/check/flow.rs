@@ -13,6 +13,7 @@ use crate::event::Kind;
 use crate::ledger::{Ledger, Omitted};
 use crate::members::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMembers};
 use crate::tape::Members;
+use crate::version::Support;
 
 /// The state of the tape up to the current line.
 #[derive(Default)]
@@ -122,12 +123,12 @@ impl Flow {
         // Unknown members lower the claims of some kinds only.
         let lowers_all = reasons.iter().any(|reason| reason != DEGRADED_BY_MEMBERS);
         let claims_full = Kind::ALL.iter().any(|kind| coverage.word(kind.as_str()) == Some("full"));
-        let supported = matches!(event.members.word("support"), Some("tested" | "untested"));
+        let required = event.members.word("support").and_then(Support::named).and_then(Support::degradation);
         if lowers_all && claims_full {
             found.push(Finding::new(Rule::Coverage, "degraded, but a kind is claimed as full"));
         }
-        if !degraded && !supported {
-            found.push(Finding::new(Rule::Coverage, "the version is not supported, but the claims are not degraded"));
+        if let Some(reason) = required.filter(|reason| !reasons.iter().any(|given| given == reason)) {
+            found.push(Finding::new(Rule::Coverage, format!("the support level requires `{reason}` in `degraded`")));
         }
         if self.strict && degraded {
             found.push(Finding::new(Rule::Policy, "degraded under strict policy"));

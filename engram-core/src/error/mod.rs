@@ -18,7 +18,8 @@ pub enum ErrorCode {
     UnknownHarness,
     /// More than one adapter recognises the content.
     AmbiguousHarness,
-    /// The version is outside the matrix, or none is recorded and the schema is not positively identified.
+    /// The version is newer than all recorded ones or otherwise outside the matrix, or none is recorded and the schema is not positively
+    /// identified.
     UnknownHarnessVersion,
     /// The version is on the known-bad list.
     KnownBadVersion,
@@ -84,7 +85,7 @@ impl ErrorCode {
         match self {
             ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
             ErrorCode::AmbiguousHarness => "several adapters recognise this content; choose one with --adapter",
-            ErrorCode::UnknownHarnessVersion => "this harness version has not been tested; upgrade engram",
+            ErrorCode::UnknownHarnessVersion => "the log schema of this harness version is not known; a newer engram may know it",
             ErrorCode::KnownBadVersion => "logs of this harness version cannot be trusted",
             ErrorCode::UnrecognizedRecord => "the adapter does not know this record type",
             ErrorCode::UnknownMember => {
@@ -143,6 +144,12 @@ pub struct AdapterError {
     /// The harness version, as the artifact gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The newest recorded version that is older than [`Self::version`]. With `unknown_harness_version` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_recorded: Option<&'static str>,
+    /// The oldest recorded version that is newer than [`Self::version`]. With `unknown_harness_version` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newer_recorded: Option<&'static str>,
     /// The path of the artifact, as the caller gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -171,6 +178,8 @@ impl AdapterError {
             adapter: None,
             harness: None,
             version: None,
+            older_recorded: None,
+            newer_recorded: None,
             path: None,
             line: None,
             pointer: None,
@@ -209,6 +218,16 @@ impl AdapterError {
         self.line = Some(line);
         self
     }
+
+    /// How the version relates to the recorded ones, if that is known.
+    fn distance(&self) -> Option<String> {
+        match (self.older_recorded, self.newer_recorded) {
+            (Some(older), Some(newer)) => Some(format!("between {older} and {newer}, which write different schemas")),
+            (Some(older), None) => Some(format!("newer than {older}, the newest recorded version; a newer engram may know it")),
+            (None, Some(newer)) => Some(format!("older than {newer}, the oldest recorded version")),
+            (None, None) => None,
+        }
+    }
 }
 
 impl From<std::io::Error> for AdapterError {
@@ -245,9 +264,13 @@ impl fmt::Display for AdapterError {
         if let Some(found) = &self.found {
             write!(f, ", found `{found}`")?;
         }
-        match self.policy {
-            Policy::Strict => write!(f, ": {}", self.code.explain_strict()),
-            Policy::Permissive => write!(f, ": {}", self.code.explain()),
+        match self.distance() {
+            Some(distance) => write!(f, ": {distance}")?,
+            None => write!(f, ": {}", self.code.explain())?,
+        }
+        match self.code.permissive().filter(|_| self.policy == Policy::Strict) {
+            Some(advice) => write!(f, "; {advice}"),
+            None => Ok(()),
         }
     }
 }

@@ -44,7 +44,7 @@ const TOOL_KINDS: [&str; ToolKind::ALL.len()] = {
 const GRADE: FieldType = FieldType::Word(&["full", "partial", "none"]);
 const HARNESS: FieldType =
     FieldType::Object(&[always("family", FieldType::Name), stated("version", FieldType::Name), stated("schema", FieldType::Name)]);
-const SUPPORT: FieldType = words!(Support: Tested, Untested, Unknown, KnownBad);
+const SUPPORT: FieldType = words!(Support: Tested, Between, Ahead, Unknown, KnownBad);
 const DEGRADED: FieldType = FieldType::List(&FieldType::Name, Empty::Allowed);
 const COVERAGE: FieldType = FieldType::Object(&[
     always("meta", GRADE),

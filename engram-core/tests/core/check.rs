@@ -106,6 +106,7 @@ const BREAKS: &[(Rule, &str, &str)] = &[
     (Rule::Coverage, r#""tool.call":"full""#, r#""tool.call":"none""#),
     (Rule::Coverage, r#""degraded":[]"#, r#""degraded":["known_bad_version"]"#),
     (Rule::Coverage, r#""support":"tested""#, r#""support":"known_bad""#),
+    (Rule::Coverage, r#""support":"tested""#, r#""support":"ahead""#),
     (Rule::Policy, r#""policy":"permissive""#, r#""policy":"strict""#),
 ];
 

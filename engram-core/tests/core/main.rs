@@ -9,3 +9,4 @@ mod everything;
 mod members;
 mod policy;
 mod toy;
+mod versions;

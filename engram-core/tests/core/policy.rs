@@ -66,19 +66,53 @@ fn assert_kept(line: &[u8], counted: &str, raw: &str) {
     assert!(is_complete(&tape));
 }
 
+/// A log of this version.
+fn of_version(version: &str) -> Vec<u8> {
+    (HEADER.replace("1.0.0", version) + "\n" + SAY + "\n").into_bytes()
+}
+
 #[test]
-fn strict_policy_refuses_unknown_and_known_bad_versions() {
-    let with = |version: &str| HEADER.replace("1.0.0", version) + "\n" + SAY + "\n";
-    assert!(strict(with("1.9.0").as_bytes()).unwrap().contains(r#""support":"tested""#));
-    assert!(strict(with("1.2.0").as_bytes()).unwrap().contains(r#""support":"untested""#));
-    for (version, code) in
-        [("2.0.0", ErrorCode::UnknownHarnessVersion), ("1.5.0", ErrorCode::KnownBadVersion), ("?", ErrorCode::UnknownHarnessVersion)]
-    {
-        assert_eq!(refused(with(version).as_bytes()), (code, None, None));
-        let tape = permissive(with(version).as_bytes());
-        assert!(!tape.contains(r#":"full""#) && tape.contains(&format!(r#""degraded":["{code}"]"#)), "{tape}");
+fn tested_versions_and_those_between_them_keep_the_claims_under_both_policies() {
+    for (version, level) in [("1.0.0", "tested"), ("1.9.0", "tested"), ("1.2.0", "between"), ("1.9.0-rc.1", "between")] {
+        let log = of_version(version);
+        for tape in [strict(&log).unwrap(), permissive(&log)] {
+            assert!(tape.contains(&format!(r#""support":"{level}""#)) && tape.contains(r#""degraded":[]"#), "{tape}");
+            assert!(tape.contains(r#""schema":"toy/1""#) && tape.contains(r#":"full""#), "{tape}");
+        }
     }
-    assert_eq!(refused(SAY.as_bytes()).0, ErrorCode::UnknownHarnessVersion);
+}
+
+#[test]
+fn other_versions_are_refused_or_converted_with_lowered_claims_and_without_a_schema() {
+    let unknown = ErrorCode::UnknownHarnessVersion;
+    for (version, level, code, reason) in [
+        ("2.0.0", "ahead", unknown, "ahead"),
+        ("1.9.1-beta", "ahead", unknown, "ahead"),
+        ("0.9.0", "unknown", unknown, "unknown_harness_version"),
+        ("?", "unknown", unknown, "unknown_harness_version"),
+        ("1.5.0", "known_bad", ErrorCode::KnownBadVersion, "known_bad_version"),
+    ] {
+        assert_eq!(refused(&of_version(version)), (code, None, None));
+        let tape = permissive(&of_version(version));
+        assert!(tape.contains(&format!(r#""support":"{level}""#)) && tape.contains(&format!(r#""degraded":["{reason}"]"#)), "{tape}");
+        assert!(!tape.contains(r#":"full""#) && !tape.contains(r#""schema":"toy/1""#), "{tape}");
+    }
+    assert_eq!(refused(SAY.as_bytes()).0, unknown);
+}
+
+#[test]
+fn the_error_of_a_version_names_the_nearest_recorded_ones() {
+    for (version, older, newer, message) in [
+        ("2.0.0", Some("1.9.0"), None, "newer than 1.9.0, the newest recorded version; a newer engram may know it; --policy permissive"),
+        ("0.9.0", None, Some("1.0.0"), "(toy 0.9.0): older than 1.0.0, the oldest recorded version; --policy permissive"),
+        ("?", None, None, "the log schema of this harness version is not known"),
+    ] {
+        let error = strict(&of_version(version)).unwrap_err();
+        assert_eq!((error.older_recorded, error.newer_recorded), (older, newer), "{version}");
+        assert!(error.to_string().contains(message), "{error}");
+        let json = serde_json::to_value(&error).unwrap();
+        assert_eq!((json["older_recorded"].as_str(), json["newer_recorded"].as_str()), (older, newer));
+    }
 }
 
 #[test]
@@ -86,7 +120,7 @@ fn strict_policy_refuses_a_change_to_an_unknown_version() {
     assert!(strict(&log(br#"{"type":"toy","version":"1.9.0"}"#)).unwrap().contains(r#""label":"revision""#));
     let unknown = log(br#"{"type":"toy","version":"3.0.0"}"#);
     assert_eq!(refused(&unknown), (ErrorCode::UnknownHarnessVersion, None, None));
-    assert!(permissive(&unknown).contains(r#""degraded":["unknown_harness_version"]"#));
+    assert!(permissive(&unknown).contains(r#""label":"revision","harness":{"family":"toy","version":"3.0.0"},"support":"ahead""#));
 }
 
 #[test]
