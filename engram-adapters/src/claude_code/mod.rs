@@ -75,7 +75,9 @@ struct Transcript {
 impl Session for Transcript {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let value = parse(source, &mut self.index)?;
-        records::dispatch::line(&mut self.state, value, out)
+        let outcome = records::dispatch::line(&mut self.state, value, out);
+        self.state.end_record(outcome.is_ok());
+        outcome
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {

@@ -6,6 +6,7 @@
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | dispatch records by type | [`route`] |
 //! | match results with calls, drop repeated messages | [`pending_calls`], [`seen_set`] |
+//! | take back what a malformed record changed | [`restorable`] |
 //! | map tool names to kinds | [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
@@ -20,6 +21,7 @@ pub mod linenum;
 pub mod media;
 pub mod patch;
 pub mod pending_calls;
+pub mod restorable;
 pub mod route;
 pub mod search;
 pub mod seen_set;

@@ -70,6 +70,15 @@ impl<T> PendingCalls<T> {
         self.calls.remove(&hash64(call_id))
     }
 
+    /// Opens a call again whose result turned out to be malformed. It keeps its place in the order.
+    pub fn reopen(&mut self, call_id: impl Hash, facts: T) {
+        let call = hash64(call_id);
+        self.calls.insert(call, facts);
+        if !self.order.contains(&call) {
+            self.order.push_back(call);
+        }
+    }
+
     /// The facts of all open calls, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.order.iter().filter_map(|call| self.calls.get(call))
@@ -79,6 +88,16 @@ impl<T> PendingCalls<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_is_opened_again_is_there_once() {
+        let mut calls = PendingCalls::default();
+        calls.open("a", 1);
+        calls.open("b", 2);
+        assert_eq!(calls.close("a"), Some(1));
+        calls.reopen("a", 1);
+        assert_eq!(calls.iter().copied().collect::<Vec<_>>(), [1, 2]);
+    }
 
     #[test]
     fn open_calls_are_bounded_and_in_order() {

@@ -2,9 +2,12 @@
 
 use std::hash::Hash;
 
-use engram_core::keys::{KeyMap, hash64, key_map};
+use engram_core::keys::hash64;
 
-/// A set of facts. Keeps a 64-bit hash of each, not the fact; it grows with the session.
+use super::restorable::RestorableMap;
+
+/// A set of facts. Keeps a 64-bit hash of each, not the fact; it grows with the session. A session calls [`SeenSet::commit`] or
+/// [`SeenSet::roll_back`] after each record.
 ///
 /// ```
 /// use engram_adapters::shared::seen_set::SeenSet;
@@ -13,26 +16,35 @@ use engram_core::keys::{KeyMap, hash64, key_map};
 /// assert!(messages.insert(("msg_1", "text")));
 /// assert!(!messages.insert(("msg_1", "text")));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SeenSet {
-    facts: KeyMap<()>,
-}
-
-impl Default for SeenSet {
-    fn default() -> Self {
-        SeenSet { facts: key_map() }
-    }
+    facts: RestorableMap<()>,
 }
 
 impl SeenSet {
     /// Adds a fact. Returns true if it is new.
     pub fn insert(&mut self, fact: impl Hash) -> bool {
-        self.facts.insert(hash64(fact), ()).is_none()
+        let key = hash64(fact);
+        let is_new = self.facts.get(key).is_none();
+        if is_new {
+            self.facts.insert(key, ());
+        }
+        is_new
     }
 
     /// True if the set contains the fact.
     pub fn contains(&self, fact: impl Hash) -> bool {
-        self.facts.contains_key(&hash64(fact))
+        self.facts.get(hash64(fact)).is_some()
+    }
+
+    /// The record is converted: its facts stay.
+    pub fn commit(&mut self) {
+        self.facts.commit();
+    }
+
+    /// The record is malformed: its facts are forgotten.
+    pub fn roll_back(&mut self) {
+        self.facts.roll_back();
     }
 }
 
@@ -46,5 +58,9 @@ mod tests {
         assert!(!facts.contains("a"));
         assert!(facts.insert("a") && !facts.insert("a") && facts.insert("b"));
         assert!(facts.contains("a"));
+        facts.commit();
+        assert!(facts.insert("c"));
+        facts.roll_back();
+        assert!(facts.contains("a") && facts.insert("c"));
     }
 }

@@ -15,6 +15,7 @@ mod mutation;
 mod outside;
 mod outside_stream;
 mod report;
+mod rollback;
 mod schema;
 mod snapshot_faults;
 mod snapshots;

@@ -90,6 +90,16 @@ impl Emitter<'_> {
             return Err(fault);
         }
         self.roll_back();
+        self.settle_unrecognized(fault, raw)?;
+        // What is kept of the record belongs to the session that it names, and the next record to the one before it.
+        if let Some(source) = self.checkpoint.source.take() {
+            self.source = source;
+        }
+        Ok(())
+    }
+
+    /// Keeps a record that the adapter does not know or cannot read.
+    fn settle_unrecognized(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
         match fault {
             Fault::Fatal(_) => Err(fault),
             Fault::Limit(_) => self.oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes())),

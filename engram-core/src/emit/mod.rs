@@ -98,6 +98,8 @@ struct Checkpoint {
     support: Option<ResolvedSupport>,
     /// The kinds whose claims were lowered.
     lowered: Kinds,
+    /// The source before the record changed it.
+    source: Option<Source>,
 }
 
 impl<'s> Emitter<'s> {
@@ -148,8 +150,11 @@ impl<'s> Emitter<'s> {
 
     /// Sets the session and sub-agent of all following events.
     pub fn set_source(&mut self, session_id: Option<&str>, agent_id: Option<&str>) {
-        set_token(&mut self.source.session_id, session_id);
-        set_token(&mut self.source.agent_id, agent_id);
+        if is_token_of(&self.source.session_id, session_id) && is_token_of(&self.source.agent_id, agent_id) {
+            return;
+        }
+        let before = mem::replace(&mut self.source, Source { session_id: token(session_id), agent_id: token(agent_id) });
+        self.checkpoint.source.get_or_insert(before);
     }
 
     /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
@@ -181,6 +186,7 @@ impl<'s> Emitter<'s> {
         self.checkpoint.calls.clear();
         self.checkpoint.support = None;
         self.checkpoint.lowered = self.members.lowered();
+        self.checkpoint.source = None;
     }
 
     /// Makes the next event fail with this error, unless there is an earlier one.
@@ -410,18 +416,18 @@ fn call_key(call_id: Text<'_>) -> u64 {
     }
 }
 
-/// Sets a canonical JSON string from plain text. Does nothing if it has not changed.
-fn set_token(token: &mut Option<String>, plain: Option<&str>) {
-    let Some(plain) = plain.filter(|plain| !plain.is_empty()) else {
-        *token = None;
-        return;
-    };
-    let is_same = |token: &String| token.len() == plain.len() + 2 && token[1..].starts_with(plain);
-    if token.as_ref().is_some_and(is_same) {
-        return;
+/// The canonical JSON string of an id, if there is one.
+fn token(plain: Option<&str>) -> Option<String> {
+    let mut canonical = String::new();
+    push_text(&mut canonical, Text::Plain(plain.filter(|plain| !plain.is_empty())?));
+    Some(canonical)
+}
+
+/// True if the token is that of the id. False for ids with escapes.
+fn is_token_of(token: &Option<String>, plain: Option<&str>) -> bool {
+    match (token, plain.filter(|plain| !plain.is_empty())) {
+        (Some(token), Some(plain)) => token.len() == plain.len() + 2 && token[1..].starts_with(plain),
+        (None, None) => true,
+        _ => false,
     }
-    let mut canonical = mem::take(token).unwrap_or_default();
-    canonical.clear();
-    push_text(&mut canonical, Text::Plain(plain));
-    *token = Some(canonical);
 }

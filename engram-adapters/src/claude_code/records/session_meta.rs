@@ -88,7 +88,7 @@ fn change_version(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter) 
     if let Some(version) = text(line.version())
         && let Some(revision) = out.version(&version.decode_lossy())?
     {
-        state.dialect = dialect(Some(revision));
+        state.dialect.set(dialect(Some(revision)));
     }
     Ok(())
 }

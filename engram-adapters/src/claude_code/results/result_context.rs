@@ -1,5 +1,7 @@
 //! One tool result with its call, and the events for what the log keeps beside the text that the model saw.
 
+use std::rc::Rc;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, Decision, EditOp, Meta, Permission, Status};
 use engram_core::text::Text;
@@ -20,7 +22,7 @@ pub(super) struct ResultContext<'a> {
     /// `toolUseResult`; empty if it is only text.
     pub structured: &'a Structured<'a>,
     /// None if the call is missing.
-    pub call: Option<Call>,
+    pub call: Option<Rc<Call>>,
 }
 
 impl<'a> ResultContext<'a> {

@@ -2,6 +2,7 @@
 
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Line;
+use crate::shared::restorable::Restorable;
 use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Value, text};
 
@@ -9,7 +10,7 @@ use crate::shared::value::{Value, text};
 pub struct Dedup {
     messages_are_repeated: bool,
     /// The message whose blocks are being read.
-    open_message: Option<u64>,
+    open_message: Restorable<Option<u64>>,
     /// Messages that another message has followed. Only these can be appended again.
     finished_messages: SeenSet,
     blocks: SeenSet,
@@ -23,7 +24,7 @@ impl Dedup {
     pub fn new(dialect: Dialect) -> Self {
         Dedup {
             messages_are_repeated: dialect.messages_are_repeated,
-            open_message: None,
+            open_message: Restorable::default(),
             finished_messages: SeenSet::default(),
             blocks: SeenSet::default(),
             wrapped_lines: SeenSet::default(),
@@ -32,19 +33,35 @@ impl Dedup {
         }
     }
 
+    /// The record is converted: its facts stay.
+    pub fn commit(&mut self) {
+        self.open_message.commit();
+        self.sets().into_iter().for_each(SeenSet::commit);
+    }
+
+    /// The record is malformed: its facts are forgotten.
+    pub fn roll_back(&mut self) {
+        self.open_message.roll_back();
+        self.sets().into_iter().for_each(SeenSet::roll_back);
+    }
+
+    fn sets(&mut self) -> [&mut SeenSet; 5] {
+        [&mut self.finished_messages, &mut self.blocks, &mut self.wrapped_lines, &mut self.calls, &mut self.results]
+    }
+
     /// The blocks that follow belong to this message.
     pub fn begin_message(&mut self, message: Option<u64>) {
-        if self.messages_are_repeated && self.open_message != message {
-            if let Some(last) = self.open_message {
+        if self.messages_are_repeated && *self.open_message != message {
+            if let Some(last) = *self.open_message {
                 self.finished_messages.insert(last);
             }
-            self.open_message = message;
+            self.open_message.set(message);
         }
     }
 
     /// False for a block of a finished message that has been emitted. A message may contain the same block twice while it is open.
     pub fn insert_block(&mut self, block: Value<'_>) -> bool {
-        let (true, Some(message)) = (self.messages_are_repeated, self.open_message) else { return true };
+        let (true, Some(message)) = (self.messages_are_repeated, *self.open_message) else { return true };
         let is_new = self.blocks.insert((message, block.raw()));
         is_new || !self.finished_messages.contains(message)
     }

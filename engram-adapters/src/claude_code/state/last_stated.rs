@@ -2,22 +2,23 @@
 
 use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
 use crate::claude_code::schema::{Fact, Line};
+use crate::shared::restorable::Restorable;
 use crate::shared::value::{Field, raw_str};
 
 /// The last stated values, as raw JSON; empty if none was stated.
 #[derive(Default)]
 pub struct LastStated {
-    facts: [String; Fact::REPEATED],
-    model: String,
-    title: String,
-    agent_name: String,
-    permission_mode: String,
-    mode: String,
-    cost: String,
+    facts: [Restorable<String>; Fact::REPEATED],
+    model: Restorable<String>,
+    title: Restorable<String>,
+    agent_name: Restorable<String>,
+    permission_mode: Restorable<String>,
+    mode: Restorable<String>,
+    cost: Restorable<String>,
     /// The sub-agent of the last line.
-    agent_id: Option<String>,
+    agent_id: Restorable<Option<String>>,
     /// The facts from the files around the transcript have been emitted.
-    has_parent: bool,
+    has_parent: Restorable<bool>,
 }
 
 /// Which facts a line changes: one bit for each [`Fact`].
@@ -41,9 +42,28 @@ impl Changes {
 }
 
 impl LastStated {
-    /// Makes the next line state its session again.
+    /// Makes the next line state its session again, even if the current one is malformed.
     pub fn forget_session(&mut self) {
-        self.facts[Fact::Session as usize].clear();
+        self.facts[Fact::Session as usize] = Restorable::default();
+    }
+
+    /// The record is converted: what it stated stays.
+    pub fn commit(&mut self) {
+        self.agent_id.commit();
+        self.has_parent.commit();
+        self.values().for_each(Restorable::commit);
+    }
+
+    /// The record is malformed: what it stated is forgotten.
+    pub fn roll_back(&mut self) {
+        self.agent_id.roll_back();
+        self.has_parent.roll_back();
+        self.values().for_each(Restorable::roll_back);
+    }
+
+    fn values(&mut self) -> impl Iterator<Item = &mut Restorable<String>> {
+        let others = [&mut self.model, &mut self.title, &mut self.agent_name, &mut self.permission_mode, &mut self.mode, &mut self.cost];
+        self.facts.iter_mut().chain(others)
     }
 
     /// Stores the first `count` facts of a line. Hardly any line changes one.
@@ -58,7 +78,10 @@ impl LastStated {
         let model = record.message.model();
         let is_models = record.kind == "assistant" && raw_str(model) != SYNTHETIC_MODEL;
         let model_changed = is_models && set(&mut self.model, model);
-        let is_first_of_agent = record.line.agent_id().is_some() && !std::mem::replace(&mut self.has_parent, true);
+        let is_first_of_agent = record.line.agent_id().is_some() && !*self.has_parent;
+        if is_first_of_agent {
+            self.has_parent.set(true);
+        }
         changes.with(Fact::Model, model_changed).with(Fact::Parent, is_first_of_agent)
     }
 
@@ -69,7 +92,7 @@ impl LastStated {
 
     /// Stores the sub-agent of the line.
     pub fn set_agent(&mut self, agent: Option<&str>) {
-        self.agent_id = agent.map(str::to_owned);
+        self.agent_id.set(agent.map(str::to_owned));
     }
 
     /// Stores the session's title. Returns whether it changed.
@@ -99,11 +122,11 @@ impl LastStated {
 }
 
 /// Stores the raw JSON of a value. Returns whether it changed; an absent value changes nothing.
-fn set(stored: &mut String, value: Field<'_>) -> bool {
+fn set(stored: &mut Restorable<String>, value: Field<'_>) -> bool {
     let Some(value) = value.map(|value| value.raw()) else { return false };
-    let changed = stored != value;
+    let changed = stored.as_str() != value;
     if changed {
-        value.clone_into(stored);
+        stored.set(value.to_owned());
     }
     changed
 }

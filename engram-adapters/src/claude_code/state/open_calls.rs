@@ -1,6 +1,7 @@
 //! Tool calls that have no result yet, and what their results will need of them.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
@@ -14,18 +15,34 @@ use engram_core::keys::hash64;
 /// Calls that have no result yet, by the hash of the raw call id.
 #[derive(Default)]
 pub struct OpenCalls {
-    calls: PendingCalls<Call>,
+    calls: PendingCalls<Rc<Call>>,
+    /// The calls that the current record has closed.
+    closed: Vec<(u64, Rc<Call>)>,
 }
 
 impl OpenCalls {
     /// Adds a call.
     pub fn open(&mut self, key: u64, call: Call) {
-        self.calls.open(key, call);
+        self.calls.open(key, Rc::new(call));
     }
 
     /// Removes the call, which has a result now.
-    pub fn close(&mut self, key: u64) -> Option<Call> {
-        self.calls.close(key)
+    pub fn close(&mut self, key: u64) -> Option<Rc<Call>> {
+        let call = self.calls.close(key)?;
+        self.closed.push((key, Rc::clone(&call)));
+        Some(call)
+    }
+
+    /// The record is converted: the calls that it closed have their results.
+    pub(super) fn commit(&mut self) {
+        self.closed.clear();
+    }
+
+    /// The record is malformed: the calls that it closed are open again.
+    pub(super) fn roll_back(&mut self) {
+        for (key, call) in self.closed.drain(..) {
+            self.calls.reopen(key, call);
+        }
     }
 
     /// The id of the open call that started a sub-agent with this prompt, if there is exactly one.

@@ -60,7 +60,19 @@ impl PendingUsage {
             self.pending[at].emit(&mut self.emitted, out)?;
             self.release(at);
         }
+        // These events are attributed to earlier lines, and stay even if the record is malformed.
+        self.emitted.commit();
         Ok(self.pending.len() < before)
+    }
+
+    /// The record is converted: its count stays.
+    pub(super) fn commit(&mut self) {
+        self.emitted.commit();
+    }
+
+    /// The record is malformed: its count is not emitted.
+    pub(super) fn roll_back(&mut self) {
+        self.emitted.roll_back();
     }
 
     /// Emits all pending counts.

@@ -8,6 +8,7 @@ use memchr::memmem::Finder;
 use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::{Line, Message};
+use crate::shared::restorable::Restorable;
 use crate::shared::time::millis;
 use crate::shared::value::{find_line, raw_str, text};
 
@@ -27,8 +28,8 @@ pub struct ReplayDetector {
     /// All records so far are copies.
     only_copies: bool,
     /// The session that the copies come from, until it is emitted.
-    origin: Option<String>,
-    origin_taken: bool,
+    origin: Restorable<Option<String>>,
+    origin_taken: Restorable<bool>,
 }
 
 /// Records that were copied at one moment and have its time.
@@ -50,8 +51,8 @@ impl ReplayDetector {
             queued_at: None,
             copying: false,
             only_copies: true,
-            origin: None,
-            origin_taken: false,
+            origin: Restorable::default(),
+            origin_taken: Restorable::default(),
         }
     }
 
@@ -62,8 +63,29 @@ impl ReplayDetector {
 
     /// The session that the copies come from. Given once.
     pub fn take_origin(&mut self) -> Option<String> {
-        let origin = self.origin.take()?;
-        (!std::mem::replace(&mut self.origin_taken, true)).then_some(origin)
+        let origin = (*self.origin).clone()?;
+        self.origin.set(None);
+        let is_first = !*self.origin_taken;
+        self.origin_taken.set(true);
+        is_first.then_some(origin)
+    }
+
+    /// The record is converted: what was taken stays taken.
+    pub(super) fn commit(&mut self) {
+        self.origin.commit();
+        self.origin_taken.commit();
+    }
+
+    /// The record is malformed: what it took can be taken again.
+    pub(super) fn roll_back(&mut self) {
+        self.origin.roll_back();
+        self.origin_taken.roll_back();
+    }
+
+    fn set_origin(&mut self, session: &str) {
+        if self.origin.is_none() {
+            self.origin.set(Some(session.to_owned()));
+        }
     }
 
     /// A prompt was queued at this time. Records that belong to it are not older.
@@ -113,7 +135,7 @@ impl ReplayDetector {
         let requested_by =
             text(record.line.request_session_id()).filter(|id| record.session_id().is_some_and(|session| !id.eq_str(&session)));
         if let Some(origin) = requested_by {
-            self.origin.get_or_insert_with(|| origin.decode_lossy().into_owned());
+            self.set_origin(&origin.decode_lossy());
         }
         let Some(until) = &self.copied_until else { return requested_by.is_some() };
         if text(record.line.uuid()).is_some_and(|uuid| uuid.eq_str(until)) {
@@ -135,7 +157,7 @@ impl ReplayDetector {
         let foreign = record.session_id().filter(|session| session != own_session);
         if let (Some(session), "user") = (foreign, record.kind) {
             self.copying = true;
-            self.origin.get_or_insert_with(|| session.into_owned());
+            self.set_origin(&session);
         }
         self.copying |= self.only_copies;
         self.copying

@@ -15,12 +15,13 @@ use super::pending_usage::PendingUsage;
 use super::replay::ReplayDetector;
 use super::sidechains::Sidechains;
 use crate::claude_code::revisions::{Dialect, dialect};
+use crate::shared::restorable::Restorable;
 use crate::shared::value::StructuralIndex;
 
 /// Per-session conversion state.
 pub struct SessionState {
     /// The dialect of the version that wrote the current line.
-    pub dialect: Dialect,
+    pub dialect: Restorable<Dialect>,
     /// What the files beside the transcript add.
     pub side_info: SideInfo,
     pub last_stated: LastStated,
@@ -52,7 +53,7 @@ impl SessionState {
     pub fn new(init: &SessionInit<'_>) -> Self {
         let dialect = dialect(init.revision);
         SessionState {
-            dialect,
+            dialect: Restorable::new(dialect),
             side_info: init.context.clone(),
             last_stated: LastStated::default(),
             calls: OpenCalls::default(),
@@ -67,6 +68,25 @@ impl SessionState {
             last_cell: LastCell::default(),
             compaction_trigger: None,
             scratch: Scratch::default(),
+        }
+    }
+
+    /// Ends a record. What a malformed one has changed is restored.
+    pub fn end_record(&mut self, is_converted: bool) {
+        if is_converted {
+            self.dialect.commit();
+            self.last_stated.commit();
+            self.calls.commit();
+            self.replay.commit();
+            self.dedup.commit();
+            self.usage.commit();
+        } else {
+            self.dialect.roll_back();
+            self.last_stated.roll_back();
+            self.calls.roll_back();
+            self.replay.roll_back();
+            self.dedup.roll_back();
+            self.usage.roll_back();
         }
     }
 

@@ -34,7 +34,9 @@ impl Session for CodexSession {
             return dispatch::omitted("state");
         }
         let line = parse(text, &mut self.index)?;
-        dispatch::convert_line(&mut self.state, line, out)
+        let outcome = dispatch::convert_line(&mut self.state, line, out);
+        self.state.end_record(outcome.is_ok());
+        outcome
     }
 
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {

@@ -29,6 +29,7 @@ pub fn convert_document(state: &mut SessionState, text: &str, out: &mut Emitter<
     out.begin();
     let session = SessionHead::lenient(parse(document.session.get(), &mut index)?);
     let outcome = settings::bare_header(state, session.instructions(), None, "/session/instructions", out)?;
+    state.end_record(true);
     out.settle(outcome);
     let mut items = Items { state, index, count: 0 };
     for item in &document.items {
@@ -49,7 +50,9 @@ impl Items<'_> {
         out.begin();
         let at = format!("/items/{}", self.count);
         let item = parse(raw.get(), &mut self.index);
-        match item.and_then(|item| convert_item(self.state, item, &at, Container::Document, out)) {
+        let outcome = item.and_then(|item| convert_item(self.state, item, &at, Container::Document, out));
+        self.state.end_record(outcome.is_ok());
+        match outcome {
             Ok(outcome) => out.settle(outcome),
             Err(fault) => out.settle_fault(fault, raw.get())?,
         }

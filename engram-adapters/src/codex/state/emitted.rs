@@ -18,6 +18,16 @@ impl EmittedTexts {
     pub fn insert_instructions(&mut self, token: &str) -> bool {
         self.seen.insert(("instructions", token))
     }
+
+    /// The record is converted: its texts stay.
+    pub fn commit(&mut self) {
+        self.seen.commit();
+    }
+
+    /// The record is malformed: its texts are forgotten.
+    pub fn roll_back(&mut self) {
+        self.seen.roll_back();
+    }
 }
 
 /// Files that this session added or changed.
@@ -30,5 +40,15 @@ impl SeenFiles {
     /// Records a file. True when it is new.
     pub fn insert(&mut self, path: &str) -> bool {
         self.seen.insert(path)
+    }
+
+    /// The record is converted: its files stay.
+    pub fn commit(&mut self) {
+        self.seen.commit();
+    }
+
+    /// The record is malformed: its files are forgotten.
+    pub fn roll_back(&mut self) {
+        self.seen.roll_back();
     }
 }

@@ -1,6 +1,8 @@
 //! Facts that Codex writes twice: once as an item for the model and once as an event for the screen.
 
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::hash64;
+
+use crate::shared::restorable::RestorableMap;
 
 /// Which of the two records of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub enum Fact {
 #[derive(Debug, Default)]
 pub struct MirrorDedup {
     /// By fact: how often the model's side is ahead, or (below zero) the screen's.
-    ahead: KeyMap<i32>,
+    ahead: RestorableMap<i32>,
 }
 
 impl MirrorDedup {
@@ -36,13 +38,22 @@ impl MirrorDedup {
     pub fn is_new(&mut self, side: Side, fact: Fact, token: &str) -> bool {
         let step = if side == Side::Model { 1 } else { -1 };
         let fact = hash64((fact, token));
-        let ahead = self.ahead.entry(fact).or_default();
-        let is_repeated = *ahead * step < 0;
-        *ahead += step;
-        if *ahead == 0 {
-            self.ahead.remove(&fact);
-        }
-        !is_repeated
+        let ahead = self.ahead.get(fact).unwrap_or_default();
+        match ahead + step {
+            0 => self.ahead.remove(fact),
+            ahead => self.ahead.insert(fact, ahead),
+        };
+        ahead * step >= 0
+    }
+
+    /// The record is converted: its facts stay.
+    pub fn commit(&mut self) {
+        self.ahead.commit();
+    }
+
+    /// The record is malformed: its facts are forgotten.
+    pub fn roll_back(&mut self) {
+        self.ahead.roll_back();
     }
 }
 

@@ -48,6 +48,21 @@ impl SessionState {
             scratch: Scratch::default(),
         }
     }
+
+    /// Ends a record. What a malformed one has changed is restored.
+    pub fn end_record(&mut self, is_converted: bool) {
+        if is_converted {
+            self.mirrors.commit();
+            self.texts.commit();
+            self.files.commit();
+            self.last.commit();
+        } else {
+            self.mirrors.roll_back();
+            self.texts.roll_back();
+            self.files.roll_back();
+            self.last.roll_back();
+        }
+    }
 }
 
 /// Buffers for JSON inside a string of the current record. Kept only to spare allocations.

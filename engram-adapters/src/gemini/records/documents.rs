@@ -18,7 +18,9 @@ use crate::shared::value::{Value, raw_str, text};
 pub(super) fn log(state: &mut SessionState, document: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let messages = required_array(document, MESSAGES)?;
     out.begin();
-    match Record::strict(document, "").and_then(|view| header(state, &view, out)) {
+    let converted = Record::strict(document, "").and_then(|view| header(state, &view, out));
+    state.end_record(converted.is_ok());
+    match converted {
         Ok(()) => out.settle(Outcome::Mapped),
         Err(fault) => out.settle_fault(fault, &without_member(document, MESSAGES))?,
     }
@@ -86,7 +88,9 @@ fn convert_record(
 ) -> Result<(), Fault> {
     out.begin();
     state.begin_record();
-    match convert(state, out) {
+    let outcome = convert(state, out);
+    state.end_record(outcome.is_ok());
+    match outcome {
         Ok(outcome) => {
             out.settle(outcome);
             Ok(())

@@ -29,8 +29,9 @@ fn message_of_history(state: &mut SessionState, record: &MessageRecord<'_>, out:
     let mut rewrite = state.rewrites.take(record.message.timestamp(), || is_lines && begins_history(record.message));
     let pass = rewrite.as_mut().map(|rewrite| &mut rewrite.pass);
     let duplicate_rule = if pass.is_some() { rule::RELOGGED } else { rule::REWRITTEN };
-    let kind = dispatch::message(state, record, pass, out)?;
+    let kind = dispatch::message(state, record, pass, out);
     state.rewrites.put_back(rewrite);
+    let kind = kind?;
     Ok(state.outcome(kind, duplicate_rule))
 }
 

@@ -31,7 +31,9 @@ impl Session for SessionConverter {
         let mut record = Record::default();
         record.strict_into(line, "")?;
         self.state.begin_record();
-        lines::line(&mut self.state, &record, out)
+        let outcome = lines::line(&mut self.state, &record, out);
+        self.state.end_record(outcome.is_ok());
+        outcome
     }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {

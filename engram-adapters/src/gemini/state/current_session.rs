@@ -2,25 +2,28 @@
 
 use engram_core::emit::Emitter;
 
+use crate::shared::restorable::Restorable;
 use crate::shared::value::{Field, raw_str, text};
 
 /// The session that the events belong to. A log may continue under another session's id.
 pub struct CurrentSession {
-    session_id: Option<String>,
+    session_id: Restorable<Option<String>>,
     is_subagent: bool,
-    has_header: bool,
+    has_header: Restorable<bool>,
 }
 
 impl CurrentSession {
     /// The session that the head of the log names.
     pub fn new(session_id: Option<String>) -> Self {
-        CurrentSession { session_id, is_subagent: false, has_header: false }
+        CurrentSession { session_id: Restorable::new(session_id), is_subagent: false, has_header: Restorable::new(false) }
     }
 
     /// Remembers a header. True for the first one.
     pub fn add_header(&mut self, role: Field<'_>) -> bool {
         self.is_subagent = raw_str(role) == "subagent";
-        !std::mem::replace(&mut self.has_header, true)
+        let is_first = !*self.has_header;
+        self.has_header.set(true);
+        is_first
     }
 
     /// True in the log of a sub-agent: its prompts come from the harness.
@@ -35,7 +38,19 @@ impl CurrentSession {
             return false;
         }
         out.set_source(Some(&*session_id), self.is_subagent.then_some(&*session_id));
-        self.session_id = Some(session_id.into_owned());
+        self.session_id.set(Some(session_id.into_owned()));
         true
+    }
+
+    /// The record is converted: its session stays. The emitter keeps it, too.
+    pub fn commit(&mut self) {
+        self.session_id.commit();
+        self.has_header.commit();
+    }
+
+    /// The record is malformed: the session before it comes back, as in the emitter.
+    pub fn roll_back(&mut self) {
+        self.session_id.roll_back();
+        self.has_header.roll_back();
     }
 }

@@ -5,6 +5,7 @@ pub use super::repeated_turns::RepeatedParts;
 use super::repeated_turns::RepeatedTurns;
 use super::seen_calls::SeenCalls;
 use crate::gemini::schema::{Form, FunctionResponse, Record};
+use crate::shared::restorable::Restorable;
 use crate::shared::value::Value;
 use engram_core::keys::hash64;
 
@@ -16,7 +17,7 @@ pub struct Dedup {
     calls: SeenCalls,
     turns: RepeatedTurns,
     /// The key of what a person wrote while tools ran. It comes before a result, and again in the message with the results.
-    interjection: Option<u64>,
+    interjection: Restorable<Option<u64>>,
     /// Repetitions in the current record.
     duplicates: u64,
 }
@@ -29,7 +30,7 @@ impl Dedup {
             occurrences: OccurrenceCount::default(),
             calls: SeenCalls::default(),
             turns: RepeatedTurns::default(),
-            interjection: None,
+            interjection: Restorable::default(),
             duplicates: 0,
         }
     }
@@ -37,6 +38,22 @@ impl Dedup {
     /// Starts a record.
     pub fn begin_record(&mut self) {
         self.duplicates = 0;
+    }
+
+    /// The record is converted: what it stated stays.
+    pub fn commit(&mut self) {
+        self.occurrences.commit();
+        self.calls.commit();
+        self.turns.commit();
+        self.interjection.commit();
+    }
+
+    /// The record is malformed: what it stated is forgotten.
+    pub fn roll_back(&mut self) {
+        self.occurrences.roll_back();
+        self.calls.roll_back();
+        self.turns.roll_back();
+        self.interjection.roll_back();
     }
 
     /// True if something in the current record was a repetition.
@@ -98,12 +115,15 @@ impl Dedup {
 
     /// Notes what a person wrote while tools ran.
     pub fn set_interjection(&mut self, text: u64) {
-        self.interjection = Some(text);
+        self.interjection.set(Some(text));
     }
 
     /// True if the text is the last interjection, for the first time after it.
     pub fn repeats_interjection(&mut self, text: u64) -> bool {
-        let repeats = self.interjection.take_if(|interjection| *interjection == text).is_some();
+        let repeats = *self.interjection == Some(text);
+        if repeats {
+            self.interjection.set(None);
+        }
         self.count_duplicate(repeats)
     }
 

@@ -30,6 +30,20 @@ impl HistoryRewrites {
         current.or_else(|| begins().then(|| HistoryRewrite { time: time.to_owned(), pass: HistoryPass::default() }))
     }
 
+    /// The record is converted: its texts count.
+    pub fn commit(&mut self) {
+        if let Some(rewrite) = &mut self.current {
+            rewrite.pass.commit();
+        }
+    }
+
+    /// The record is malformed: its texts do not count.
+    pub fn roll_back(&mut self) {
+        if let Some(rewrite) = &mut self.current {
+            rewrite.pass.roll_back();
+        }
+    }
+
     /// Puts back what [`HistoryRewrites::take`] gave, for the next message. None ends the history.
     pub fn put_back(&mut self, rewrite: Option<HistoryRewrite>) {
         self.current = rewrite;

@@ -8,34 +8,60 @@ use std::hash::Hash;
 
 use engram_core::text::Text;
 
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::hash64;
+
+use crate::shared::restorable::RestorableMap;
 
 /// How often each text occurred in the log. 12 bytes a text.
 #[derive(Debug, Default)]
 pub(super) struct OccurrenceCount {
-    counts: KeyMap<u32>,
+    counts: RestorableMap<u32>,
 }
 
 /// How often each text occurred so far in one pass over a history.
 #[derive(Debug, Default)]
 pub struct HistoryPass {
-    counts: KeyMap<u32>,
+    counts: RestorableMap<u32>,
+}
+
+impl HistoryPass {
+    /// The record is converted: its texts count.
+    pub(super) fn commit(&mut self) {
+        self.counts.commit();
+    }
+
+    /// The record is malformed: its texts do not count.
+    pub(super) fn roll_back(&mut self) {
+        self.counts.roll_back();
+    }
 }
 
 impl OccurrenceCount {
     /// Counts an occurrence outside of histories.
     pub(super) fn add(&mut self, text: u64) {
-        *self.counts.entry(text).or_default() += 1;
+        let count = self.counts.get(text).unwrap_or_default();
+        self.counts.insert(text, count + 1);
     }
 
     /// Counts an occurrence in a history. True if the history has the text more often than the log so far.
     pub(super) fn add_in_history(&mut self, pass: &mut HistoryPass, text: u64) -> bool {
-        let in_history = pass.counts.entry(text).or_default();
-        *in_history += 1;
-        let in_log = self.counts.entry(text).or_default();
-        let is_new = *in_history > *in_log;
-        *in_log = (*in_log).max(*in_history);
+        let in_history = pass.counts.get(text).unwrap_or_default() + 1;
+        pass.counts.insert(text, in_history);
+        let is_new = in_history > self.counts.get(text).unwrap_or_default();
+        if is_new {
+            self.counts.insert(text, in_history);
+        }
         is_new
+    }
+
+    /// The record is converted: its occurrences count.
+    pub(super) fn commit(&mut self) {
+        self.counts.commit();
+    }
+
+    /// The record is malformed: its occurrences do not count.
+    pub(super) fn roll_back(&mut self) {
+        self.counts.roll_back();
     }
 }
 

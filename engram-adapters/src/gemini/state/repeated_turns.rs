@@ -1,8 +1,9 @@
 //! Model turns that the harness writes again under the same id.
 
 use crate::gemini::schema::Record;
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::hash64;
 
+use crate::shared::restorable::RestorableMap;
 use crate::shared::value::Field;
 
 /// The parts of a turn, each as a key. 32 bytes a turn.
@@ -16,7 +17,7 @@ struct TurnKeys {
 /// The last version of each turn, by the key of its id.
 #[derive(Debug, Default)]
 pub(super) struct RepeatedTurns {
-    turns: KeyMap<TurnKeys>,
+    turns: RestorableMap<TurnKeys>,
 }
 
 /// Which parts of a turn an earlier record has, unchanged.
@@ -43,7 +44,17 @@ impl RepeatedTurns {
 
     /// The repeated parts of a turn in a history. A history has less of a turn than the turn itself, so the last version stays.
     pub(super) fn get(&self, id: u64, turn: &Record<'_>) -> RepeatedParts {
-        self.turns.get(&id).map(|last| last.repeated_in(TurnKeys::of(turn))).unwrap_or_default()
+        self.turns.get(id).map(|last| last.repeated_in(TurnKeys::of(turn))).unwrap_or_default()
+    }
+
+    /// The record is converted: its turns stay.
+    pub(super) fn commit(&mut self) {
+        self.turns.commit();
+    }
+
+    /// The record is malformed: its turns are forgotten.
+    pub(super) fn roll_back(&mut self) {
+        self.turns.roll_back();
     }
 }
 

@@ -1,14 +1,15 @@
 //! What the log has stated about each call.
 
 use crate::gemini::schema::{FunctionResponse, Response};
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::hash64;
 
+use crate::shared::restorable::RestorableMap;
 use crate::shared::value::Value;
 
 /// What the log has stated about each call, by the key of its id.
 #[derive(Debug, Default)]
 pub(super) struct SeenCalls {
-    calls: KeyMap<CallFacts>,
+    calls: RestorableMap<CallFacts>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,28 +25,47 @@ struct CallFacts {
 impl SeenCalls {
     /// Notes the call. True if the log stated it before.
     pub(super) fn insert_call(&mut self, call: u64) -> bool {
-        std::mem::replace(&mut self.calls.entry(call).or_default().called, true)
+        let facts = self.calls.get(call).unwrap_or_default();
+        if !facts.called {
+            self.calls.insert(call, CallFacts { called: true, ..facts });
+        }
+        facts.called
     }
 
     /// Notes the result of the call. True if the log stated it before.
     pub(super) fn insert_result(&mut self, call: u64) -> bool {
-        std::mem::replace(&mut self.calls.entry(call).or_default().returned, true)
+        let facts = self.calls.get(call).unwrap_or_default();
+        if !facts.returned {
+            self.calls.insert(call, CallFacts { returned: true, ..facts });
+        }
+        facts.returned
     }
 
     /// True if the log has stated the result of the call.
     pub(super) fn has_result(&self, call: u64) -> bool {
-        self.calls.get(&call).is_some_and(|facts| facts.returned)
+        self.calls.get(call).is_some_and(|facts| facts.returned)
     }
 
     /// Notes the response in the call's own result.
     pub(super) fn set_response(&mut self, call: u64, response: &FunctionResponse<'_>) {
-        self.calls.entry(call).or_default().response = Some(response_key(response));
+        let facts = self.calls.get(call).unwrap_or_default();
+        self.calls.insert(call, CallFacts { response: Some(response_key(response)), ..facts });
     }
 
     /// True if the call's own result has this response.
     pub(super) fn has_response(&self, call: u64, response: &FunctionResponse<'_>) -> bool {
         let key = response_key(response);
-        self.calls.get(&call).is_some_and(|facts| facts.response == Some(key))
+        self.calls.get(call).is_some_and(|facts| facts.response == Some(key))
+    }
+
+    /// The record is converted: its facts stay.
+    pub(super) fn commit(&mut self) {
+        self.calls.commit();
+    }
+
+    /// The record is malformed: its facts are forgotten.
+    pub(super) fn roll_back(&mut self) {
+        self.calls.roll_back();
     }
 }
 

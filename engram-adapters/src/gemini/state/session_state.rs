@@ -42,6 +42,21 @@ impl SessionState {
         self.dedup.begin_record();
     }
 
+    /// Ends a record. What a malformed one has changed is restored.
+    pub fn end_record(&mut self, is_converted: bool) {
+        if is_converted {
+            self.session.commit();
+            self.last_stated.commit();
+            self.dedup.commit();
+            self.rewrites.commit();
+        } else {
+            self.session.roll_back();
+            self.last_stated.roll_back();
+            self.dedup.roll_back();
+            self.rewrites.roll_back();
+        }
+    }
+
     /// The outcome of the current record: mapped if it gave events, else a duplicate by `duplicate_rule` if something in it was a
     /// repetition, else a message without content.
     pub fn outcome(&self, record: &'static str, duplicate_rule: &'static str) -> Outcome {

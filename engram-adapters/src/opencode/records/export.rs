@@ -43,7 +43,7 @@ impl ExportReader {
                 "info" if !has_info => {
                     has_info = true;
                     let info = reader.value()?;
-                    self.convert_once(0, |_| convert_record(INFO, info, out, |out| session_info(state, info, out)))?;
+                    self.convert_once(0, |_| convert_record(INFO, info, state, out, |state, out| session_info(state, info, out)))?;
                 }
                 "messages" if has_info && !has_messages && reader.enter(b'[')? => {
                     has_messages = true;
@@ -80,11 +80,11 @@ impl ExportReader {
         let view = Message::lenient(message);
         let (Some(info), Some(parts)) = (view.info(), view.parts()) else {
             let fault = Fault::malformed("", "a message with parts", message.raw());
-            return convert_record(Pointer::Item("/messages", n), message, out, |_| Err(fault));
+            return convert_record(Pointer::Item("/messages", n), message, state, out, |_, _| Err(fault));
         };
         let mut context = MessageContext::default();
         let pointer = Pointer::Field("/messages", n, "/info");
-        convert_record(pointer, info, out, |out| {
+        convert_record(pointer, info, state, out, |state, out| {
             let mut envelope = Envelope::default();
             envelope.fill_message(info)?;
             context = MessageContext::of(&envelope, has_step_finish(parts), &state.replay);
@@ -94,7 +94,7 @@ impl ExportReader {
         let _ = write!(self.parts_path, "/messages/{n}/parts");
         for (n, part) in parts.elements().enumerate() {
             let pointer = Pointer::Item(&self.parts_path, n);
-            convert_record(pointer, part, out, |out| {
+            convert_record(pointer, part, state, out, |state, out| {
                 let mut view = Part::default();
                 view.strict_into(part, "")?;
                 dispatch::part(state, &PartRecord { part: &view, message: &context, pointer }, out)
@@ -108,11 +108,14 @@ impl ExportReader {
 fn convert_record(
     pointer: Pointer<'_>,
     record: Value<'_>,
+    state: &mut SessionState,
     out: &mut Emitter<'_>,
-    convert: impl FnOnce(&mut Emitter<'_>) -> Result<Outcome, Fault>,
+    convert: impl FnOnce(&mut SessionState, &mut Emitter<'_>) -> Result<Outcome, Fault>,
 ) -> Result<(), Fault> {
     out.begin();
-    match convert(out) {
+    let outcome = convert(state, out);
+    state.end_record(outcome.is_ok());
+    match outcome {
         Ok(outcome) => {
             out.settle(outcome);
             Ok(())

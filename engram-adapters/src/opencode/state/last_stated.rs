@@ -2,6 +2,7 @@
 
 use engram_core::text::Text;
 
+use crate::shared::restorable::Restorable;
 use crate::shared::value::{Field, non_empty_text};
 
 /// The last stated value of each fact that messages repeat.
@@ -14,9 +15,23 @@ pub struct LastStated {
 }
 
 /// The raw JSON text of a value.
-type LastValue = Option<String>;
+type LastValue = Restorable<Option<String>>;
 
 impl LastStated {
+    /// The record is converted: what it stated stays.
+    pub fn commit(&mut self) {
+        self.values().into_iter().for_each(Restorable::commit);
+    }
+
+    /// The record is malformed: what it stated is forgotten.
+    pub fn roll_back(&mut self) {
+        self.values().into_iter().for_each(Restorable::roll_back);
+    }
+
+    fn values(&mut self) -> [&mut LastValue; 4] {
+        [&mut self.cwd, &mut self.agent, &mut self.model, &mut self.provider]
+    }
+
     /// The working directory, if it changed.
     pub fn changed_cwd<'a>(&mut self, value: Field<'a>) -> Option<Text<'a>> {
         changed(&mut self.cwd, value)
@@ -42,6 +57,6 @@ impl LastStated {
 fn changed<'a>(last: &mut LastValue, value: Field<'a>) -> Option<Text<'a>> {
     let value = value.filter(|value| last.as_deref() != Some(value.raw()))?;
     let text = non_empty_text(Some(value))?;
-    *last = Some(value.raw().to_owned());
+    last.set(Some(value.raw().to_owned()));
     Some(text)
 }

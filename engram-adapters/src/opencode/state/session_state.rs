@@ -34,4 +34,17 @@ impl SessionState {
             clock: MillisFormatter::default(),
         }
     }
+
+    /// Ends a record. What a malformed one has changed is restored.
+    pub fn end_record(&mut self, is_converted: bool) {
+        if is_converted {
+            self.last_stated.commit();
+            self.system_prompts.commit();
+            self.compaction.commit();
+        } else {
+            self.last_stated.roll_back();
+            self.system_prompts.roll_back();
+            self.compaction.roll_back();
+        }
+    }
 }

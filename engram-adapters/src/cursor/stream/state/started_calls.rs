@@ -31,8 +31,13 @@ impl StartedCalls {
         (started.args_hash != Some(hash64(args))).then_some(args)
     }
 
-    /// Removes a call. True if it requested line numbers in the content that it reads.
-    pub(in crate::cursor::stream) fn complete(&mut self, call: &CallRecord<'_>) -> bool {
-        self.open.close(call.call_id.decode_lossy()).is_some_and(|started| started.requests_line_numbers)
+    /// True if the call requested line numbers in the content that it reads.
+    pub(in crate::cursor::stream) fn requests_line_numbers(&self, call: &CallRecord<'_>) -> bool {
+        self.open.get(call.call_id.decode_lossy()).is_some_and(|started| started.requests_line_numbers)
+    }
+
+    /// Removes a call.
+    pub(in crate::cursor::stream) fn complete(&mut self, call: &CallRecord<'_>) {
+        self.open.close(call.call_id.decode_lossy());
     }
 }
