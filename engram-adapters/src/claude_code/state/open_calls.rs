@@ -23,6 +23,12 @@ impl OpenCalls {
         self.calls.open(key, call);
     }
 
+    /// The tool of an open call, if it is one of the harness's own or of an MCP server.
+    pub fn tool(&self, key: u64) -> Option<&str> {
+        let call = self.calls.get(key)?;
+        (matches!(call.tool, Cow::Borrowed(_)) || call.kind == ToolKind::Mcp).then_some(&call.tool)
+    }
+
     /// Removes the call, which has a result now.
     pub fn close(&mut self, key: u64) -> Option<Call> {
         self.calls.close(key)
