@@ -1,7 +1,7 @@
 //! The member table: every member of every line, and the check of a line against it.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::members::{JsonNode, MemberSource};
+use engram_core::members::MemberSource;
 
 use super::record::Record;
 use super::schema::{Attachment, Block, Line, Progress};
@@ -19,7 +19,11 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/system.members"),
     include_str!("members/attachments.members"),
     include_str!("members/session.members"),
+    include_str!("members/arguments.members"),
 ]);
+
+/// The names of arguments in the table begin with this.
+pub(super) const ARGUMENTS: &str = "arguments/";
 
 /// Compares a line with the member table. A line of a type that the table does not have is unrecognized as a whole. The lines that
 /// a `progress` line wraps are compared with it.
@@ -33,6 +37,16 @@ pub(super) fn check(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
     let calls = &state.calls;
     let tool = || called_tool(calls, record.message.content());
     out.check_members(kind, record.line.object(), Pointer::Root, &|_| tool())
+}
+
+/// Compares the arguments of a call with the member table. Its result, which is at `at`, needs what they lack.
+#[cold]
+pub(super) fn check_arguments(tool: &str, arguments: Value<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let kind = format!("{ARGUMENTS}{tool}");
+    if !MEMBERS.table().is_ok_and(|table| table.record(&kind).is_some()) {
+        return Ok(());
+    }
+    out.check_members(&kind, arguments, at, &|_| None)
 }
 
 /// The type of a record, as the descriptor's pointers give it.
