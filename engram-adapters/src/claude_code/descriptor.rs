@@ -2,6 +2,7 @@
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
+use super::members::MEMBERS;
 use super::omission_rules::RULES;
 use super::revisions::{MATRIX, WEAKEST};
 
@@ -16,7 +17,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/subtype", "/operation", "/attachment/type", "/data/type"],
-    members: None,
+    members: Some(&MEMBERS),
     gaps: GAPS,
     omission_rules: RULES,
 };

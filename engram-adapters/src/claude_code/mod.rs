@@ -17,6 +17,7 @@ mod blocks;
 mod certification;
 mod context_events;
 mod descriptor;
+mod members;
 mod omission_rules;
 mod record;
 mod records;

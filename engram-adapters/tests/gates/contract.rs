@@ -90,7 +90,10 @@ fn code_map(folder: &str) -> Option<String> {
     for path in files(&folder) {
         let text = fs::read_to_string(&path).ok()?;
         let name = path.strip_prefix(&folder).ok()?.to_string_lossy().replace('\\', "/");
-        let _ = writeln!(table, "| `{name}` | {} |", text.lines().next()?.strip_prefix("//! ")?.replace('|', "\\|"));
+        // The first line of a member table is a comment too.
+        let first = text.lines().next()?;
+        let contents = first.strip_prefix("//! ").or_else(|| first.strip_prefix("# ").filter(|_| name.ends_with(".members")))?;
+        let _ = writeln!(table, "| `{name}` | {} |", contents.replace('|', "\\|"));
     }
     folder.is_dir().then_some(table)
 }

@@ -11,6 +11,7 @@ mod forms;
 mod golden;
 mod hostile;
 mod imports;
+mod members;
 mod mutation;
 mod outside;
 mod outside_stream;

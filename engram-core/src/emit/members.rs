@@ -29,7 +29,7 @@ struct Found {
 
 #[derive(Debug)]
 struct FoundMember {
-    /// The pointer in the record.
+    /// The pointer in the outermost record, as the prefix was when it was found.
     pointer: String,
     /// As in the ledger.
     pattern: String,
@@ -58,15 +58,16 @@ impl Found {
 struct Collect<'f> {
     found: &'f mut Found,
     record: &'f str,
+    prefix: Pointer<'static>,
     at: Pointer<'f>,
 }
 
 impl Collect<'_> {
     #[cold]
     fn add<'n, N: JsonNode<'n>>(&mut self, path: &Path<'_, N>, expected: Option<&Row>) {
-        let (record, at) = (self.record, self.at);
+        let (record, prefix, at) = (self.record, self.prefix, self.at);
         self.found.add(|| FoundMember {
-            pointer: format!("{at}{}", path.pointer()),
+            pointer: format!("{prefix}{at}{}", path.pointer()),
             pattern: excerpt(&path.pattern()),
             types: expected.map(|row| (row.types.name().into_owned(), path.node.types().name().into_owned())),
             record: excerpt(record),
@@ -120,7 +121,7 @@ impl Emitter<'_> {
     ) -> Result<(), Fault> {
         let Some(table) = self.members.table else { return Ok(()) };
         let before = self.members.found.members.len();
-        let mut collect = Collect { found: &mut self.members.found, record, at };
+        let mut collect = Collect { found: &mut self.members.found, record, prefix: self.pointer_prefix, at };
         let path = Path::root(root);
         let feeds = match table.record(record) {
             Some(shape) => {
@@ -141,7 +142,7 @@ impl Emitter<'_> {
     /// [`Fault::Fatal`] if the sink fails.
     pub fn check_document<'n, N: JsonNode<'n>>(&mut self, root: N) -> Result<(), Fault> {
         let Some((table, shape)) = self.members.table.and_then(|table| Some((table, table.document(root)?))) else { return Ok(()) };
-        let mut collect = Collect { found: &mut self.members.found, record: "document", at: Pointer::Root };
+        let mut collect = Collect { found: &mut self.members.found, record: "document", prefix: Pointer::Root, at: Pointer::Root };
         Walk { table, select: &|_| None }.record(shape, &Path::root(root), &mut collect);
         if self.members.found.members.is_empty() { Ok(()) } else { self.lower_claims(&shape.feeds) }
     }
@@ -200,7 +201,7 @@ impl Emitter<'_> {
     fn unknown_member(&self) -> AdapterError {
         let mut error = AdapterError::new(ErrorCode::UnknownMember);
         if let Some(first) = self.members.found.members.first() {
-            error.pointer = Some(format!("{}{}", self.pointer_prefix, first.pointer));
+            error.pointer = Some(first.pointer.clone());
             if let Some((expected, found)) = &first.types {
                 error = error.expected(expected.as_str()).found(found);
             }

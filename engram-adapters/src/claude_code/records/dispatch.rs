@@ -9,6 +9,7 @@ use super::progress::{bash_progress, hook_progress};
 use super::session_meta::begin_record;
 use super::{assistant, queue, session_lines, system, user};
 use crate::claude_code::descriptor::DESCRIPTOR;
+use crate::claude_code::members;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::schema::Progress;
@@ -65,9 +66,12 @@ static SYSTEM: &[Route<Handler>] = &[
     Route::convert("system/model_refusal_fallback", system::refusal),
 ];
 
+/// Its handler begins the record.
+const HOOK_PROGRESS: &str = "progress/hook_progress";
+
 /// What happens to a `progress` line, by the type of its `data`.
 static PROGRESS: &[Route<ProgressHandler>] = &[
-    Route::convert("progress/hook_progress", hook_progress),
+    Route::convert(HOOK_PROGRESS, hook_progress),
     Route::convert("progress/bash_progress", bash_progress),
     Route::convert("progress/agent_progress", agent_progress),
     Route::omit("progress/mcp_progress"),
@@ -194,6 +198,9 @@ fn progress(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>
     let data =
         record.line.data().map(Progress::lenient).ok_or_else(|| Fault::malformed("/data", "the data of a progress line", "nothing"))?;
     let row = nested(PROGRESS, "progress", raw_str(data.kind()))?;
+    if row.record != HOOK_PROGRESS {
+        members::check(state, record, out)?;
+    }
     match row.action {
         Action::Convert(handler) => handler(state, record, &data, out),
         Action::Omit => omitted(row.record),
@@ -247,6 +254,18 @@ mod tests {
         for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.outcome().is_some()) {
             assert!(rows.iter().any(|(record, _)| *record == rule.record), "{} for {}", rule.rule, rule.record);
         }
+    }
+
+    #[test]
+    fn every_record_type_is_in_the_member_table() {
+        const OUTER: [&str; 4] = ["progress", "attachment", "system", "queue-operation"];
+        let table = members::MEMBERS.table().unwrap();
+        let rows: Vec<&str> = rows().into_iter().map(|(record, _)| record).filter(|record| !OUTER.contains(record)).collect();
+        let absent: Vec<&&str> = rows.iter().filter(|record| table.record(record).is_none_or(|shape| shape.name != **record)).collect();
+        assert_eq!(absent, [] as [&&str; 0]);
+        let of_lines = table.records().iter().map(|shape| &*shape.name).filter(|name| !name.starts_with(members::ARGUMENTS));
+        let without_row: Vec<&str> = of_lines.filter(|name| !rows.contains(name)).collect();
+        assert_eq!(without_row, [] as [&str; 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
 
+use crate::claude_code::members;
 use crate::claude_code::record::{Record, line_time};
 use crate::claude_code::revisions::dialect;
 use crate::claude_code::schema::{Fact, Line};
@@ -64,6 +65,9 @@ fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     out.set_pointer_prefix(record.prefix);
     if changes.has(Fact::Version) {
         change_version(state, &record.line, out)?;
+    }
+    if matches!(record.prefix, Pointer::Root) {
+        members::check(state, record, out)?;
     }
     if record.is_conversation {
         changes = state.last_stated.set_conversation_facts(record, changes);

@@ -61,11 +61,13 @@ pub(super) fn emit_file_events(
     let structured = result.structured;
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
-        Shape::Read(file) => reads::emit_read(result, file, buffer, out),
+        Shape::Read(file) if reads::emit_read(result, file, buffer, out)? => Ok(true),
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, out),
         Shape::Notebook(file) => edits::emit_notebook_edit(&result.edit_of(file), structured, out),
         Shape::File(file) => edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out),
-        Shape::OnlyArguments => text_only_results::emit_from_arguments(result, index, &mut state.scratch, &mut state.last_cell, out),
+        Shape::Read(_) | Shape::OnlyArguments => {
+            text_only_results::emit_from_arguments(result, index, &mut state.scratch, &mut state.last_cell, out)
+        }
         Shape::Other => Ok(false),
     }
 }

@@ -12,6 +12,7 @@ use super::edits::set_after_side;
 use super::reads;
 use super::result_context::{EditTarget, ResultContext};
 use crate::claude_code::blocks::CONTENT;
+use crate::claude_code::members;
 use crate::claude_code::schema::{FileArguments, Replacement};
 use crate::claude_code::state::last_edit::LastCell;
 use crate::claude_code::state::open_calls::KeptArguments;
@@ -40,7 +41,11 @@ pub(super) fn emit_from_arguments(
         KeptArguments::All(json) => json,
     };
     let arguments = FileArguments::lenient(parse(json, &mut scratch.arguments)?);
-    let Some(file) = text(arguments.path().or(arguments.notebook_path())) else { return Ok(false) };
+    let file = text(arguments.path().or(arguments.notebook_path()));
+    if file.is_none() || lacks_text(call.kind, &arguments) {
+        members::check_arguments(&call.tool, arguments.object(), pointer, out)?;
+    }
+    let Some(file) = file else { return Ok(false) };
     let edit = EditTarget { call_id: result.call_id, file };
     match call.kind {
         ToolKind::Write => emit_write(&edit, &arguments, result.content, pointer, &mut scratch.text, out)?,
@@ -55,6 +60,17 @@ pub(super) fn emit_from_arguments(
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// True if the arguments do not have the text that was written or replaced.
+fn lacks_text(kind: ToolKind, arguments: &FileArguments<'_>) -> bool {
+    let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: false };
+    let is_whole = |replacement: &Replacement<'_>| replacement.old.is_some() && replacement.new.is_some();
+    match kind {
+        ToolKind::Write => text(arguments.content()).is_none(),
+        ToolKind::Edit if arguments.notebook_path().is_none() => !Replacement::list_or(arguments.edits(), single).iter().all(is_whole),
+        _ => false,
+    }
 }
 
 /// Write: the arguments have the whole file. Only the text of the result shows whether it is new.

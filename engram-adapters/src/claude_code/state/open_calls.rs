@@ -26,6 +26,12 @@ impl OpenCalls {
         self.calls.open(key, Rc::new(call));
     }
 
+    /// The tool of an open call, if it is one of the harness's own or of an MCP server.
+    pub fn tool(&self, key: u64) -> Option<&str> {
+        let call = self.calls.get(key)?;
+        (matches!(call.tool, Cow::Borrowed(_)) || call.kind == ToolKind::Mcp).then_some(&call.tool)
+    }
+
     /// Removes the call, which has a result now.
     pub fn close(&mut self, key: u64) -> Option<Rc<Call>> {
         let call = self.calls.close(key)?;
@@ -94,13 +100,18 @@ impl Call {
         let arguments = FileArguments::lenient_opt(input);
         let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.decode_lossy()));
         let spawned = prompt.map(|prompt| Box::new(SpawnedAgent { call_id: call_id.decode_lossy().into_owned(), prompt }));
-        Call { tool, kind, spawned, arguments: KeptArguments::of(kind, &arguments, input, keep_all) }
+        let is_own = matches!(tool, Cow::Borrowed(_));
+        Call { tool, kind, spawned, arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all) }
     }
 }
 
 impl KeptArguments {
-    fn of(kind: ToolKind, arguments: &FileArguments<'_>, input: Field<'_>, keep_all: bool) -> Self {
-        let Some(file) = arguments.path().or(arguments.notebook_path()) else { return KeptArguments::Nothing };
+    fn of((kind, is_own): (ToolKind, bool), arguments: &FileArguments<'_>, input: Field<'_>, keep_all: bool) -> Self {
+        let Some(file) = arguments.path().or(arguments.notebook_path()) else {
+            // They are compared with the member table if the result does not name the file either.
+            let is_needed = is_own && matches!(kind, ToolKind::Read | ToolKind::Edit | ToolKind::Write);
+            return input.filter(|_| is_needed).map_or(KeptArguments::Nothing, |input| KeptArguments::All(input.raw().to_owned()));
+        };
         // Results of reads and of notebook edits do not always name the file.
         match (kind, input) {
             (ToolKind::Read, _) => KeptArguments::ReadFile(file.raw().to_owned()),

@@ -43,6 +43,8 @@ pub struct SessionState {
 /// Buffers that are reused. Nothing in them outlives a record.
 #[derive(Default)]
 pub struct Scratch {
+    /// The type of a record.
+    pub record_type: String,
     pub text: DecodeBuffer,
     /// The structure of call arguments.
     pub arguments: StructuralIndex,

@@ -2,6 +2,7 @@
 
 mod attachments;
 mod legacy_db;
+mod members;
 mod messages;
 mod progress;
 mod results;

@@ -17,7 +17,11 @@ fn progress(number: u32, data: Value) -> Value {
 
 /// A sub-agent's line in one of its session, with all of its lines so far.
 fn wrapped(number: u32, kind: &str, content: Value, before: &[Value]) -> Value {
-    let message = json!({"role": kind, "id": format!("a{number}"), "model": "m", "content": content});
+    let mut message = json!({"role": kind, "content": content});
+    if kind == "assistant" {
+        message["id"] = json!(format!("a{number}"));
+        message["model"] = json!("m");
+    }
     let message = json!({"type": kind, "message": message, "uuid": format!("w{number}"), "timestamp": "2026-01-01T00:00:30.000Z"});
     let mut all = before.to_vec();
     all.push(message.clone());
@@ -127,11 +131,13 @@ fn deferred_output_is_attributed_to_its_own_agent() {
 
 #[test]
 fn progress_of_a_running_call_is_bookkeeping() {
-    let lines: Vec<Value> = ["mcp_progress", "query_update", "search_results_received", "waiting_for_task"]
-        .iter()
-        .zip(1..)
-        .map(|(kind, number)| progress(number, json!({"type": kind, "query": "a query"})))
-        .collect();
+    let states = [
+        json!({"type": "mcp_progress", "serverName": "a server"}),
+        json!({"type": "query_update", "query": "a query"}),
+        json!({"type": "search_results_received", "query": "a query"}),
+        json!({"type": "waiting_for_task", "taskDescription": "a task"}),
+    ];
+    let lines: Vec<Value> = states.into_iter().zip(1..).map(|(state, number)| progress(number, state)).collect();
     let stop = tape(&lines, Policy::Strict).unwrap().pop().unwrap();
     assert_eq!(stop["ledger"]["bookkeeping"], 4);
     assert_eq!(unaccounted_bytes(&lines), 0);

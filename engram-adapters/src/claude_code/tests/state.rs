@@ -7,13 +7,13 @@ use super::{assistant_line, events, line, result_line, tape};
 
 #[test]
 fn result_that_the_harness_truncated_is_marked() {
-    let truncated = |result: Value| {
-        let call = assistant_line("2.1.80", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Glob", "input": {"pattern": "*"}}]));
+    let truncated = |tool: &str, result: Value| {
+        let call = assistant_line("2.1.80", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": tool, "input": {"pattern": "*"}}]));
         events(&[call, result_line("2.1.80", 2, "t1", "a", Some(result))], "tool.result")[0]["truncated"].clone()
     };
-    assert_eq!(truncated(json!({"filenames": ["a"], "numFiles": 1, "truncated": true})), true);
-    assert_eq!(truncated(json!({"stdout": "a", "persistedOutputPath": "/tmp/all.txt", "persistedOutputSize": 9})), true);
-    assert_eq!(truncated(json!({"filenames": ["a"], "numFiles": 1, "truncated": false})), Value::Null);
+    assert_eq!(truncated("Glob", json!({"filenames": ["a"], "numFiles": 1, "truncated": true})), true);
+    assert_eq!(truncated("Bash", json!({"stdout": "a", "persistedOutputPath": "/tmp/all.txt", "persistedOutputSize": 9})), true);
+    assert_eq!(truncated("Glob", json!({"filenames": ["a"], "numFiles": 1, "truncated": false})), Value::Null);
 }
 
 #[test]
