@@ -2,6 +2,7 @@
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
+use super::members::MEMBERS;
 use super::omissions::RULES;
 use super::revisions::{COVERAGE, MATRIX};
 
@@ -15,7 +16,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type"],
-    members: None,
+    members: Some(&MEMBERS),
     gaps: &[
         Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
         Gap {

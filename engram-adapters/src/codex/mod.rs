@@ -10,6 +10,9 @@ mod blocks;
 #[cfg(feature = "conformance")]
 mod certification;
 mod descriptor;
+#[cfg(test)]
+mod member_tests;
+mod members;
 mod omissions;
 mod record;
 mod records;

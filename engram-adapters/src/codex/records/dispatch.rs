@@ -1,6 +1,6 @@
 //! The record table: what happens to a record of each type, and how a line is matched with its row.
 
-use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 
 use crate::shared::route::{Action, Route};
@@ -9,6 +9,7 @@ use crate::shared::value::{Value, raw_str, text};
 
 use super::{agents, message_events, messages, provider_calls, settings, tool_calls, turns, usage};
 use crate::codex::descriptor::DESCRIPTOR;
+use crate::codex::members;
 use crate::codex::record::{Container, Record};
 use crate::codex::results::{nested_calls, outputs, screen_end};
 use crate::codex::schema::{Bare, Line, is_line_type};
@@ -100,18 +101,25 @@ pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter
     state.searches.begin_record();
     let envelope = Line::strict(line, "")?;
     if let Some(payload) = envelope.payload() {
-        return convert_envelope(state, &envelope, payload, out);
+        return convert_envelope(state, line, &envelope, payload, out);
     }
     if is_line_type(raw_str(envelope.kind())) {
         return Err(Fault::malformed("/payload", "an object", "nothing"));
     }
     if raw_str(line.first_member("record_type")) == "state" {
+        members::check("state", line, Pointer::Root, out)?;
         return omitted("state");
     }
     convert_bare(state, line, &Bare::strict(line, "")?, out)
 }
 
-fn convert_envelope(state: &mut SessionState, line: &Line<'_>, payload: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn convert_envelope(
+    state: &mut SessionState,
+    root: Value<'_>,
+    line: &Line<'_>,
+    payload: Value<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
     let t = tape_time(line.timestamp());
     let line_type = raw_str(line.kind());
     if line_type == "session_meta" {
@@ -136,6 +144,7 @@ fn convert_envelope(state: &mut SessionState, line: &Line<'_>, payload: Value<'_
         other => return Err(Fault::unrecognized(other)),
     };
     let row = find(prefix, name).ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")))?;
+    members::check(row.record, root, Pointer::Root, out)?;
     let record = Record { name: row.record, value, at, t: t.as_deref(), replay, container: Container::Envelope };
     convert_record(state, row, &record, out)
 }
@@ -144,6 +153,7 @@ fn convert_bare(state: &mut SessionState, line: Value<'_>, bare: &Bare<'_>, out:
     let t = tape_time(bare.timestamp());
     out.set_header(RecordHeader { t: t.as_deref(), id: text(bare.id()), replay: false });
     if bare.kind().is_none() && bare.id().is_some() && t.is_some() {
+        members::check("", line, Pointer::Root, out)?;
         return settings::bare_header(state, bare.instructions(), bare.git(), "/instructions", out);
     }
     convert_item(state, line, "", Container::Bare, out)
@@ -160,6 +170,7 @@ pub fn convert_item(
     let name = raw_str(item.first_member("type"));
     let row = find("response_item/", name).ok_or_else(|| Fault::unrecognized(name))?;
     let record = Record { name: row.record, value: item, at, t: None, replay: false, container };
+    members::check(record.type_name(), item, record.pointer(), out)?;
     convert_record(state, row, &record, out)
 }
 
@@ -224,6 +235,15 @@ mod tests {
         .map(|rule| rule.rule);
         for rule in omissions::RULES.iter().filter(|rule| rule.outcome().is_some() && !applied.contains(&rule.rule)) {
             assert_eq!(action(rule.record), Some(Action::Omit), "{}", rule.rule);
+        }
+    }
+
+    #[test]
+    fn every_type_has_its_members_in_each_form() {
+        let table = members::MEMBERS.table().expect("the table compiles");
+        let bare = RECORDS.iter().filter_map(|row| row.record.strip_prefix("response_item/"));
+        for record in RECORDS.iter().map(|row| row.record).chain(bare).chain([""]) {
+            assert!(table.record(record).is_some(), "{record}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -11,12 +11,16 @@ use engram_core::tool_kind::ToolKind;
 use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 
 use super::implicit_input::emit_value;
-use crate::codex::record::Record;
+use crate::codex::members;
+use crate::codex::record::{Container, Record};
 use crate::codex::results::edits;
 use crate::codex::schema::{Call, Output};
 use crate::codex::state::open_calls::OpenCalls;
 use crate::codex::state::session_state::{Scratch, SessionState};
 use crate::codex::tools;
+
+/// The tools that apply the patch in a command. Their arguments are checked if they contain one: elsewhere they are the model's own words.
+const SHELL_TOOLS: [&str; 4] = ["shell", "shell_command", "exec_command", "container.exec"];
 
 /// A call whose arguments are JSON in a string. The call of a shell tool may apply a patch.
 pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -25,6 +29,10 @@ pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     let Scratch { buffer, index } = &mut state.scratch;
     let decoded = text(call.arguments()).and_then(|args| args.decode_into(buffer).ok()).unwrap_or_default();
     let value = object_or_list(decoded, index);
+    let with_patch = value.filter(|value| edits::contain_patch(*value));
+    if let Some(value) = with_patch.filter(|_| SHELL_TOOLS.contains(&&*name)) {
+        members::check(arguments_record(record), value, Pointer::At(&record.pointer_to("/payload/arguments")), out)?;
+    }
     let args = value.or(call.arguments());
     let mut event = ToolCall { tool, kind: tool_kind(&call, &name), call_id: text(call.call_id()), args: args.map(Value::raw) };
     match out.emit(event.clone(), record.pointer()) {
@@ -35,7 +43,7 @@ pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         }
         emitted => drop(emitted?),
     }
-    open_call(&mut state.calls, call.call_id(), &name, value.and_then(edits::patch_of_command));
+    open_call(&mut state.calls, call.call_id(), &name, with_patch.and_then(edits::patch_of_command));
     Ok(Outcome::Mapped)
 }
 
@@ -82,6 +90,14 @@ pub fn additional_tools(_: &mut SessionState, record: &Record<'_>, out: &mut Emi
         emit_value("tools", tools, &record.pointer_to("/payload/tools"), out)?;
     }
     Ok(Outcome::Mapped)
+}
+
+/// The name of the arguments of a shell tool in the member table.
+fn arguments_record(record: &Record<'_>) -> &'static str {
+    match record.container {
+        Container::Envelope => "response_item/function_call#arguments",
+        Container::Bare | Container::Document => "function_call#arguments",
+    }
 }
 
 fn tool_name<'a>(call: &Call<'a>, record: &Record<'_>) -> Result<(Text<'a>, Cow<'a, str>), Fault> {

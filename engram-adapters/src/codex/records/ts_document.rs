@@ -1,6 +1,7 @@
 //! The TypeScript document (0.1): one JSON object that is rewritten for each item, and the tail that a longer version of it left.
 
 use engram_core::emit::{Emitter, Fault};
+use engram_core::members::RawNode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -27,6 +28,9 @@ pub fn convert_document(state: &mut SessionState, text: &str, out: &mut Emitter<
     let tail = text.get(values.byte_offset()..).unwrap_or_default();
     let mut index = StructuralIndex::default();
     out.begin();
+    if let Some(root) = text.get(..text.len() - tail.len()).and_then(RawNode::parse) {
+        out.check_document(root)?;
+    }
     let session = SessionHead::lenient(parse(document.session.get(), &mut index)?);
     let outcome = settings::bare_header(state, session.instructions(), None, "/session/instructions", out)?;
     state.end_record(true);

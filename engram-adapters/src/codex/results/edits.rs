@@ -32,10 +32,14 @@ pub fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
     is_patch.then(|| input.raw().to_owned())
 }
 
+/// True when the arguments of a call contain the beginning of a patch.
+pub fn contain_patch(arguments: Value<'_>) -> bool {
+    BEGIN.find(arguments.raw().as_bytes()).is_some()
+}
+
 /// The patch in the command of a shell tool, as a JSON token. The harness extracts and applies it; it becomes edits only if its output
 /// reports success.
 pub fn patch_of_command(arguments: Value<'_>) -> Option<String> {
-    BEGIN.find(arguments.raw().as_bytes())?;
     let fields = Command::lenient(arguments);
     let command = fields.command().or(fields.cmd())?;
     match command.text() {

@@ -6,3 +6,4 @@ pub mod nested_calls;
 pub mod output_text;
 pub mod outputs;
 pub mod screen_end;
+pub mod wrapped_output;

@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-use crate::shared::value::{StructuralIndex, integer, parse, raw_str};
+use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str};
 
 use crate::codex::blocks::unquote;
 use crate::codex::schema::{Metadata, WrappedOutput};
@@ -31,11 +31,17 @@ pub struct ExitFacts {
 }
 
 /// The `{"output": ..., "metadata": ...}` object in a decoded output text.
-pub fn wrapped_output<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Option<WrappedOutput<'a>> {
-    if !text.starts_with("{\"output\":\"") {
-        return None;
-    }
-    WrappedOutput::strict(parse(text, index).ok()?, "").ok()
+fn wrapped_output<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Option<WrappedOutput<'a>> {
+    if is_wrapped(text) { wrapped_of(text, parse(text, index).ok()?) } else { None }
+}
+
+/// The same object, given the text and its value.
+pub fn wrapped_of<'a>(text: &str, value: Value<'a>) -> Option<WrappedOutput<'a>> {
+    if is_wrapped(text) { WrappedOutput::strict(value, "").ok() } else { None }
+}
+
+fn is_wrapped(text: &str) -> bool {
+    text.starts_with("{\"output\":\"")
 }
 
 /// True when the decoded token may be a [`WrappedOutput`].

@@ -6,11 +6,12 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Value, parse, raw_str, text};
 
 use super::edits::emit_patch_text;
 use super::end_result::{complete, emit_plain_text, emit_text, emit_without_output, output_has_text, output_is_truncated};
-use super::output_text::{ExitFacts, may_be_wrapped, strip_framing, wrapped_output};
+use super::output_text::{ExitFacts, may_be_wrapped, strip_framing, wrapped_of};
+use super::wrapped_output::{Author, check, check_framed, is_object_token};
 use crate::codex::blocks::{joined_texts, part, unquote};
 use crate::codex::omissions;
 use crate::codex::record::Record;
@@ -45,10 +46,16 @@ pub fn call_output(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
 
 /// An output that is a text, or a wrapped text (`{"output": ..., "metadata": ...}` in a string).
 fn text_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let scratch = &mut state.scratch;
-    let may_be_wrapped = call.output.text().filter(|text| may_be_wrapped(text.raw()));
-    let decoded = may_be_wrapped.and_then(|text| text.decode_into(&mut scratch.buffer).ok());
-    let wrapped = decoded.and_then(|text| wrapped_output(text, &mut scratch.index));
+    let (scratch, token) = (&mut state.scratch, call.output.raw());
+    let author = Author::of(&state.calls, call.key);
+    let may_be_json = may_be_wrapped(token) || (author != Author::Other && is_object_token(token));
+    let decoded = call.output.text().filter(|_| may_be_json).and_then(|text| text.decode_into(&mut scratch.buffer).ok());
+    let parsed = decoded.and_then(|text| Some((text, parse(text, &mut scratch.index).ok()?)));
+    match parsed {
+        Some((_, value)) => check(author, value, call.record, out)?,
+        None => check_framed(author, token, call.record, out)?,
+    }
+    let wrapped = parsed.and_then(|(text, value)| wrapped_of(text, value));
     let facts = wrapped.as_ref().map_or_else(|| ExitFacts::of_token(call.output.raw()), ExitFacts::of_wrapped);
     let printed = wrapped.and_then(|wrapped| wrapped.output()).unwrap_or(call.output);
     // An end follows the output only if the session states ends at all and none came before.

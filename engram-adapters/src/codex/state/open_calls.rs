@@ -68,6 +68,11 @@ impl OpenCalls {
         self.calls.get(call_id).map(|call| call.tool.as_ref())
     }
 
+    /// True when the call asks for a patch and has no output yet.
+    pub fn has_patch(&self, call_id: &str) -> bool {
+        self.calls.get(call_id).is_some_and(|call| call.patch.is_some())
+    }
+
     /// How far a call is. None if the call is unknown.
     pub fn progress(&self, call_id: &str) -> Option<Progress> {
         self.calls.get(call_id).map(|call| call.progress)
