@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, observable, provenance, reads, stability, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, members, observable, provenance, reads, stability, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -37,6 +37,8 @@ checks! {
         needs FIXTURES, from "ack: Prompt determinism", by Case(viable::scenarios);
     "text.all" asserts "every content string of the source is on the tape or omitted by a named rule",
         needs Nothing, from "adapters: Emit parseable text content", by Conversion(viable::text);
+    "leaf.audited" asserts "every string, number and boolean of the source is on the tape, or accounted for by the member table",
+        needs Nothing, from "adapters: Emit parseable text content", by Conversion(members::leaves);
     "bytes.twice" asserts "converting the same bytes twice gives the same tape",
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(stability::twice);
     "version.identified" asserts "a tape names the harness version or the schema, or is marked as degraded",
@@ -80,6 +82,8 @@ checks! {
         needs Nothing, from "adapters: Never reorder by event kind", by Case(observable::order);
     "record.known" asserts "no record of a supported version is unrecognized or malformed",
         needs Nothing, from "ack: Forward compatibility via unknown", by Case(observable::known);
+    "member.known" asserts "every member of a record is in the adapter's table, and a member with another name or JSON type is noticed",
+        needs Nothing, from "adapters: silently degrade behavior", by Claims(members::known);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
+use crate::members::Sample;
 use crate::subject::Subject;
 
 /// What the recordings of one revision prove.
@@ -31,6 +32,8 @@ pub struct Evidence {
     pub rules: BTreeSet<(String, String)>,
     /// Rules that ledgers name, each with the place of one such tape.
     pub ledger_rules: BTreeMap<String, String>,
+    /// The members of the sessions.
+    pub(crate) members: Sample,
     /// Places of tapes whose claims differ from those of their revision.
     pub wrong_claims: Vec<String>,
 }
@@ -40,6 +43,7 @@ impl Evidence {
     pub fn of(subject: &Subject<'_>, case: &Case<'_>) -> Evidence {
         let mut evidence = Evidence::default();
         evidence.gaps.insert(case.recording.name(), case.gaps.clone());
+        evidence.members = Sample::of(subject, case);
         for session in &case.sessions {
             evidence.add_session(subject, case, session);
         }
@@ -87,6 +91,7 @@ impl Evidence {
         for (name, gaps) in other.gaps {
             self.gaps.entry(name).or_default().extend(gaps);
         }
+        self.members.add(other.members);
         self.rules.extend(other.rules);
         self.ledger_rules.extend(other.ledger_rules);
         self.wrong_claims.extend(other.wrong_claims);

@@ -30,6 +30,8 @@ mod evidence;
 pub mod gaps;
 mod ground_truth;
 mod junit;
+mod leaves;
+mod members;
 mod options;
 mod outcome;
 mod recording;

@@ -43,7 +43,8 @@ impl Findings {
         self.note_many(what, 1);
     }
 
-    fn note_many(&mut self, what: &'static str, number: u64) {
+    /// Counts several facts without examining them.
+    pub fn note_many(&mut self, what: &'static str, number: u64) {
         if number > 0 {
             *self.notes.entry(what).or_default() += number;
         }

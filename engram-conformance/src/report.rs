@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::catalogue::CHECKS;
 use crate::check::Check;
+use crate::checks::members;
 use crate::outcome::{Outcome, Verdict};
 
 /// The outcomes of the checks for one adapter.
@@ -164,10 +165,20 @@ impl fmt::Display for Report {
                 }
             }
         }
+        self.adapters.iter().filter_map(changes).try_for_each(|line| writeln!(f, "{line}"))?;
         let failing = self.failing();
         let checks: usize = self.adapters.iter().map(|column| column.outcomes.len()).sum();
         writeln!(f, "{checks} checks, {} fail", failing.len())
     }
+}
+
+/// How many changes of members the adapter notices, in one line.
+fn changes(column: &AdapterReport) -> Option<String> {
+    let notes = &column.outcome("member.known")?.notes;
+    let count = |what: &str| notes.get(what).copied().unwrap_or_default();
+    let [renames, types] = members::COUNTS.map(|(all, noticed)| format!("{} of {} {all}", count(noticed), count(all)));
+    let altered = count(members::OTHER_TAPES);
+    Some(format!("{}: {renames} and {types} of members noticed, {altered} change a tape unnoticed", column.adapter))
 }
 
 /// The most counter-examples of one check that are printed.

@@ -76,7 +76,8 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     })
 }
 
-fn without_lone_surrogates(text: &str) -> Option<String> {
+/// The text with U+FFFD for each escaped lone surrogate. `None` if it has none.
+pub(crate) fn without_lone_surrogates(text: &str) -> Option<String> {
     let (mut out, mut rest, mut found) = (String::with_capacity(text.len()), text, false);
     while let Some(at) = rest.find('\\') {
         let (unit, next) = (surrogate(rest, at), surrogate(rest, at + 6));

@@ -5,6 +5,7 @@ mod clock;
 pub mod conversation;
 pub mod edit_chain;
 pub mod edits;
+pub mod members;
 pub mod observable;
 pub mod provenance;
 pub mod reads;

@@ -84,7 +84,8 @@ pub fn text(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             "strings omitted by rules",
             report.omitted.values().chain(report.opaque.values()).map(|amount| amount.strings).sum(),
         );
-        for lost in report.examples.iter().take(MAX_LOST_TEXTS) {
+        // Examples of other values than content strings are for `leaf.audited`.
+        for lost in report.examples.iter().take(if report.left_over.strings > 0 { MAX_LOST_TEXTS } else { 0 }) {
             let place = format!("{}:{}", case.place(session), lost.line);
             findings.fail(place, format!("lost: {} {} `{}`", lost.record, lost.pointer, lost.excerpt));
         }

@@ -230,6 +230,7 @@ pub const BREAKS: &[Break] = &[
         let notice = without_record(tape, 2, "meta", "\"label\":\"unrecognized\",\"name\":\"mystery\",\"raw\":{}");
         tape.insert(3, notice);
     }),
+    converts("does not report unknown members", "member.known", |real, input| Ok(without_unknown_members(&real.convert(input)?))),
     events("loses a call", "call.all", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.call\"", "/src/a.py\"}"]) {
             tape.remove(at);
@@ -375,6 +376,14 @@ fn without_record(tape: &Tape, at: usize, kind: &str, fields: &str) -> String {
         "{{\"seq\":90000{},\"k\":\"{kind}\",\"source\":{source}}},{fields}}}",
         head.split_once(',').map(|(_, time)| format!(",{}", time.trim_end_matches(','))).unwrap_or_default()
     )
+}
+
+/// The tape without the unknown members in its ledger.
+fn without_unknown_members(tape: &str) -> String {
+    match tape.split_once(",\"unknown_members\":[") {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(']').unwrap_or_default().1),
+        None => tape.to_owned(),
+    }
 }
 
 /// The tape with its usage events in the order of a hash table.

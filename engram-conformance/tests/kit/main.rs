@@ -4,4 +4,6 @@ mod adapter;
 mod breaks;
 mod broken;
 mod claims;
+mod members;
 mod tape;
+mod toy;

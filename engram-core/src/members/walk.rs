@@ -38,6 +38,11 @@ impl<'p, N: Copy> Path<'p, N> {
         Path { outer: None, step: Step::Root, depth: 0, node }
     }
 
+    /// The step from the outer value to this one.
+    pub fn step(&self) -> Step<'p> {
+        self.step
+    }
+
     fn inner(&'p self, step: Step<'p>, node: N) -> Path<'p, N> {
         Path { outer: Some(self), step, depth: self.depth + 1, node }
     }
@@ -89,6 +94,8 @@ pub(crate) fn push_name(pointer: &mut String, name: &str) {
 
 /// Receives what a walk finds.
 pub trait Visitor<N: Copy> {
+    /// True if [`Visitor::value`] is wanted.
+    const VALUES: bool = false;
     /// True if [`Visitor::leaf`] is wanted.
     const LEAVES: bool = false;
     /// True if [`Visitor::required`] is wanted.
@@ -99,6 +106,11 @@ pub trait Visitor<N: Copy> {
 
     /// A value of another type than the table says.
     fn mismatch(&mut self, path: &Path<'_, N>, row: &Row);
+
+    /// A value of any type with a row, `null` too, before the values in it. Nothing in user data has a row.
+    fn value(&mut self, path: &Path<'_, N>, row: &Row) {
+        let _ = (path, row);
+    }
 
     /// A string, number or boolean with a row, or user data of any kind.
     fn leaf(&mut self, path: &Path<'_, N>, row: &Row) {
@@ -153,6 +165,9 @@ impl<'a> Walk<'_, '_, '_> {
 
     fn value<N: JsonNode<'a>, V: Visitor<N>>(&self, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
         let types = path.node.types();
+        if V::VALUES {
+            visitor.value(path, row);
+        }
         if types == JsonTypes::ANY || path.depth > MAX_DEPTH {
             return;
         }
@@ -242,7 +257,7 @@ impl<'a> Walk<'_, '_, '_> {
             };
             let row = self.table.row(row);
             let types = node.types();
-            let is_done = !V::LEAVES && types.meets(row.types) && !types.meets(CONTAINERS);
+            let is_done = !V::LEAVES && !V::VALUES && types.meets(row.types) && !types.meets(CONTAINERS);
             if !is_done {
                 self.value(row, &path.inner(step, node), visitor);
             }
@@ -406,6 +421,33 @@ record message feeds msg.in msg.out
     fn the_case_that_fits_best_applies_if_the_adapter_does_not_know() {
         assert_eq!(walk(r#"{"id":"b","result":{"stdout":"x"}}"#, None)[1..], ["Tape /result/stdout"]);
         assert_eq!(walk(r#"{"id":"b","result":{"a":1,"b":2}}"#, None)[1..], ["Omit /result"]);
+    }
+
+    /// The patterns of all values with a row.
+    #[derive(Default)]
+    struct Values(Vec<String>);
+
+    impl<N: Copy> Visitor<N> for Values {
+        const VALUES: bool = true;
+
+        fn unknown(&mut self, _: &Path<'_, N>) {}
+
+        fn mismatch(&mut self, _: &Path<'_, N>, _: &Row) {}
+
+        fn value(&mut self, path: &Path<'_, N>, _: &Row) {
+            self.0.push(path.pattern());
+        }
+    }
+
+    #[test]
+    fn every_value_with_a_row_is_visited_before_those_in_it() {
+        let table = MemberTable::parse(TABLE).unwrap();
+        let mut values = Values::default();
+        let json = r#"{"id":"x","x":1,"usage":{"input":1,"more":null},"args":{"a":1},"env":{"HOME":"y"},"list":[{"type":"other"}]}"#;
+        let walk = Walk { table: &table, select: &|_| None };
+        walk.record(table.record("message").unwrap(), &Path::root(RawNode::parse(json).unwrap()), &mut values);
+        let expected = ["", "/id", "/usage", "/usage/input", "/usage/more", "/args", "/env", "/env/*", "/list", "/list/*", "/list/*/type"];
+        assert_eq!(values.0, expected);
     }
 
     #[test]
