@@ -18,6 +18,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/progress.members"),
     include_str!("members/system.members"),
     include_str!("members/attachments.members"),
+    include_str!("members/attached_files.members"),
     include_str!("members/session.members"),
     include_str!("members/arguments.members"),
 ]);
