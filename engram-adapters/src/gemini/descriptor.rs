@@ -2,6 +2,7 @@
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
 
+use super::members::MEMBERS;
 use super::revisions::{MATRIX, WEAKEST};
 
 /// The rules that omit whole records.
@@ -149,7 +150,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/role", "/kind", "/$set/#"],
-    members: None,
+    members: Some(&MEMBERS),
     gaps: GAPS,
     omission_rules: RULES,
 };

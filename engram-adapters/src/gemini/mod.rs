@@ -11,6 +11,7 @@ mod blocks;
 #[cfg(feature = "conformance")]
 mod certification;
 mod descriptor;
+mod members;
 mod records;
 mod results;
 mod revisions;

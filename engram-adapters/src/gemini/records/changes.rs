@@ -8,6 +8,7 @@ use super::dispatch::{self, CHANGES, Change, omitted};
 use super::header::emit_session_facts;
 use super::message_record::{MessageRecord, set_header};
 use crate::gemini::descriptor::rule;
+use crate::gemini::members;
 use crate::gemini::schema::Record;
 use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
@@ -26,8 +27,10 @@ pub(super) fn time_only() -> Result<Outcome, Fault> {
     omitted("lastUpdated")
 }
 
-/// Converts a `$set` line.
-pub(super) fn change(state: &mut SessionState, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+/// Converts a `$set` line, which is named by its first member.
+pub(super) fn change(state: &mut SessionState, line: &Record<'_>, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let record = changes.members().next().map_or("lastUpdated", |(name, _)| name);
+    members::check(record, line.object(), Pointer::Root, out)?;
     let mut members = changes.members();
     match (members.next(), members.next()) {
         (Some(("lastUpdated", time)), None) if time.text().is_some() => time_only(),
@@ -79,7 +82,7 @@ fn history(state: &mut SessionState, messages: Value<'_>, out: &mut Emitter<'_>)
         let mut view = Record::default();
         view.strict_into(message, &base)?;
         let record = MessageRecord::new(&view, &base);
-        record.set_header(out);
+        record.begin(out)?;
         dispatch::message(state, &record, Some(&mut pass), out)?;
     }
     Ok(())

@@ -92,12 +92,22 @@ pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
 mod tests {
     use super::*;
     use crate::gemini::descriptor::rule;
+    use crate::gemini::members::MEMBERS;
 
     /// Rules that depend on what the log has stated before.
     const APPLIED_BY_HANDLERS: [&str; 5] = [rule::REWRITTEN, rule::RESTATED, rule::RELOGGED, rule::EMPTY, rule::SAME_SESSION];
 
     fn omit_rows<H>(table: &[Route<H>]) -> impl Iterator<Item = &'static str> {
         table.iter().filter(|row| matches!(row.action, Action::Omit)).map(|row| row.record)
+    }
+
+    #[test]
+    fn the_member_table_has_every_record() {
+        let names = |table: &[Route<MessageHandler>]| table.iter().map(|row| row.record).collect::<Vec<_>>();
+        let changes = CHANGES.iter().map(|row| row.record);
+        for record in names(MESSAGES).into_iter().chain(names(SAVED_TURNS)).chain(changes).chain(["main", "subagent", ""]) {
+            assert!(MEMBERS.table().unwrap().record(record).is_some(), "no rows for {record}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::header::header;
 use super::message_record::{MessageRecord, set_header};
 use super::messages::message;
 use crate::gemini::descriptor::rule;
+use crate::gemini::members;
 use crate::gemini::schema::{MESSAGES, Record, SavedTurn, TypedPrompt};
 use crate::gemini::state::session_state::SessionState;
 use crate::shared::document::{required_array, without_member};
@@ -18,7 +19,7 @@ use crate::shared::value::{Value, raw_str, text};
 pub(super) fn log(state: &mut SessionState, document: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let messages = required_array(document, MESSAGES)?;
     out.begin();
-    let converted = Record::strict(document, "").and_then(|view| header(state, &view, out));
+    let converted = log_header(state, document, out);
     state.end_record(converted.is_ok());
     match converted {
         Ok(()) => out.settle(Outcome::Mapped),
@@ -29,6 +30,13 @@ pub(super) fn log(state: &mut SessionState, document: Value<'_>, out: &mut Emitt
         convert_record(state, element, out, |state, out| message(state, &Record::strict(element, &base)?, &base, out))?;
     }
     Ok(())
+}
+
+fn log_header(state: &mut SessionState, document: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let view = Record::strict(document, "")?;
+    set_header(view.start_time(), None, out);
+    out.check_document(document)?;
+    header(state, &view, out)
 }
 
 /// Converts `logs.json`: what was typed at the terminal, its commands included.
@@ -50,6 +58,7 @@ fn typed_prompt(state: &mut SessionState, prompt: &TypedPrompt<'_>, base: &str, 
     let session = text(prompt.session_id()).map(|id| id.decode_lossy());
     out.set_source(session.as_deref(), None);
     set_header(prompt.timestamp(), None, out);
+    members::check("user", prompt.object(), Pointer::At(base), out)?;
     let message = MsgIn { role: Role::User, text: Some(message), synthetic: false, attachments: Vec::new() };
     state.tally.emit(message, Pointer::At(&pointer), out)?;
     Ok(Outcome::Mapped)
@@ -63,7 +72,12 @@ pub(super) fn saved_conversation(state: &mut SessionState, document: Value<'_>, 
     };
     for (n, turn) in turns.elements().enumerate() {
         let base = format!("{path}/{n}");
-        convert_record(state, turn, out, |state, out| saved_turn(state, &SavedTurn::strict(turn, &base)?, &base, out))?;
+        convert_record(state, turn, out, |state, out| {
+            if n == 0 {
+                out.check_document(document)?;
+            }
+            saved_turn(state, &SavedTurn::strict(turn, &base)?, &base, out)
+        })?;
     }
     Ok(())
 }
@@ -71,6 +85,7 @@ pub(super) fn saved_conversation(state: &mut SessionState, document: Value<'_>, 
 /// Converts a turn of a saved conversation as the message that it would be in a log.
 fn saved_turn(state: &mut SessionState, turn: &SavedTurn<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     out.set_header(RecordHeader::default());
+    members::check(raw_str(turn.role()), turn.object(), Pointer::At(base), out)?;
     let mut message = Record::empty_of(turn.object());
     message.set("content", turn.parts());
     let record = MessageRecord { message: &message, base, content: "/parts" };

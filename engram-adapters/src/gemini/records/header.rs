@@ -4,15 +4,14 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{ImplicitInput, Meta, SessionFacts};
 use engram_core::text::Text;
 
-use super::message_record::{path_in, set_header};
+use super::message_record::path_in;
 use crate::gemini::schema::Record;
 use crate::gemini::state::session_state::SessionState;
 use crate::shared::value::{Value, non_empty_text};
 
-/// Converts a header: the first line, or a document without its messages.
+/// Converts a header: the first line, or a document without its messages. Its time is set.
 #[cold]
 pub(super) fn header(state: &mut SessionState, header: &Record<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    set_header(header.start_time(), None, out);
     let is_first = state.session.add_header(header.role());
     state.session.switch_to(header.session_id(), out);
     let side_info = state.side_info.clone();

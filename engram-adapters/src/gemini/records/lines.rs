@@ -9,13 +9,15 @@ use super::changes::change;
 use super::header::header;
 use super::message_record::set_header;
 use super::messages::message;
+use crate::gemini::members;
 use crate::gemini::schema::Record;
 use crate::gemini::state::session_state::SessionState;
+use crate::shared::value::raw_str;
 
 /// Converts a line. Its type follows from the first of these members that it has: `$set`, `$rewindTo`, `type`, `sessionId`.
 pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(changes) = line.changes() {
-        change(state, changes, out)
+        change(state, line, changes, out)
     } else if line.kind().is_some() && line.rewind_to().is_none() {
         message(state, line, "", out)
     } else {
@@ -29,10 +31,13 @@ fn other_record(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'
     if let Some(to) = line.rewind_to() {
         let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
         set_header(line.timestamp(), None, out);
+        members::check("", line.object(), Pointer::Root, out)?;
         state.tally.emit(rewind, Pointer::At("/$rewindTo"), out)?;
         return Ok(Outcome::Mapped);
     }
     if line.session_id().is_some() {
+        set_header(line.start_time(), None, out);
+        members::check(raw_str(line.role()), line.object(), Pointer::Root, out)?;
         header(state, line, out)?;
         return Ok(Outcome::Mapped);
     }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, RecordHeader};
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 
+use crate::gemini::members;
 use crate::gemini::schema::Record;
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, text};
+use crate::shared::value::{Field, raw_str, text};
 
 /// One message of a log, a history, or a saved conversation.
 #[derive(Clone, Copy)]
@@ -34,9 +35,10 @@ impl<'r> MessageRecord<'r> {
         self.path(self.content)
     }
 
-    /// Sets the time and id of the message's events.
-    pub(super) fn set_header(&self, out: &mut Emitter<'_>) {
+    /// Sets the time and id of the message's events, and compares the message with the member table.
+    pub(super) fn begin(&self, out: &mut Emitter<'_>) -> Result<(), Fault> {
         set_header(self.message.timestamp(), self.message.id(), out);
+        members::check(raw_str(self.message.kind()), self.message.object(), Pointer::At(self.base), out)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::shared::value::raw_str;
 #[inline(never)]
 pub(super) fn message(state: &mut SessionState, message: &Record<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let record = MessageRecord::new(message, base);
-    record.set_header(out);
+    record.begin(out)?;
     if state.rewrites.is_open() || (state.form == Form::Lines && begins_history(message)) {
         return message_of_history(state, &record, out);
     }
