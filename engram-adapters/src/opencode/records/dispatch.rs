@@ -11,7 +11,7 @@ use crate::opencode::schema::{Envelope, Line, Part};
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{raw_str, text};
+use crate::shared::value::{Value, raw_str, text};
 
 type MessageHandler = fn(&mut SessionState, &Envelope<'_>, &MessageContext<'_>, Pointer<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 type PartHandler = fn(&mut SessionState, &PartRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -49,9 +49,10 @@ pub(super) static LINES: &[Route<LineHandler>] = &[
     Route::convert("error", stream::error),
 ];
 
-/// Converts a message's own record.
+/// Converts a message's own record, `info`.
 pub(super) fn message(
     state: &mut SessionState,
+    info: Value<'_>,
     envelope: &Envelope<'_>,
     context: &MessageContext<'_>,
     pointer: Pointer<'_>,
@@ -59,7 +60,11 @@ pub(super) fn message(
 ) -> Result<Outcome, Fault> {
     let role = raw_str(envelope.role());
     match nested(MESSAGES, "message/", role) {
-        Some(route) => run(route, |handler| handler(state, envelope, context, pointer, out)),
+        Some(route) => {
+            // What tools add to their results is compared by `check_tool_metadata`, which knows the tools.
+            out.check_members(route.record, info, pointer, &|_| Some(""))?;
+            run(route, |handler| handler(state, envelope, context, pointer, out))
+        }
         None if envelope.role().is_none() => Err(Fault::malformed("/role", "a role", "nothing")),
         None => Err(Fault::unrecognized(&format!("message/{role}"))),
     }
@@ -70,20 +75,29 @@ pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     record.set_header(&mut state.clock, out);
     let kind = raw_str(record.part.kind());
     match nested(PARTS, "part/", kind) {
-        Some(route) => run(route, |handler| handler(state, record, out)),
+        Some(route) => {
+            if let Some(value) = record.unchecked {
+                out.check_members(route.record, value, record.pointer, &|_| None)?;
+            }
+            run(route, |handler| handler(state, record, out))
+        }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
         None => Err(Fault::unrecognized(kind)),
     }
 }
 
-/// Converts one line of a stream.
-pub(super) fn line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+/// Converts one line of a stream, `value`.
+pub(super) fn line(state: &mut SessionState, value: Value<'_>, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
         out.set_source(Some(&*session), None);
     }
     let kind = raw_str(line.kind());
     match nested(LINES, "", kind) {
-        Some(route) => run(route, |handler| handler(state, line, out)),
+        Some(route) => {
+            MessageContext { printed_at: line.timestamp(), ..MessageContext::default() }.set_header(None, None, &mut state.clock, out);
+            out.check_members(route.record, value, Pointer::Root, &|_| None)?;
+            run(route, |handler| handler(state, line, out))
+        }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a line type", "nothing")),
         None => Err(Fault::unrecognized(kind)),
     }
@@ -102,7 +116,7 @@ fn part_of_line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>
         has_step_finish: true,
         ..MessageContext::default()
     };
-    let record = PartRecord { part: &view, message: &context, pointer: PART };
+    let record = PartRecord { part: &view, message: &context, pointer: PART, unchecked: None };
     match part(state, &record, out).map_err(|fault| from_root(PART, fault))? {
         // The ledger counts a line by the line's own type.
         Outcome::Bookkeeping { .. } => omitted("step_start"),

@@ -27,7 +27,7 @@ impl SessionConverter {
 impl Session for SessionConverter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = parse(source, &mut self.index)?;
-        dispatch::line(&mut self.state, &Line::strict(line, "")?, out)
+        dispatch::line(&mut self.state, line, &Line::strict(line, "")?, out)
     }
 
     fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
