@@ -144,6 +144,7 @@ fn omitted(record: &str) -> Result<Outcome, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::opencode::descriptor::MEMBERS;
 
     /// Record types with a rule that a handler applies: a message without new facts, and a line by the type of its part.
     const OMITTED_BY_HANDLERS: [&str; 3] = ["message/user", "message/assistant", "step_start"];
@@ -160,6 +161,16 @@ mod tests {
         }
         for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.outcome().is_some()) {
             assert!(omitted.contains(&rule.record) || OMITTED_BY_HANDLERS.contains(&rule.record), "no row for {}", rule.record);
+        }
+    }
+
+    #[test]
+    fn each_record_type_is_in_the_member_table() {
+        let table = MEMBERS.table().unwrap();
+        let types =
+            MESSAGES.iter().map(|row| row.record).chain(PARTS.iter().map(|row| row.record)).chain(LINES.iter().map(|row| row.record));
+        for record in types.chain(["session", "message", "tool.metadata"]) {
+            assert!(table.record(record).is_some_and(|shape| shape.name == record), "no `record {record}`");
         }
     }
 
