@@ -1,6 +1,7 @@
 //! The adapter's self-description: omission rules and gaps, one row each.
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
+use engram_core::members::MemberSource;
 
 use super::revisions::{MATRIX, WEAKEST};
 
@@ -130,6 +131,13 @@ const GAPS: &[Gap] = &[
     Gap { code: "stream.no_reasoning", reason: "`run --format json` prints no reasoning", fixture: "1.18.34/main" },
 ];
 
+/// Every member of every record.
+pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
+    include_str!("members/session.members"),
+    include_str!("members/parts.members"),
+    include_str!("members/results.members"),
+]);
+
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "opencode",
@@ -142,7 +150,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type"],
-    members: None,
+    members: Some(&MEMBERS),
     gaps: GAPS,
     omission_rules: RULES,
 };

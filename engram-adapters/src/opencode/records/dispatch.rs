@@ -10,7 +10,7 @@ use crate::opencode::schema::{Envelope, Line, Part};
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{raw_str, text};
+use crate::shared::value::{Value, raw_str, text};
 
 type MessageHandler = fn(&mut SessionState, &Envelope<'_>, &MessageContext<'_>, Pointer<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 type PartHandler = fn(&mut SessionState, &PartRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -48,9 +48,10 @@ pub(super) static LINES: &[Route<LineHandler>] = &[
     Route::convert("error", stream::error),
 ];
 
-/// Converts a message's own record.
+/// Converts a message's own record, `info`.
 pub(super) fn message(
     state: &mut SessionState,
+    info: Value<'_>,
     envelope: &Envelope<'_>,
     context: &MessageContext<'_>,
     pointer: Pointer<'_>,
@@ -58,7 +59,11 @@ pub(super) fn message(
 ) -> Result<Outcome, Fault> {
     let role = raw_str(envelope.role());
     match nested(MESSAGES, "message/", role) {
-        Some(route) => run(route, |handler| handler(state, envelope, context, pointer, out)),
+        Some(route) => {
+            // What tools add to their results is compared by `check_tool_metadata`, which knows the tools.
+            out.check_members(route.record, info, pointer, &|_| Some(""))?;
+            run(route, |handler| handler(state, envelope, context, pointer, out))
+        }
         None if envelope.role().is_none() => Err(Fault::malformed("/role", "a role", "nothing")),
         None => Err(Fault::unrecognized(&format!("message/{role}"))),
     }
@@ -69,20 +74,29 @@ pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     record.set_header(&mut state.clock, out);
     let kind = raw_str(record.part.kind());
     match nested(PARTS, "part/", kind) {
-        Some(route) => run(route, |handler| handler(state, record, out)),
+        Some(route) => {
+            if let Some(value) = record.unchecked {
+                out.check_members(route.record, value, record.pointer, &|_| None)?;
+            }
+            run(route, |handler| handler(state, record, out))
+        }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
         None => Err(Fault::unrecognized(kind)),
     }
 }
 
-/// Converts one line of a stream.
-pub(super) fn line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+/// Converts one line of a stream, `value`.
+pub(super) fn line(state: &mut SessionState, value: Value<'_>, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
         out.set_source(Some(&*session), None);
     }
     let kind = raw_str(line.kind());
     match nested(LINES, "", kind) {
-        Some(route) => run(route, |handler| handler(state, line, out)),
+        Some(route) => {
+            MessageContext { printed_at: line.timestamp(), ..MessageContext::default() }.set_header(None, None, &mut state.clock, out);
+            out.check_members(route.record, value, Pointer::Root, &|_| None)?;
+            run(route, |handler| handler(state, line, out))
+        }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a line type", "nothing")),
         None => Err(Fault::unrecognized(kind)),
     }
@@ -101,7 +115,7 @@ fn part_of_line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>
         has_step_finish: true,
         ..MessageContext::default()
     };
-    let record = PartRecord { part: &view, message: &context, pointer: PART };
+    let record = PartRecord { part: &view, message: &context, pointer: PART, unchecked: None };
     match part(state, &record, out).map_err(|fault| fault.within(PART))? {
         // The ledger counts a line by the line's own type.
         Outcome::Bookkeeping { .. } => omitted("step_start"),
@@ -129,6 +143,7 @@ fn omitted(record: &str) -> Result<Outcome, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::opencode::descriptor::MEMBERS;
 
     /// Record types with a rule that a handler applies: a message without new facts, and a line by the type of its part.
     const OMITTED_BY_HANDLERS: [&str; 3] = ["message/user", "message/assistant", "step_start"];
@@ -145,6 +160,16 @@ mod tests {
         }
         for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.outcome().is_some()) {
             assert!(omitted.contains(&rule.record) || OMITTED_BY_HANDLERS.contains(&rule.record), "no row for {}", rule.record);
+        }
+    }
+
+    #[test]
+    fn each_record_type_is_in_the_member_table() {
+        let table = MEMBERS.table().unwrap();
+        let types =
+            MESSAGES.iter().map(|row| row.record).chain(PARTS.iter().map(|row| row.record)).chain(LINES.iter().map(|row| row.record));
+        for record in types.chain(["session", "message", "tool.metadata"]) {
+            assert!(table.record(record).is_some_and(|shape| shape.name == record), "no `record {record}`");
         }
     }
 

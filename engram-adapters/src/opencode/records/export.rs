@@ -5,18 +5,19 @@ use std::fmt::Write as _;
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
+use super::check_message::{check_message, check_tool_metadata};
 use super::dispatch;
 use super::part_record::PartRecord;
 use super::session_info::{INFO, session_info};
-use crate::opencode::schema::{Document, Envelope, Message, Part};
+use crate::opencode::schema::{Document, Envelope, Message, Part, Time};
 use crate::opencode::state::message_context::MessageContext;
 use crate::opencode::state::session_state::SessionState;
-use crate::shared::value::{PullReader, StructuralIndex, Value, parse, raw_str};
+use crate::shared::value::{PullReader, StructuralIndex, Value, integer, parse, raw_str};
 
 /// Reads an export record by record.
 #[derive(Default)]
 pub(super) struct ExportReader {
-    /// How many top-level values (the session's record and messages) are converted. When an export turns out to be truncated, its valid
+    /// How many top-level values (the session's record, messages, and what no version writes) are converted. When an export turns out to be truncated, its valid
     /// beginning is read again, and these are skipped.
     converted: usize,
     /// Scratch: the pointer of the current message's parts.
@@ -34,7 +35,7 @@ impl ExportReader {
     ) -> Result<(), Fault> {
         let other_document = || Fault::malformed("", "a session with messages", "another document");
         let mut reader = PullReader::of(source, index)?;
-        let (mut has_info, mut has_messages) = (false, false);
+        let (mut has_info, mut has_messages, mut next) = (false, false, 0);
         if !reader.enter(b'{')? {
             return Err(other_document());
         }
@@ -43,7 +44,7 @@ impl ExportReader {
                 "info" if !has_info => {
                     has_info = true;
                     let info = reader.value()?;
-                    self.convert_once(0, |_| convert_record(INFO, info, state, out, |state, out| session_info(state, info, out)))?;
+                    self.convert_once(&mut next, |_| convert_record(INFO, info, state, out, |state, out| session_info(state, info, out)))?;
                 }
                 "messages" if has_info && !has_messages && reader.enter(b'[')? => {
                     has_messages = true;
@@ -52,13 +53,15 @@ impl ExportReader {
                             break;
                         }
                         let message = reader.value()?;
-                        self.convert_once(n + 1, |reader| reader.message(n, message, state, out))?;
+                        self.convert_once(&mut next, |reader| reader.message(n, message, state, out))?;
                     }
                 }
                 "messages" if !has_info => return Err(Fault::malformed("/messages", "the session's own record before them", "none")),
                 "info" | "messages" => return Err(other_document()),
                 _ => {
-                    reader.value()?;
+                    let value = reader.value()?;
+                    let pointer = Pointer::Member("", name);
+                    self.convert_once(&mut next, |_| convert_record(pointer, value, state, out, |_, _| Err(Fault::unrecognized(name))))?;
                 }
             }
         }
@@ -66,12 +69,13 @@ impl ExportReader {
         if has_messages { Ok(()) } else { Err(other_document()) }
     }
 
-    /// Converts the top-level value with this number, unless it is converted already.
-    fn convert_once(&mut self, number: usize, convert: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
-        if number == self.converted {
+    /// Converts the top-level value with the number `next`, unless it is converted already.
+    fn convert_once(&mut self, next: &mut usize, convert: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        if *next == self.converted {
             convert(self)?;
             self.converted += 1;
         }
+        *next += 1;
         Ok(())
     }
 
@@ -88,7 +92,12 @@ impl ExportReader {
             let mut envelope = Envelope::default();
             envelope.fill_message(info)?;
             context = MessageContext::of(&envelope, has_step_finish(parts), &state.replay);
-            dispatch::message(state, &envelope, &context, pointer, out)
+            context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
+            check_message(n, message, out)?;
+            if let Some(by_call) = context.tool_metadata {
+                check_tool_metadata(n, by_call, parts, out)?;
+            }
+            dispatch::message(state, info, &envelope, &context, pointer, out)
         })?;
         self.parts_path.clear();
         let _ = write!(self.parts_path, "/messages/{n}/parts");
@@ -97,7 +106,7 @@ impl ExportReader {
             convert_record(pointer, part, state, out, |state, out| {
                 let mut view = Part::default();
                 view.strict_into(part, "")?;
-                dispatch::part(state, &PartRecord { part: &view, message: &context, pointer }, out)
+                dispatch::part(state, &PartRecord { part: &view, message: &context, pointer, unchecked: Some(part) }, out)
             })?;
         }
         Ok(())

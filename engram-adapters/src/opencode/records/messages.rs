@@ -9,12 +9,12 @@ use engram_core::text::Text;
 use super::system_events::emit_error;
 use super::usage::{is_spent, usage};
 use crate::opencode::descriptor::rule;
-use crate::opencode::schema::{Envelope, Model, Summary, Time, Tokens};
+use crate::opencode::schema::{Envelope, Model, Summary, Tokens};
 use crate::opencode::state::last_stated::LastStated;
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Value, integer, non_empty_text};
+use crate::shared::value::{Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.
 pub(super) fn message(
@@ -24,7 +24,6 @@ pub(super) fn message(
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<Outcome, Fault> {
-    context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
     let mut emitted = session_facts(&mut state.last_stated, envelope, pointer, out)?;
     if let Some(system) = envelope.system() {
         emitted |= system_prompts(&mut state.system_prompts, system, pointer, out)?;

@@ -1,5 +1,6 @@
 //! From records to events: the record tables and their handlers.
 
+mod check_message;
 mod dispatch;
 mod export;
 mod messages;

@@ -5,7 +5,7 @@ use engram_core::emit::{Emitter, Pointer};
 use crate::opencode::schema::{Part, Time};
 use crate::opencode::state::message_context::MessageContext;
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::integer;
+use crate::shared::value::{Field, integer};
 
 /// One part of a message.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub(super) struct PartRecord<'r> {
     pub message: &'r MessageContext<'r>,
     /// The place of the part.
     pub pointer: Pointer<'r>,
+    /// The part itself, if its members are not compared with the member table yet.
+    pub unchecked: Field<'r>,
 }
 
 impl PartRecord<'_> {

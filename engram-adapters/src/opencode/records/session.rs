@@ -27,7 +27,7 @@ impl SessionConverter {
 impl Session for SessionConverter {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = parse(source, &mut self.index)?;
-        let outcome = dispatch::line(&mut self.state, &Line::strict(line, "")?, out);
+        let outcome = dispatch::line(&mut self.state, line, &Line::strict(line, "")?, out);
         self.state.end_record(outcome.is_ok());
         outcome
     }

@@ -14,13 +14,14 @@ pub(super) const INFO: Pointer<'static> = Pointer::At("/info");
 
 /// Converts the session's own record.
 #[cold]
-pub(super) fn session_info(state: &mut SessionState, info: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let info = Info::strict(info, "")?;
+pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let info = Info::strict(value, "")?;
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
     let created = created.and_then(|created| state.clock.format(created));
     out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
+    out.check_members("session", value, INFO, &|_| None)?;
     let model = Model::lenient_opt(info.model());
     let facts = SessionFacts {
         title: non_empty_text(info.title()),

@@ -6,13 +6,11 @@ use engram_core::text::Text;
 
 use super::system_events::{emit_error, emit_system};
 use crate::opencode::schema::Line;
-use crate::opencode::state::message_context::MessageContext;
 use crate::opencode::state::session_state::SessionState;
 
 /// An error line.
-pub(super) fn error(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn error(_: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let error = line.error().ok_or_else(|| Fault::malformed("/error", "an error", "nothing"))?;
-    MessageContext { printed_at: line.timestamp(), ..MessageContext::default() }.set_header(None, None, &mut state.clock, out);
     emit_error(error, Pointer::At("/error"), out)?;
     Ok(Outcome::Mapped)
 }
