@@ -3,21 +3,19 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::record::{Record, record_kind};
+use super::record::{Fates, Record, record_kind};
 use super::report::{AuditReport, LeftOver};
 use super::rules::field_rule_at;
+use super::walk::{self, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission};
 use crate::error::excerpt;
-use crate::members::{Fate, FateKind, JsonNode, JsonTypes, MemberTable, Path, RawNode, RecordShape, Row, Visitor, Walk};
+use crate::members::{self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Visitor};
 use crate::text::Text;
 
 /// The maximum number of examples of left-over values in a report.
 const MAX_EXAMPLES: usize = 50;
 /// The maximum depth of records inside records.
 const MAX_RECORDS_INSIDE: usize = 16;
-
-/// What the table says of the strings of a record that are not in the tape as they are, by their pointers.
-pub(super) type Fates = Rc<HashMap<String, Fate>>;
 
 /// The record of a document at a pointer, given the text of the item that contains it.
 pub(super) type RecordAt<'d, 'r> = dyn Fn(&str, &'r str) -> Option<Record<'r>> + 'd;
@@ -46,7 +44,7 @@ pub(super) fn audit_document<'r>(
     if let Some(root) = RawNode::parse(text) {
         let (fates, prefix) = (&mut fates, String::new());
         let mut leaves = LeafAudit { table, descriptor, records, record: None, report, fates, prefix, item: "", depth: 0 };
-        Walk { table, select: &|_| None }.record(document, &Path::root(root), &mut leaves);
+        members::Walk { table, select: &|_| None }.record(document, &Path::root(root), &mut leaves);
     }
     Rc::new(fates)
 }
@@ -102,7 +100,7 @@ impl<'r> LeafAudit<'_, 'r> {
         self.prefix.push_str(&path.pointer());
         self.item = if self.depth == 0 { path.node.json() } else { self.item };
         self.depth += 1;
-        Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(path.node), self);
+        members::Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(path.node), self);
         self.depth -= 1;
         self.prefix.truncate(outer);
     }
@@ -112,55 +110,32 @@ impl<'r> LeafAudit<'_, 'r> {
         let pointer = format!("{}{}", self.prefix, path.pointer());
         let of_document = if self.record.is_none() { (self.records)(&pointer, self.item) } else { None };
         let Some(record) = self.record.or(of_document.as_ref()) else { return };
-        let mut leaf = |pointer: &str, node: RawNode<'_>| judge(record, node, pointer, fate, self.report, self.fates);
-        each_leaf(path.node, &mut pointer.clone(), &mut leaf);
-    }
-}
-
-/// Calls `leaf` for each leaf value in a value, with its pointer.
-fn each_leaf(node: RawNode<'_>, pointer: &mut String, leaf: &mut dyn FnMut(&str, RawNode<'_>)) {
-    let len = pointer.len();
-    let types = node.types();
-    if types == JsonTypes::OBJECT {
-        for (name, value) in node.members() {
-            crate::members::push_name(pointer, name);
-            each_leaf(value, pointer, leaf);
-            pointer.truncate(len);
+        let mut walk = Walk::of_json(path.node.json());
+        while let Some(leaf) = walk.next_leaf() {
+            if leaf != "null" {
+                let pointer = format!("{pointer}{}", walk::pointer(walk.levels()));
+                judge(record, &leaf, &pointer, fate, self.report, self.fates);
+            }
         }
-    } else if types == JsonTypes::ARRAY {
-        for (index, value) in node.items().enumerate() {
-            pointer.push_str(&format!("/{index}"));
-            each_leaf(value, pointer, leaf);
-            pointer.truncate(len);
-        }
-    } else if types != JsonTypes::ANY {
-        leaf(pointer, node);
     }
 }
 
 /// Accounts for one leaf value. Without a fate the table does not name it; then it must be in a record or block that is kept as it is.
-fn judge(
-    record: &Record<'_>,
-    node: RawNode<'_>,
-    pointer: &str,
-    fate: Option<&Fate>,
-    report: &mut AuditReport,
-    fates: &mut HashMap<String, Fate>,
-) {
+fn judge(record: &Record<'_>, leaf: &str, pointer: &str, fate: Option<&Fate>, report: &mut AuditReport, fates: &mut HashMap<String, Fate>) {
     report.leaves.total += 1;
     if let Some(rule) = record.omitted_by() {
         return *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1;
     }
-    let is_in_tape = || is_in_tape(record, node);
+    let is_in_tape = || is_in_tape(record, leaf);
     let Some(fate) = fate else {
         if record.index.has_unrecognized() && is_in_tape() {
             report.leaves.in_tape += 1;
         } else {
-            leave(record, node, pointer, report);
+            leave(record, leaf, pointer, report);
         }
         return;
     };
-    if fate.kind != FateKind::Tape && node.types() == JsonTypes::STRING {
+    if fate.kind != FateKind::Tape && leaf.starts_with('"') {
         fates.insert(pointer.to_owned(), fate.clone());
     }
     let name = || fate.name.to_string();
@@ -172,25 +147,24 @@ fn judge(
         FateKind::Tape => match field_rule_at(record.descriptor, record.kind(), pointer) {
             Some(rule) if rule.omission == Omission::Opaque => *report.leaves.opaque.entry(rule.rule.to_owned()).or_default() += 1,
             Some(rule) => *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1,
-            None => leave(record, node, pointer, report),
+            None => leave(record, leaf, pointer, report),
         },
     }
 }
 
-fn is_in_tape(record: &Record<'_>, node: RawNode<'_>) -> bool {
-    let types = node.types();
-    if types == JsonTypes::STRING {
-        return record.has(Text::Token(node.json()));
+fn is_in_tape(record: &Record<'_>, leaf: &str) -> bool {
+    if leaf.starts_with('"') {
+        return record.has(Text::Token(leaf));
     }
     // A tape leaves out a boolean that has its usual value, so its words prove nothing.
-    types == JsonTypes::BOOL || record.index.has_number(node.json())
+    matches!(leaf, "true" | "false") || record.index.has_number(leaf)
 }
 
-fn leave(record: &Record<'_>, node: RawNode<'_>, pointer: &str, report: &mut AuditReport) {
+fn leave(record: &Record<'_>, leaf: &str, pointer: &str, report: &mut AuditReport) {
     report.leaves.left_over += 1;
     if report.examples.len() < MAX_EXAMPLES {
-        let (kind, bytes) = (record.kind().to_owned(), node.json().len() as u64);
-        let value = LeftOver { line: record.line, record: kind, pointer: pointer.to_owned(), bytes, excerpt: excerpt(node.json()) };
+        let (kind, bytes) = (record.kind().to_owned(), leaf.len() as u64);
+        let value = LeftOver { line: record.line, record: kind, pointer: pointer.to_owned(), bytes, excerpt: excerpt(leaf) };
         report.examples.push(value);
     }
 }

@@ -1,17 +1,18 @@
 //! The audit of one record: each content string is in the tape, omitted by a rule, or left over.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde::de::IgnoredAny;
 
-use super::leaves::Fates;
 use super::report::{AuditReport, LeftOver};
 use super::rules::{field_rule, record_rules, record_type};
 use super::tape_index::TapeIndex;
 use super::walk::{Level, Walk, pointer};
 use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::error::excerpt;
-use crate::members::FateKind;
+use crate::members::{Fate, FateKind};
 use crate::text::Text;
 use crate::text::json::push_json;
 
@@ -21,6 +22,9 @@ const MAX_EXAMPLES: usize = 50;
 const MAX_EMBEDDED_DEPTH: usize = 4;
 /// Strings longer than this are content in any case.
 const MAX_WORD_BYTES: usize = 64;
+
+/// What the member table says of the strings of a record that are not in the tape as they are, by their pointers.
+pub(super) type Fates = Rc<HashMap<String, Fate>>;
 
 /// A record, and the lines of the tape that come from it.
 pub(super) struct Record<'r> {

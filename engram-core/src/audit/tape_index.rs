@@ -26,8 +26,8 @@ pub(super) struct OmittedRow {
 pub(super) struct TapeIndex<'t> {
     /// Hashes of all string values of the tape.
     strings: HashSet<u64>,
-    /// Hashes of all numbers of the tape, as they are written.
-    numbers: HashSet<u64>,
+    /// Hashes of all numbers, booleans and `null`s of the tape, as they are written.
+    literals: HashSet<u64>,
     /// True if the tape has a `meta unrecognized`.
     has_unrecognized: bool,
     /// Lines of the tape by record, for line formats.
@@ -55,10 +55,10 @@ impl<'t> TapeIndex<'t> {
         for (event, line) in raw_events(tape).zip(tape.split_inclusive('\n')) {
             let event = event?;
             let mut walk = Walk::of_json(line);
-            while let Some(token) = walk.next_string() {
-                index.strings.insert(key(&token));
+            while let Some(leaf) = walk.next_leaf() {
+                let leaves = if leaf.starts_with('"') { &mut index.strings } else { &mut index.literals };
+                leaves.insert(key(&leaf));
             }
-            Walk::numbers(line, |number| _ = index.numbers.insert(key(number)));
             index.has_unrecognized |= event.label() == Some("unrecognized");
             index.add_origin(&event, line);
             if event.label() == Some("tape.stop") {
@@ -106,7 +106,7 @@ impl<'t> TapeIndex<'t> {
 
     /// True if the tape has this number, written in the same way.
     pub fn has_number(&self, number: &str) -> bool {
-        self.numbers.contains(&key(number))
+        self.literals.contains(&key(number))
     }
 
     /// True if the tape has a record or block that the adapter does not know.

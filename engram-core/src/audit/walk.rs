@@ -55,6 +55,16 @@ impl<'j> Walk<'j> {
 
     /// The next string value: a token with its quotes. A truncated token is closed.
     pub fn next_string(&mut self) -> Option<Cow<'j, str>> {
+        loop {
+            let leaf = self.next_leaf()?;
+            if leaf.starts_with('"') {
+                return Some(leaf);
+            }
+        }
+    }
+
+    /// The next string, number, boolean or `null`, as it is written.
+    pub fn next_leaf(&mut self) -> Option<Cow<'j, str>> {
         let bytes = self.json.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
             match byte {
@@ -81,29 +91,21 @@ impl<'j> Walk<'j> {
                     Some(step) => *step = Step::NoKey,
                     None => {}
                 },
-                _ => {}
+                b' ' | b'\n' | b'\r' | b'\t' | b':' => {}
+                _ => return Some(Cow::Borrowed(self.literal())),
             }
             self.at += 1;
         }
         None
     }
 
-    /// Calls `found` for each number of a value that a JSON parser has accepted, as it is written.
-    pub fn numbers(json: &'j str, mut found: impl FnMut(&'j str)) {
-        let mut walk = Walk::of_json(json);
-        let bytes = json.as_bytes();
-        while let Some(byte) = bytes.get(walk.at) {
-            match byte {
-                b'"' => drop(walk.token()),
-                b'-' | b'0'..=b'9' => {
-                    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-                    let len = bytes[walk.at..].iter().take_while(|byte| is_part(byte)).count();
-                    found(&json[walk.at..walk.at + len]);
-                    walk.at += len;
-                }
-                _ => walk.at += 1,
-            }
-        }
+    /// Reads a number or word at the current position.
+    fn literal(&mut self) -> &'j str {
+        let rest = &self.json[self.at..];
+        let is_end = |c: char| matches!(c, ',' | ']' | '}' | '"' | '[' | '{' | ':' | ' ' | '\n' | '\r' | '\t');
+        let literal = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        self.at += literal.len().max(1);
+        literal
     }
 
     /// Reads the token at the current position.
@@ -202,10 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_outside_of_strings() {
-        let mut numbers = Vec::new();
-        Walk::numbers(r#"{"a1":[-1.5e+3,"2"],"b":20,"c":true}"#, |number| numbers.push(number));
-        assert_eq!(numbers, ["-1.5e+3", "20"]);
+    fn leaves_of_all_types_are_found() {
+        let (mut walk, mut leaves) = (Walk::of_json(r#"{"a1":[-1.5e+3 , "2"],"b":20,"c":true,"d":null}"#), Vec::new());
+        while let Some(leaf) = walk.next_leaf() {
+            leaves.push(format!("{} {leaf}", pointer(walk.levels())));
+        }
+        assert_eq!(leaves, ["/a1/0 -1.5e+3", "/a1/1 \"2\"", "/b 20", "/c true", "/d null"]);
     }
 
     #[test]

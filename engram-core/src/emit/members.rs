@@ -1,105 +1,12 @@
 //! The check of a record against the member table, and what follows from a member that the table does not name.
 
+use super::member_check::{Collect, FoundMember, Kinds};
 use super::{Emitter, Fault};
 use crate::coverage::Coverage;
-use crate::error::{AdapterError, ErrorCode, excerpt};
+use crate::error::{AdapterError, ErrorCode};
 use crate::event::{Kind, Meta, Pointer, RevisionChange};
-use crate::members::{DEGRADED_BY_MEMBERS, JsonNode, MAX_UNKNOWN_MEMBERS, MemberTable, Path, Row, UnknownMember, Visitor, Walk};
+use crate::members::{DEGRADED_BY_MEMBERS, JsonNode, Path, UnknownMember, Walk};
 use crate::policy::Policy;
-
-/// The member table of the adapter, and what was found with it.
-#[derive(Debug, Default)]
-pub(super) struct MemberCheck {
-    table: Option<&'static MemberTable>,
-    /// What the current record has.
-    found: Found,
-    /// The kinds whose claims are lowered.
-    lowered: Kinds,
-}
-
-/// A set of kinds, in the order of [`Kind::ALL`].
-pub(super) type Kinds = [bool; Kind::ALL.len()];
-
-/// Unknown members of one record, at most [`MAX_UNKNOWN_MEMBERS`]; further ones are counted.
-#[derive(Debug, Default)]
-struct Found {
-    members: Vec<FoundMember>,
-    more: u64,
-}
-
-#[derive(Debug)]
-struct FoundMember {
-    /// The pointer in the outermost record, as the prefix was when it was found.
-    pointer: String,
-    /// As in the ledger.
-    pattern: String,
-    /// The types that the table says and the type of the value, if the table names the member.
-    types: Option<(String, String)>,
-    /// The record type.
-    record: String,
-}
-
-impl Found {
-    fn add(&mut self, member: impl FnOnce() -> FoundMember) {
-        if self.members.len() < MAX_UNKNOWN_MEMBERS {
-            self.members.push(member());
-        } else {
-            self.more += 1;
-        }
-    }
-
-    fn clear(&mut self) {
-        self.members.clear();
-        self.more = 0;
-    }
-}
-
-/// Collects what a walk finds in a record.
-struct Collect<'f> {
-    found: &'f mut Found,
-    record: &'f str,
-    prefix: Pointer<'static>,
-    at: Pointer<'f>,
-}
-
-impl Collect<'_> {
-    #[cold]
-    fn add<'n, N: JsonNode<'n>>(&mut self, path: &Path<'_, N>, expected: Option<&Row>) {
-        let (record, prefix, at) = (self.record, self.prefix, self.at);
-        self.found.add(|| FoundMember {
-            pointer: format!("{prefix}{at}{}", path.pointer()),
-            pattern: excerpt(&path.pattern()),
-            types: expected.map(|row| (row.types.name().into_owned(), path.node.types().name().into_owned())),
-            record: excerpt(record),
-        });
-    }
-}
-
-impl<'n, N: JsonNode<'n>> Visitor<N> for Collect<'_> {
-    fn unknown(&mut self, path: &Path<'_, N>) {
-        self.add(path, None);
-    }
-
-    fn mismatch(&mut self, path: &Path<'_, N>, row: &Row) {
-        self.add(path, Some(row));
-    }
-}
-
-impl MemberCheck {
-    pub fn new(table: Option<&'static MemberTable>) -> Self {
-        MemberCheck { table, ..MemberCheck::default() }
-    }
-
-    pub fn lowered(&self) -> Kinds {
-        self.lowered
-    }
-
-    /// Forgets the current record.
-    pub fn forget(&mut self, lowered: Kinds) {
-        self.found.clear();
-        self.lowered = lowered;
-    }
-}
 
 impl Emitter<'_> {
     /// Compares a record with the adapter's member table. `record` is its type, as the table names it, `at` the pointer to `root` in the
@@ -136,7 +43,8 @@ impl Emitter<'_> {
         if self.members.found.members.len() == before { Ok(()) } else { self.lower_claims(feeds) }
     }
 
-    /// Compares the outer part of a document with the member table, as [`Emitter::check_members`] does for records.
+    /// Compares the outer part of a document with the member table, as [`Emitter::check_members`] does for records. It belongs to no
+    /// record, so what it finds counts at once.
     ///
     /// # Errors
     /// [`Fault::Fatal`] if the sink fails.
@@ -144,7 +52,13 @@ impl Emitter<'_> {
         let Some((table, shape)) = self.members.table.and_then(|table| Some((table, table.document(root)?))) else { return Ok(()) };
         let mut collect = Collect { found: &mut self.members.found, record: "document", prefix: Pointer::Root, at: Pointer::Root };
         Walk { table, select: &|_| None }.record(shape, &Path::root(root), &mut collect);
-        if self.members.found.members.is_empty() { Ok(()) } else { self.lower_claims(&shape.feeds) }
+        if self.members.found.members.is_empty() {
+            return Ok(());
+        }
+        self.lower_claims(&shape.feeds)?;
+        self.settle_members();
+        self.members.found.clear();
+        Ok(())
     }
 
     /// Under permissive policy, lowers the claims of these kinds, and emits `meta revision` if that changes anything.

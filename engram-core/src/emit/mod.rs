@@ -1,6 +1,7 @@
 //! The emitter, through which a session emits its events. It sets number, time, source, parent and origin, and keeps the ledger.
 
 mod lifecycle;
+mod member_check;
 mod members;
 
 use std::mem;
@@ -21,7 +22,7 @@ use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
 use crate::text::{LoneSurrogate, Text, push_text};
 use crate::time::is_time;
-use members::{Kinds, MemberCheck};
+use member_check::{Kinds, MemberCheck};
 
 /// The time of all events of an artifact without times.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";

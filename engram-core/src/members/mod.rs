@@ -7,6 +7,7 @@
 mod compile;
 mod model;
 mod node;
+mod path;
 mod syntax;
 mod unknown;
 mod walk;
@@ -15,10 +16,10 @@ use std::sync::OnceLock;
 
 pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
 pub use node::{JsonNode, JsonTypes, RawNode};
+pub use path::{Path, Step};
 pub use syntax::MemberTableError;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
-pub(crate) use walk::push_name;
-pub use walk::{Path, Step, Visitor, Walk};
+pub use walk::{Visitor, Walk};
 
 /// The text of a member table, compiled when it is first used.
 ///
