@@ -9,6 +9,7 @@ use crate::shared::value::Value;
 pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/rules.members"),
     include_str!("members/tool_calls.members"),
+    include_str!("members/shell.members"),
     include_str!("members/messages.members"),
     include_str!("members/captures.members"),
     include_str!("members/hooks.members"),

@@ -82,9 +82,11 @@ impl Session for TranscriptDocument {
         out.begin();
         self.parent.emit(out)?;
         self.parent.set_emitted();
+        let outer = Document::strict(document, "");
         for (index, message) in messages.elements().enumerate() {
             out.begin();
-            if index == 0 {
+            // A malformed outer part is reported after the messages, as malformed only.
+            if index == 0 && outer.is_ok() {
                 out.check_document(document)?;
             }
             match convert(&mut self.pending, index, message, out) {
@@ -94,7 +96,7 @@ impl Session for TranscriptDocument {
         }
         if let Some(ended) = document.member("turnEnded") {
             out.begin();
-            match Document::strict(document, "").and_then(|_| end_of_turn(ended, out)) {
+            match outer.and_then(|_| end_of_turn(ended, out)) {
                 Ok(outcome) => out.settle(outcome),
                 Err(fault) => out.settle_fault(fault, &without_member(document, MESSAGES))?,
             }
