@@ -4,6 +4,7 @@ use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersi
 use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 
+use super::members::MEMBERS;
 use super::revisions;
 
 /// The self-description.
@@ -18,7 +19,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     coverage: revisions::WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/subtype", "/role", "/hook_event_name", "/store"],
-    members: None,
+    members: Some(&MEMBERS),
     gaps: GAPS,
     omission_rules: RULES,
 };

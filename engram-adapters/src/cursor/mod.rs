@@ -10,6 +10,7 @@ mod fields;
 mod file_edits;
 mod hooks;
 mod ide;
+mod members;
 mod messages;
 mod prompt_timestamp;
 mod revisions;

@@ -1,14 +1,17 @@
 //! From the type of an opened chat's line to its handler.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
 use super::schema::Line;
 use super::{messages, session_facts, steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::faults::absent;
+use crate::cursor::members;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, non_empty_text, raw_str};
+use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
 type Handler = fn(&Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -29,13 +32,26 @@ static RECORDS: &[Route<Handler>] = &[
 /// Converts one line.
 pub(super) fn convert(line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let line = Line::strict(line, "")?;
-    out.set_header(RecordHeader { id: non_empty_text(line.blob()), ..RecordHeader::default() });
+    line.set_header(line.time(), out);
     let record = raw_str(line.store());
-    match Route::find(RECORDS, record) {
-        Some(Action::Convert(handler)) => handler(&line, out),
-        Some(Action::Omit) => omitted(record),
-        None => Err(Fault::unrecognized(record)),
+    let action = Route::find(RECORDS, record).ok_or_else(|| Fault::unrecognized(record))?;
+    members::check(&type_of(record, raw_str(line.role())), line.object(), out)?;
+    match action {
+        Action::Convert(handler) => handler(&line, out),
+        Action::Omit => omitted(record),
     }
+}
+
+/// The type of a line. Only messages have a role.
+fn type_of<'r>(record: &'r str, role: &str) -> Cow<'r, str> {
+    Cow::Borrowed(match (record, role) {
+        (_, "") => record,
+        ("message", "system") => "system/message",
+        ("message", "user") => "user/message",
+        ("message", "assistant") => "assistant/message",
+        ("message", "tool") => "tool/message",
+        _ => return Cow::Owned(format!("{role}/{record}")),
+    })
 }
 
 /// A blob that the store should have: something in the chat is lost.

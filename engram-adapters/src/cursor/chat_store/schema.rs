@@ -10,6 +10,7 @@ view! {
     /// One line of the opened text.
     Line {
         store: "store" Any,
+        role: "role" Any,
         blob: "blob" Any,
         meta: "meta" Object,
         root: "root" Object,
@@ -96,6 +97,13 @@ view! {
 }
 
 impl<'a> Line<'a> {
+    /// The time of the chat, of the root, or of a step. A message has those of its parts.
+    pub(super) fn time(&self) -> Field<'a> {
+        let chat = || ChatMeta::lenient(self.meta()?).created_at();
+        let root = || Root::lenient(self.root()?).conversation_started_timestamp_ms();
+        self.step().and_then(|step| Step::lenient(step).time()).or_else(chat).or_else(root)
+    }
+
     /// The step of a line that is one.
     pub(super) fn read_step(&self) -> Result<Step<'a>, Fault> {
         Step::strict(required(self.step(), Pointer::At("/step"), "an object")?, "/step")

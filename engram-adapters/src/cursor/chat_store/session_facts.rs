@@ -1,26 +1,19 @@
 //! The chat itself, the root of its conversation, and summaries.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{ChatMeta, Line, Root, SubagentInfo};
 use crate::cursor::descriptor::omitted;
-use crate::cursor::fields::{required, text_or_json, time_of_millis};
-use crate::shared::value::{Field, non_empty_text};
-
-/// Sets the time of a record that is not a blob of its own.
-fn set_time(time: Field<'_>, out: &mut Emitter) {
-    let time = time_of_millis(time);
-    out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
-}
+use crate::cursor::fields::{required, text_or_json};
+use crate::shared::value::non_empty_text;
 
 /// The chat: title, model, and the parent of a sub-agent.
 pub(super) fn chat(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/meta");
     let meta = ChatMeta::lenient(required(line.meta(), pointer, "an object")?);
-    set_time(meta.created_at(), out);
     let parent = meta.subagent_info().map(SubagentInfo::lenient);
     let facts = SessionFacts {
         model: non_empty_text(meta.last_used_model()),
@@ -38,7 +31,6 @@ pub(super) fn chat(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fa
 pub(super) fn root(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/root");
     let root = Root::lenient(required(line.root(), pointer, "an object")?);
-    set_time(root.conversation_started_timestamp_ms(), out);
     let (repo_branch, agent) = (non_empty_text(root.active_branch_name()), non_empty_text(root.agent_type()));
     let has_facts = repo_branch.is_some() || agent.is_some();
     if has_facts {

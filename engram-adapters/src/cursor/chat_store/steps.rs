@@ -17,7 +17,6 @@ use crate::shared::value::{Value, non_empty_text, raw_str, text};
 /// A prompt.
 pub(super) fn user_message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
-    line.set_header(step.started_at_ms(), out);
     message_outcome(emit_prompt(text(step.text()), non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
 }
 
@@ -31,7 +30,6 @@ pub(super) fn user_shell(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outco
 /// A message of the agent, reasoning, or a call.
 pub(super) fn step(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
-    line.set_header(step.time(), out);
     if let Some(message) = step.assistant_message() {
         return message_outcome(emit_answer(text(StepText::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
     }

@@ -8,6 +8,7 @@ use super::session_facts::LastFacts;
 use super::{files, lifecycle, messages, tool_steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, decoded_non_empty};
+use crate::cursor::members;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str};
 
@@ -45,6 +46,7 @@ pub(super) fn convert(facts: &mut LastFacts, payload: Value<'_>, out: &mut Emitt
     begin_record(&payload, out)?;
     let step = raw_str(payload.hook_event_name());
     let action = Route::find(RECORDS, step).ok_or_else(|| Fault::unrecognized(step))?;
+    members::check(step, payload.object(), out)?;
     let now = facts.facts_of(&payload);
     let has_new_facts = facts.emit_changed(&now, &payload, out)?;
     let outcome = match action {

@@ -9,9 +9,10 @@ use super::schema::{Bubble, Composer, Line, Selection, ToolFormerData};
 use super::tool_data;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, required, time_of_millis};
+use crate::cursor::members;
 use crate::cursor::messages::emit_reasoning;
 use crate::shared::time;
-use crate::shared::value::{Value, integer, non_empty_text, number, text};
+use crate::shared::value::{Value, integer, non_empty_text, number, raw_str, text};
 
 /// The conversation: its name, model and directory.
 pub(super) fn composer(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -19,6 +20,7 @@ pub(super) fn composer(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome
     let composer = Composer::lenient(required(line.composer(), pointer, "an object")?);
     let time = time_of_millis(composer.created_at().or(composer.last_send_time()));
     out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
+    members::check(raw_str(line.store()), line.object(), out)?;
     let facts = SessionFacts {
         model: composer.model_config().and_then(|config| non_empty_text(config.member("modelName"))),
         title: non_empty_text(composer.name()).or(non_empty_text(composer.chat_title())),
@@ -37,6 +39,7 @@ pub(super) fn bubble(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, 
     let created = decoded(bubble.created_at());
     let time = created.as_deref().and_then(time::rfc3339);
     out.set_header(RecordHeader { t: time.as_deref(), id: text(bubble.bubble_id().or(bubble.id())), replay: false });
+    members::check("bubble", line.object(), out)?;
     let mut events = match bubble.kind().map(Value::raw) {
         Some("1" | "\"user\"") => emit_prompt(&bubble, out)?,
         Some("2" | "\"ai\"") => emit_answer(&bubble, out)?,

@@ -7,9 +7,12 @@ use engram_core::text::Text;
 use super::schema::{Line, Params, ResultFields, ToolFormerData};
 use crate::cursor::fields::{decoded, text_or_json};
 use crate::cursor::file_edits::whole_file_edits;
+use crate::cursor::members;
 use crate::cursor::tools;
-use crate::shared::value::{StructuralIndex, integer, is_true, non_empty_text, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
 
+const RESULT: &str = "/bubble/toolFormerData/result";
+const PARAMS: &str = "/bubble/toolFormerData/params";
 const POINTER: Pointer<'static> = Pointer::At("/bubble/toolFormerData");
 
 /// The tool and the call that events belong to.
@@ -43,11 +46,17 @@ pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Emitter
     let result = decoded(data.result());
     let mut index = StructuralIndex::default();
     let fields = result.as_deref().and_then(|result| parse(result, &mut index).ok()).map(ResultFields::lenient).unwrap_or_default();
+    check("bubble#result", fields.object(), RESULT, &tool.decode_lossy(), out)?;
     emit_result(data, call, status, result.as_deref(), &fields, out)?;
     if status == Status::Ok && decision != Some(Decision::Deny) && !is_true(fields.apply_failed()) {
         emit_edit(call, params.as_deref(), line, out)?;
     }
     Ok(2)
+}
+
+/// Compares JSON inside a string with the member table, if it is an object.
+fn check(record: &str, value: Value<'_>, at: &'static str, tool: &str, out: &mut Emitter) -> Result<(), Fault> {
+    if value.is_object() { members::check_chosen(record, value, Pointer::At(at), tool, out) } else { Ok(()) }
 }
 
 /// `params` and `rawArgs` are both arguments. The one that is JSON is the call's; `params` becomes a notice if it is not that one.
@@ -89,8 +98,10 @@ fn emit_result(
 fn emit_edit(call: Call<'_>, params: Option<&str>, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let mut index = StructuralIndex::default();
     let params = params.and_then(|params| parse(params, &mut index).ok()).map(Params::lenient).unwrap_or_default();
-    let file = non_empty_text(params.relative_workspace_path()).or(non_empty_text(params.target_file()));
-    let (Some(file), Some(after)) = (file, text(line.after())) else { return Ok(()) };
+    let Some(after) = text(line.after()) else { return Ok(()) };
+    let Some(file) = non_empty_text(params.relative_workspace_path()).or(non_empty_text(params.target_file())) else {
+        return check("bubble#params", params.object(), PARAMS, &call.tool.decode_lossy(), out);
+    };
     let op = if line.before().is_some() { EditOp::Update } else { EditOp::Create };
     let edit = CodeEdit { call_id: call.call_id, ..CodeEdit::new(op, file) };
     for edit in whole_file_edits(edit, text(line.before()), after, None) {

@@ -1,6 +1,6 @@
 //! From the type of a capture's line to its handler.
 
-use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 
 use super::schema::{Line, Record};
@@ -8,6 +8,7 @@ use super::state::StreamState;
 use super::{approvals, messages, notices, tool_calls};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded_non_empty, time_of_millis};
+use crate::cursor::members::{self, form};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
@@ -50,10 +51,23 @@ pub(super) fn convert(state: &mut StreamState, line: Value<'_>, out: &mut Emitte
         let record = if subtype.is_empty() { kind.to_owned() } else { format!("{kind}/{subtype}") };
         return Err(Fault::unrecognized(&record));
     };
+    check(state, &record, kind, subtype, out)?;
     match row.action {
         Action::Convert(handler) => handler(state, &record, out),
         Action::Omit => omitted(row.record),
     }
+}
+
+/// Compares a line with the member table.
+fn check(state: &mut StreamState, record: &Record<'_>, kind: &str, subtype: &str, out: &mut Emitter) -> Result<(), Fault> {
+    let name = &mut state.record_type;
+    name.clear();
+    name.push_str(kind);
+    if !subtype.is_empty() {
+        name.push('/');
+        name.push_str(subtype);
+    }
+    members::check_chosen(name, record.line.object(), Pointer::Root, form::CAPTURE, out)
 }
 
 /// Sets session and time, and emits partial text that this record ends.

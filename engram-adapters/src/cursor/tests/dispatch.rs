@@ -5,7 +5,7 @@ use crate::cursor::transcript::{document, jsonl};
 use crate::cursor::{chat_store, hooks, ide, stream};
 
 /// The record types of all tables, and whether they are omitted.
-fn all_rows() -> Vec<(&'static str, bool)> {
+pub(super) fn all_rows() -> Vec<(&'static str, bool)> {
     [jsonl::rows(), document::rows(), stream::rows(), hooks::rows(), ide::rows(), chat_store::rows()].concat()
 }
 

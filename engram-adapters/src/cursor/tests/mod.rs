@@ -1,6 +1,7 @@
 //! Recordings and captures outside the repository, and damaged fixtures.
 
 mod dispatch;
+mod members;
 mod stores;
 
 use std::fs;

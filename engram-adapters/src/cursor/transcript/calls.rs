@@ -5,6 +5,7 @@ use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
 use engram_core::text::Text;
 
 use crate::cursor::file_edits::snippet;
+use crate::cursor::members;
 use crate::cursor::tools;
 use crate::shared::value::{Field, Value, non_empty_text, text};
 use crate::shared::view::view;
@@ -28,6 +29,20 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
         out.emit_child(Some(seq), edit, pointer)?;
     }
     Ok(seq)
+}
+
+/// Compares the arguments of a call that requests an edit with the member table, unless all that is read from them is there. Other
+/// arguments are the model's own words. `at` is the place of the arguments.
+pub(super) fn check_requested_edit(tool: Text<'_>, args: Field<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let Some(value) = args.filter(|args| args.is_object()) else { return Ok(()) };
+    let (tool, args) = (tool.decode_lossy(), Args::lenient(value));
+    let read = match &*tool {
+        "Write" => [args.path(), args.contents(), args.path()],
+        "StrReplace" => [args.path(), args.old_string(), args.new_string()],
+        "Delete" => [args.path(); 3],
+        _ => return Ok(()),
+    };
+    if read.iter().all(Option::is_some) { Ok(()) } else { members::check_chosen("tool_use#input", value, at, &tool, out) }
 }
 
 /// The edit that a call requests, if its arguments contain the text.

@@ -5,12 +5,13 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::ToolResult;
 use engram_core::ledger::Outcome;
 
-use super::calls::emit_call;
+use super::calls::{check_requested_edit, emit_call};
 use super::parent_session::ParentSession;
 use super::pending_results::PendingResults;
 use super::turn_end::turn_ended;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::required_name;
+use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::shared::document::{required_array, without_member};
 use crate::shared::route::{Action, Route};
@@ -81,8 +82,13 @@ impl Session for TranscriptDocument {
         out.begin();
         self.parent.emit(out)?;
         self.parent.set_emitted();
+        let outer = Document::strict(document, "");
         for (index, message) in messages.elements().enumerate() {
             out.begin();
+            // A malformed outer part is reported after the messages, as malformed only.
+            if index == 0 && outer.is_ok() {
+                out.check_document(document)?;
+            }
             match convert(&mut self.pending, index, message, out) {
                 Ok(outcome) => out.settle(outcome),
                 Err(fault) => out.settle_fault(fault.within(Pointer::Item(LIST, index)), message.raw())?,
@@ -90,7 +96,7 @@ impl Session for TranscriptDocument {
         }
         if let Some(ended) = document.member("turnEnded") {
             out.begin();
-            match Document::strict(document, "").and_then(|_| end_of_turn(ended, out)) {
+            match outer.and_then(|_| end_of_turn(ended, out)) {
                 Ok(outcome) => out.settle(outcome),
                 Err(fault) => out.settle_fault(fault, &without_member(document, MESSAGES))?,
             }
@@ -102,10 +108,11 @@ impl Session for TranscriptDocument {
 fn convert(pending: &mut PendingResults, index: usize, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = Message::strict(value, "")?;
     let role = raw_str(message.role());
-    match Route::find(ROLES, role) {
-        Some(Action::Convert(handler)) => handler(pending, index, &message, out),
-        Some(Action::Omit) => omitted(role),
-        None => Err(Fault::unrecognized(role)),
+    let action = Route::find(ROLES, role).ok_or_else(|| Fault::unrecognized(role))?;
+    members::check_chosen(role, value, Pointer::Item(LIST, index), form::DOCUMENT, out)?;
+    match action {
+        Action::Convert(handler) => handler(pending, index, &message, out),
+        Action::Omit => omitted(role),
     }
 }
 
@@ -124,8 +131,9 @@ fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, 
     for (nth, value) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
         let call = Call::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
         let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
-        let rest = format!("/toolCalls/{nth}");
-        let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, &rest), out)?;
+        let (of_call, of_args) = (format!("/toolCalls/{nth}"), format!("/toolCalls/{nth}/args"));
+        check_requested_edit(tool, call.args(), Pointer::Field(LIST, index, &of_args), out)?;
+        let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, &of_call), out)?;
         calls.push((tool.decode_lossy(), seq));
         events += 1;
     }

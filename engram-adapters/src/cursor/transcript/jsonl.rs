@@ -6,11 +6,12 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::calls::emit_call;
+use super::calls::{check_requested_edit, emit_call};
 use super::parent_session::ParentSession;
 use super::turn_end;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, required_name, text_or_json};
+use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, message_outcome};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{StructuralIndex, parse, raw_str, text};
@@ -71,12 +72,15 @@ impl Transcript {
 impl Session for Transcript {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let line = Line::strict(parse(text, &mut self.index)?, "")?;
-        self.parent.emit(out)?;
         let (action, name) = match (raw_str(line.role()), raw_str(line.kind())) {
             (role, "") => (Route::find(ROLES, role), role),
             ("", kind) => (Route::find(RECORDS, kind), kind),
             (_, kind) => (None, kind),
         };
+        if action.is_some() {
+            members::check_chosen(name, line.object(), Pointer::Root, form::TRANSCRIPT, out)?;
+        }
+        self.parent.emit(out)?;
         let outcome = match action {
             Some(Action::Convert(handler)) => handler(&line, out)?,
             Some(Action::Omit) => omitted(name)?,
@@ -102,6 +106,7 @@ fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
             ("text", _) => emit_answer(text(part.text()), pointer, out)?,
             ("tool_use", "assistant") => {
                 let tool = required_name(part.name(), Pointer::Field(CONTENT, index, "/name"))?;
+                check_requested_edit(tool, part.input(), Pointer::Field(CONTENT, index, "/input"), out)?;
                 emit_call(tool, part.input(), pointer, out)?;
                 1
             }

@@ -14,4 +14,6 @@ pub(in crate::cursor) struct StreamState {
     pub(super) partial_text: PartialText,
     pub(super) calls: StartedCalls,
     pub(super) approvals: PendingApprovals,
+    /// Scratch: the type of the current line, with its subtype.
+    pub(super) record_type: String,
 }

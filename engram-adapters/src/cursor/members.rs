@@ -1,0 +1,38 @@
+//! The member table: every member of every record, and the check of a record against it.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::members::MemberSource;
+
+use crate::shared::value::Value;
+
+/// Every member of every record.
+pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
+    include_str!("members/rules.members"),
+    include_str!("members/tool_calls.members"),
+    include_str!("members/shell.members"),
+    include_str!("members/messages.members"),
+    include_str!("members/captures.members"),
+    include_str!("members/hooks.members"),
+    include_str!("members/chats.members"),
+    include_str!("members/editor.members"),
+]);
+
+/// Compares a record with the table.
+pub(super) fn check(record: &str, value: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    out.check_members(record, value, Pointer::Root, &|_| None)
+}
+
+/// As [`check`], for a part of a record, or a record whose type has several forms: `chosen` is the case of its selector that begins with `@`.
+pub(super) fn check_chosen(record: &str, value: Value<'_>, at: Pointer<'_>, chosen: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    out.check_members(record, value, at, &|_| Some(chosen))
+}
+
+/// What tells the forms of records `user` and `assistant` apart.
+pub(super) mod form {
+    /// A line of a transcript.
+    pub(in crate::cursor) const TRANSCRIPT: &str = "transcript";
+    /// A message of a transcript that is one document.
+    pub(in crate::cursor) const DOCUMENT: &str = "document";
+    /// A line of a capture.
+    pub(in crate::cursor) const CAPTURE: &str = "capture";
+}
