@@ -27,6 +27,7 @@ use crate::text::Text;
 use leaves::Fates;
 use record::{Known, Record};
 pub use report::{Amount, AuditReport, Leaves, LeftOver};
+pub(crate) use rules::record_type;
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
 

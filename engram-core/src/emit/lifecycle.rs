@@ -15,9 +15,9 @@ use crate::text::{Text, push_text};
 use crate::version::Revision;
 
 /// The name of records that cannot be read, in a tape and in its ledger.
-const MALFORMED: &str = "malformed";
+pub(crate) const MALFORMED: &str = "malformed";
 /// The name of records that exceed a limit.
-const LIMIT_EXCEEDED: &str = "limit_exceeded";
+pub(crate) const LIMIT_EXCEEDED: &str = "limit_exceeded";
 
 impl Emitter<'_> {
     pub(crate) fn start(&mut self) -> Result<(), Fault> {

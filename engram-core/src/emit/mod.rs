@@ -21,6 +21,7 @@ use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
 use crate::text::{LoneSurrogate, Text, push_text};
 use crate::time::is_time;
+pub(crate) use lifecycle::{LIMIT_EXCEEDED, MALFORMED};
 use members::{Kinds, MemberCheck};
 
 /// The time of all events of an artifact without times.

@@ -4,6 +4,7 @@
 //! record against it, so that a member which the table does not name is never passed over without a word; the audit takes from it what
 //! became of each value.
 
+mod best_fit;
 mod compile;
 mod model;
 mod node;
