@@ -1,116 +1,22 @@
-//! Drift in real logs: each kind of change is found in a fixture that is changed by hand, and nothing in one that is not.
+//! Drift in real logs: nothing in fixtures as they are, and each kind of change in one that is changed by hand.
 
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use engram_adapters::sessions::{SessionLocation, SessionOptions};
-use engram_adapters::{Registration, Registry};
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
-use engram_core::descriptor::AdapterDescriptor;
+use engram_adapters::sessions::{SessionFinder, SessionLocation, SessionOptions, SessionSource};
 use engram_core::drift::{Change, DriftReport, SessionDrift};
-use engram_core::head::Head;
-use engram_core::members::MemberSource;
+use engram_core::error::ErrorCode;
+use rayon::prelude::*;
 
+use crate::report;
 use crate::tree::{files, registered, root};
-
-/// An adapter with the member table of this test.
-struct Tabled {
-    adapter: &'static dyn StreamAdapter,
-    descriptor: AdapterDescriptor,
-}
-
-impl StreamAdapter for Tabled {
-    fn describe(&self) -> &'static AdapterDescriptor {
-        &TABLED.descriptor
-    }
-
-    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        self.adapter.probe(head)
-    }
-
-    fn identify(&self, head: &Head<'_>) -> Identity {
-        self.adapter.identify(head)
-    }
-
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        self.adapter.session(init)
-    }
-}
-
-static TABLED: LazyLock<Tabled> = LazyLock::new(|| {
-    let adapter = registered().by_id("claude-code").ok().and_then(Registration::stream).expect("a streaming adapter");
-    Tabled { adapter, descriptor: AdapterDescriptor { members: Some(&MEMBERS), ..*adapter.describe() } }
-});
-
-/// The members of [`FIXTURE`].
-static MEMBERS: MemberSource = MemberSource::new(&["
-rule kept  Kept for a test.
-
-shape line
-  parentUuid    string  omit kept
-  isSidechain   bool    omit kept
-  userType      string  omit kept
-  cwd           string  omit kept
-  sessionId     string  omit kept
-  version       string  omit kept
-  type          string  omit kept
-  uuid          string  omit kept
-  timestamp     string  omit kept
-
-record user omit kept
-  include line
-  message       object
-    role        string
-    content     string|array
-      []        object
-        type    string
-        by type
-        case text
-          text  string
-        case tool_result
-          tool_use_id string
-          content?    any free omit kept
-          is_error?   bool
-        else unrecognized
-  toolUseResult? any free omit kept
-record assistant omit kept
-  include line
-  costUSD       number
-  durationMs    number
-  message       object
-    id          string
-    type        string
-    role        string
-    model       string
-    stop_reason? string
-    stop_sequence? string
-    usage       object free omit kept
-    content     array
-      []        object
-        type    string
-        by type
-        case text
-          text  string
-        case thinking
-          thinking string
-          signature string
-        case redacted_thinking
-          data  string
-        case tool_use
-          id    string
-          name  string
-          input object free omit kept
-        else unrecognized
-"]);
 
 const FIXTURE: &str = "claude-code/1.0.0/b_edit";
 
 fn fixture() -> String {
-    let logs: Vec<PathBuf> =
-        files(&root().join("fixtures").join(FIXTURE).join("session")).into_iter().filter(|path| is_log(path)).collect();
-    assert_eq!(logs.len(), 1);
-    std::fs::read_to_string(&logs[0]).expect("a log")
+    let files = files(&root().join("fixtures").join(FIXTURE).join("session"));
+    std::fs::read_to_string(files.iter().find(|path| is_log(path)).expect("a log")).expect("a text")
 }
 
 fn is_log(path: &Path) -> bool {
@@ -131,18 +37,21 @@ impl std::io::Write for Copy {
     }
 }
 
+/// The drift of a session that is opened with this copy.
+fn drift_of(source: SessionSource, copy: &Copy) -> DriftReport {
+    let (framing, mut drift) = (source.framing(), SessionDrift::new(source.path().to_string_lossy(), source.registration().descriptor()));
+    source.convert(&mut drift).expect("a conversion");
+    let copied = copy.0.lock().expect("no panic").clone();
+    drift.read(BufReader::new(&copied[..]), framing).expect("a text in memory")
+}
+
 fn drift(log: &[u8]) -> DriftReport {
-    let registration = Box::leak(Box::new(Registration::new(&*TABLED)));
-    let options = SessionOptions::default().with_registry(Registry::builtin().with(registration));
     let folder = tempfile::tempdir().expect("temporary folders can be made");
     let path = folder.path().join("log.jsonl");
     std::fs::write(&path, log).expect("files can be written");
     let copy = Copy::default();
-    let source = SessionLocation::of_file(&path).open_with_copy(copy.clone(), &options).expect("a session");
-    let (framing, mut drift) = (source.framing(), SessionDrift::new("log", source.registration().descriptor()));
-    source.convert(&mut drift).expect("a conversion");
-    let copied = copy.0.lock().expect("no panic").clone();
-    drift.read(BufReader::new(&copied[..]), framing).expect("a text in memory")
+    let source = SessionLocation::of_file(&path).open_with_copy(copy.clone(), &SessionOptions::default()).expect("a session");
+    drift_of(source, &copy)
 }
 
 /// What is found: the change, the type, the pointer and the number.
@@ -156,10 +65,43 @@ fn change(change: Change, record: &str, pointer: &str, count: u64) -> (Change, S
     (change, record.to_owned(), pointer.to_owned(), count)
 }
 
+/// The drift of all sessions of one harness, and how many there are.
+fn drift_of_fixtures(harness: &str) -> DriftReport {
+    let options = SessionOptions::default();
+    let mut finder = SessionFinder::new(&options);
+    finder.add(&root().join("fixtures").join(harness));
+    let one = |location: &SessionLocation| {
+        let copy = Copy::default();
+        match location.open_with_copy(copy.clone(), &options) {
+            Err(error) if error.code == ErrorCode::UnknownHarness => None,
+            source => Some(drift_of(source.expect("a session"), &copy)),
+        }
+    };
+    let locations: Vec<SessionLocation> = finder.finish().locations.into_iter().map(|location| location.expect("a session")).collect();
+    let reports: Vec<DriftReport> = locations.par_iter().filter_map(one).collect();
+    reports.into_iter().fold(DriftReport::default(), |mut sum, report| {
+        sum.merge(report);
+        sum
+    })
+}
+
 #[test]
-fn a_log_that_has_not_changed_gives_nothing() {
+fn fixtures_have_not_changed() {
+    let tabled = registered().adapters().map(engram_adapters::Registration::descriptor).filter(|adapter| adapter.members.is_some());
+    let harnesses: Vec<&str> = tabled.map(|adapter| adapter.harness_family).collect();
+    assert!(!harnesses.is_empty());
+    for harness in harnesses {
+        let groups = drift_of_fixtures(harness).groups();
+        let rows = groups.iter().flat_map(|group| &group.rows).map(|row| format!("{row:?}"));
+        let unchecked = groups.iter().filter(|group| !group.members_checked).map(|group| format!("{:?} is not checked", group.version));
+        report::assert_none("drift", &rows.chain(unchecked).collect::<Vec<_>>());
+        assert!(!groups.is_empty(), "{harness} has sessions");
+    }
+}
+
+#[test]
+fn a_compressed_log_is_compared() {
     let log = fixture();
-    assert_eq!(changes(&log), []);
     let compressed = zstd::encode_all(log.as_bytes(), 0).expect("text can be compressed");
     let report = drift(&compressed);
     assert_eq!((report.sessions(), report.records()), (1, log.lines().count() as u64));

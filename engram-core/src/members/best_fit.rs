@@ -2,7 +2,8 @@
 
 use super::model::{Choice, MemberTable, RecordShape, Row, Selector};
 use super::node::JsonNode;
-use super::walk::{Path, Visitor, Walk};
+use super::path::Path;
+use super::walk::{Visitor, Walk};
 
 impl MemberTable {
     /// The shape of a document: the one under which the fewest values are unknown, and of several such the one under which the fewest

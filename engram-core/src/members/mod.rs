@@ -8,6 +8,7 @@ mod best_fit;
 mod compile;
 mod model;
 mod node;
+mod path;
 mod syntax;
 mod unknown;
 mod walk;
@@ -16,10 +17,11 @@ use std::sync::OnceLock;
 
 pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
 pub use node::{JsonNode, JsonTypes, RawNode};
+pub(crate) use path::push_name;
+pub use path::{Path, Step};
 pub use syntax::MemberTableError;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
-pub(crate) use walk::push_name;
-pub use walk::{Path, Step, Visitor, Walk};
+pub use walk::{Visitor, Walk};
 
 /// The text of a member table, compiled when it is first used.
 ///
