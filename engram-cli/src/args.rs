@@ -17,6 +17,7 @@ Examples:
   engram detect ~/.codex/sessions                      which harness and version wrote each log
   engram stats ~/.claude/projects                      calls, edited files and tokens of all sessions
   engram audit session.jsonl                           check that the conversion lost nothing
+  engram drift ~/.codex/sessions                       what a new version has changed in its logs
   engram adapters                                      supported harnesses and versions
 
 Exit codes:
@@ -61,6 +62,11 @@ pub enum Command {
     ///
     /// Converts each session and looks for every string of its log: in the tape, omitted by a documented rule, or left over.
     Audit(Audit),
+    /// Show what a new version of a harness has changed in its logs
+    ///
+    /// Compares each session with the member table of its adapter, and lists record types and members that are not known, values of
+    /// another JSON type, and members that no longer appear, by harness and version. The exit code is 1 if there is any.
+    Drift(Drift),
     /// Count sessions, prompts, tool calls, edited files and tokens
     ///
     /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
@@ -149,6 +155,20 @@ pub struct Audit {
     pub json: bool,
     #[command(flatten)]
     pub conversion: Conversion,
+}
+
+/// Arguments of `engram drift`.
+#[derive(Debug, Args)]
+pub struct Drift {
+    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Skip detection and use this adapter (see `engram adapters`)
+    #[arg(long, value_name = "ID")]
+    pub adapter: Option<String>,
 }
 
 /// Arguments of `engram stats`.

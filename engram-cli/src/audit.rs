@@ -1,19 +1,19 @@
 //! `engram audit`: checks that every string of a log is accounted for.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read, Write, stdin, stdout};
+use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
-use engram_adapters::sessions::{SessionLocation, SessionOptions};
+use engram_adapters::sessions::SessionOptions;
 use engram_core::audit::{Amount, AuditError, AuditReport, audit};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::tape::JsonLines;
 use serde::Serialize;
-use tempfile::{NamedTempFile, TempPath};
 
 use crate::args::Audit;
 use crate::exit::{Exit, Tally};
 use crate::inputs::{SessionInput, find, session_options};
+use crate::kept::open_kept;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line};
 use crate::summary::count;
@@ -69,30 +69,17 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
     Ok(tally.exit())
 }
 
-/// Converts one session and audits its tape, which is held in memory.
+/// Converts one session and audits its tape, which is held in memory, against the text that it was made from.
 fn audited(options: &SessionOptions, input: &SessionInput) -> Result<Audited, AdapterError> {
-    let (location, _kept) = readable_twice(input)?;
     let at_path = |error: AdapterError| error.path(input.path().to_string_lossy());
-    let source = location.open(options).map_err(at_path)?;
+    let (source, kept) = open_kept(input, options).map_err(at_path)?;
     let descriptor = source.registration().descriptor();
     let mut tape = Vec::new();
-    let summary = source.convert(&mut JsonLines::new(&mut tape)).map_err(at_path)?;
+    source.convert(&mut JsonLines::new(&mut tape)).map_err(at_path)?;
     let tape = String::from_utf8(tape).map_err(|_| AdapterError::new(ErrorCode::AdapterDefect)).map_err(at_path)?;
-    // If the log grows meanwhile, only the converted part is audited.
-    let content = location.read(options).map_err(at_path)?.take(summary.input_bytes);
-    let report = audit(BufReader::with_capacity(256 << 10, content), &tape, &descriptor).map_err(|error| at_path(refused(error)))?;
+    let text = kept.into_reader().map_err(|error| at_path(error.into()))?;
+    let report = audit(text, &tape, &descriptor).map_err(|error| at_path(refused(error)))?;
     Ok(Audited { path: input.path().to_string_lossy().into_owned(), adapter: descriptor.adapter_id, report })
-}
-
-/// A location that can be read twice. Standard input is copied to a temporary file, which the caller must keep.
-fn readable_twice(input: &SessionInput) -> Result<(SessionLocation, Option<TempPath>), AdapterError> {
-    if let SessionInput::At(location) = input {
-        return Ok((location.clone(), None));
-    }
-    let mut copy = NamedTempFile::new()?;
-    io::copy(&mut stdin(), &mut copy)?;
-    let kept = copy.into_temp_path();
-    Ok((SessionLocation::of_file(&kept), Some(kept)))
 }
 
 fn refused(error: AuditError) -> AdapterError {
@@ -188,5 +175,72 @@ impl Totals {
             writeln!(out, "{:>10} {:>14}  {how}: {rule}", amount.strings, amount.bytes)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::sync::Once;
+
+    use engram_adapters::sessions::SessionFinder;
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// A copy of the one file with this ending in a fixture.
+    fn copy_of(fixture: &str, ending: &str, folder: &Path) -> PathBuf {
+        let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(fixture).join("session")];
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else if path.to_string_lossy().ends_with(ending) {
+                let copy = folder.join(format!("copy{ending}"));
+                fs::copy(path, &copy).unwrap();
+                return copy;
+            }
+        }
+        panic!("no file {ending} in {fixture}");
+    }
+
+    /// Audits the only session at a path, which changes as soon as the first of it is read.
+    fn audited_while(path: &Path, change: impl Fn() + Send + Sync + 'static) -> AuditReport {
+        let once = Once::new();
+        let options = SessionOptions::default().with_progress(move |_| once.call_once(&change));
+        let mut finder = SessionFinder::new(&options);
+        finder.add(path);
+        let [location] = &finder.finish().locations[..] else { panic!("one session") };
+        audited(&options, &SessionInput::At(location.clone().unwrap())).unwrap().report
+    }
+
+    #[test]
+    fn a_store_that_changes_is_audited_as_it_was_converted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = copy_of("cursor/2026.09/store", ".db", folder.path());
+        let database = path.clone();
+        let before = audited_while(&path, || {});
+        let report = audited_while(&path, move || {
+            let store = Connection::open(&database).unwrap();
+            let deleted = store.execute("DELETE FROM blobs WHERE rowid = (SELECT max(rowid) FROM blobs)", []).unwrap();
+            assert_eq!(deleted, 1);
+        });
+        assert!(report.holds() && report == before, "{report:?}");
+        assert_ne!(audited_while(&path, || {}), before, "the store has changed");
+    }
+
+    #[test]
+    fn a_log_that_is_replaced_is_audited_as_it_was_converted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = copy_of("codex/0.169.0/main", ".jsonl", folder.path());
+        let before = audited_while(&path, || {});
+        let (log, other) = (path.clone(), folder.path().join("other"));
+        let report = audited_while(&path, move || {
+            let text = fs::read_to_string(&log).unwrap();
+            fs::write(&other, text.lines().take(20).collect::<Vec<_>>().join("\n")).unwrap();
+            fs::rename(&other, &log).unwrap();
+        });
+        assert!(report.holds() && report == before, "{report:?}");
+        assert_ne!(audited_while(&path, || {}), before, "the log has changed");
     }
 }

@@ -10,7 +10,7 @@ use engram_core::error::ErrorCode;
 pub enum Exit {
     /// Success.
     Success = 0,
-    /// Some sessions failed, or a check or an audit found something.
+    /// Some sessions failed, or a check, an audit or a search for drift found something.
     PartialFailure = 1,
     /// The command line is wrong.
     Usage = 2,

@@ -1,7 +1,7 @@
 //! What the command line names: standard input, or the sessions that the library finds at a path.
 
 use std::borrow::Cow;
-use std::io::stdin;
+use std::io::{Write, stdin};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
@@ -69,6 +69,17 @@ impl SessionInput {
             SessionInput::At(location) => location.open(options),
         }
     }
+
+    /// As [`SessionInput::open`], and writes the text that is converted to `copy` while it is read.
+    ///
+    /// # Errors
+    /// As [`SessionInput::open`].
+    pub fn open_with_copy(&self, copy: impl Write + Send + 'static, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+        match self {
+            SessionInput::Stdin => SessionSource::from_reader_with_copy(stdin(), copy, self.path(), options),
+            SessionInput::At(location) => location.open_with_copy(copy, options),
+        }
+    }
 }
 
 /// Everything that the command line names.
@@ -108,8 +119,19 @@ pub fn session_options(conversion: &Conversion, registry: &Registry, bar: &Progr
         .with_policy(conversion.policy)
         .with_limits(conversion.limits())
         .with_progress(move |bytes| bar.inc(bytes));
-    match &conversion.adapter {
-        Some(id) => Ok(options.with_adapter(registry.by_id(id)?)),
+    with_adapter(options, conversion.adapter.as_deref())
+}
+
+/// The options with the adapter of this id, if one is given.
+///
+/// # Errors
+/// `unknown_adapter`.
+pub fn with_adapter(options: SessionOptions, id: Option<&str>) -> Result<SessionOptions, AdapterError> {
+    match id {
+        Some(id) => {
+            let adapter = options.registry().by_id(id)?;
+            Ok(options.with_adapter(adapter))
+        }
         None => Ok(options),
     }
 }

@@ -17,10 +17,12 @@ mod batch;
 mod check;
 mod conform;
 mod detect;
+mod drift;
 mod exit;
 mod ingest;
 mod inputs;
 mod interrupt;
+mod kept;
 mod out_dir;
 mod pool;
 mod report;
@@ -50,6 +52,7 @@ fn run(line: &CommandLine) -> Exit {
         Command::Ingest(args) => ingest::run(args, &registry, &report),
         Command::Detect(args) => detect::run(args, &registry, &report),
         Command::Audit(args) => audit::run(args, &registry, &report),
+        Command::Drift(args) => drift::run(args, &registry, &report),
         Command::Stats(args) => stats::run(args, &registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, &registry, &report),

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::members::UnknownMembers;
 
+/// The name of records that cannot be read, in a tape and in its ledger.
+pub(crate) const MALFORMED: &str = "malformed";
+/// The name of records that exceed a limit.
+pub(crate) const LIMIT_EXCEEDED: &str = "limit_exceeded";
+
 /// The outcome of one source record. A session must return it for each record, so none can be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]

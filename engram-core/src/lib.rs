@@ -33,6 +33,7 @@ pub mod audit;
 pub mod check;
 pub mod coverage;
 pub mod descriptor;
+pub mod drift;
 pub mod emit;
 pub mod error;
 pub mod event;

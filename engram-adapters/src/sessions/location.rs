@@ -1,14 +1,14 @@
 //! Where one session is stored: a file, or a session of a store. Cheap to copy and to send to another thread.
 
 use std::fmt;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
 use engram_core::error::{AdapterError, ErrorCode};
 
 use super::discover::Candidate;
 use super::options::{OnRead, SessionOptions};
-use super::source::{BoxedReader, KnownAdapter, Origin, SessionSource};
+use super::source::{BoxedCopy, BoxedReader, KnownAdapter, Origin, SessionSource};
 use super::store_session::StoreSession;
 use crate::open;
 
@@ -100,24 +100,29 @@ impl SessionLocation {
     /// `unknown_harness` if it is not a session that an adapter of the options recognises; other errors of detection, of the file
     /// system and of the store. All with the path.
     pub fn open(&self, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+        self.opened(None, options)
+    }
+
+    /// As [`SessionLocation::open`], and writes the text that is converted to `copy` while it is read: the file, decompressed, or the
+    /// export of a session in a store. The copy is complete when the session is converted.
+    ///
+    /// A log or a store that is in use changes between two readings. Only the copy is what the tape was made from.
+    ///
+    /// # Errors
+    /// As [`SessionLocation::open`].
+    pub fn open_with_copy(&self, copy: impl Write + Send + 'static, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+        self.opened(Some(Box::new(copy)), options)
+    }
+
+    fn opened(&self, copy: Option<BoxedCopy>, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
         let named_path = |error: AdapterError| error.path(self.path().to_string_lossy()).under(options.policy);
         let (reader, known) = self.reader(options).map_err(named_path)?;
         let sidecar_path = match &self.place {
             Place::File(candidate) => Some(candidate.path.as_path()),
             Place::Store(_) => None,
         };
-        let origin = Origin { path: self.path(), sidecar_path, store: self.store(), known, is_named: self.is_named() };
+        let origin = Origin { path: self.path(), sidecar_path, store: self.store(), known, is_named: self.is_named(), copy };
         SessionSource::open(reader, origin, options)
-    }
-
-    /// The text that is converted: the file, decompressed, or the export of a session in a store.
-    ///
-    /// # Errors
-    /// Those of the file system and of the store, with the path.
-    pub fn read(&self, options: &SessionOptions) -> Result<impl Read + Send + use<>, AdapterError> {
-        let named_path = |error: AdapterError| error.path(self.path().to_string_lossy());
-        let (reader, _) = self.reader(options).map_err(named_path)?;
-        open::content(reader).map_err(|error| named_path(error.into()))
     }
 
     /// The bytes as stored, and for a session in a store its adapter and what the rest of the store says about it.

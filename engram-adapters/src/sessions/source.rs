@@ -1,7 +1,7 @@
 //! One open session: which harness wrote it, and its conversion to a tape.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::{Evidence, Framing, Identity, SideInfo, StreamAdapter};
@@ -20,6 +20,12 @@ use crate::text_only::{self, Converted};
 /// Any source of bytes.
 pub(super) type BoxedReader = Box<dyn Read + Send>;
 
+/// Takes a copy of the text that is converted.
+pub(super) type BoxedCopy = Box<dyn Write + Send>;
+
+/// The text of a session, which is copied while it is read.
+type Text = Copied<Content<BoxedReader>>;
+
 /// The adapter that opened a store, and what the rest of the store says about a session.
 pub(super) type KnownAdapter = (&'static Registration, SideInfo);
 
@@ -36,7 +42,7 @@ pub struct SessionSource {
 
 /// What is left to do.
 enum Prepared {
-    Records(&'static dyn StreamAdapter, Box<Input<Reader<Content<BoxedReader>>>>),
+    Records(&'static dyn StreamAdapter, Box<Input<Reader<Text>>>),
     Tape(Box<Converted>),
 }
 
@@ -50,6 +56,13 @@ pub(super) struct Origin<'o> {
     pub known: Option<KnownAdapter>,
     /// True if the caller named this session.
     pub is_named: bool,
+    pub copy: Option<BoxedCopy>,
+}
+
+impl<'o> Origin<'o> {
+    fn of_reader(path: &'o Path, copy: Option<BoxedCopy>) -> Self {
+        Origin { path, sidecar_path: None, store: None, known: None, is_named: true, copy }
+    }
 }
 
 impl SessionSource {
@@ -65,7 +78,21 @@ impl SessionSource {
     /// assert_eq!(error.code.as_str(), "unknown_harness");
     /// ```
     pub fn from_reader(reader: impl Read + Send + 'static, name: &Path, options: &SessionOptions) -> Result<Self, AdapterError> {
-        SessionSource::open(Box::new(reader), Origin { path: name, sidecar_path: None, store: None, known: None, is_named: true }, options)
+        SessionSource::open(Box::new(reader), Origin::of_reader(name, None), options)
+    }
+
+    /// As [`SessionSource::from_reader`], and writes the text to `copy` while it is read. See
+    /// [`SessionLocation::open_with_copy`](super::SessionLocation::open_with_copy).
+    ///
+    /// # Errors
+    /// As [`SessionSource::from_reader`].
+    pub fn from_reader_with_copy(
+        reader: impl Read + Send + 'static,
+        copy: impl Write + Send + 'static,
+        name: &Path,
+        options: &SessionOptions,
+    ) -> Result<Self, AdapterError> {
+        SessionSource::open(Box::new(reader), Origin::of_reader(name, Some(Box::new(copy))), options)
     }
 
     pub(super) fn open(reader: BoxedReader, origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
@@ -73,8 +100,9 @@ impl SessionSource {
         Self::opened(reader, origin, options).map_err(|error| error.path(path.to_string_lossy()).under(options.policy))
     }
 
-    fn opened(reader: BoxedReader, origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
-        let mut input = Input::new(open::content(reader)?, options.limits);
+    fn opened(reader: BoxedReader, mut origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
+        let text = Copied { reader: open::content(reader)?, copy: origin.copy.take() };
+        let mut input = Input::new(text, options.limits);
         let known = origin.known.as_ref().map(|(registration, _)| *registration);
         let head = input.head()?;
         let chosen = match known {
@@ -105,7 +133,7 @@ impl SessionSource {
 
     /// No streaming adapter recognises the content: adapters that convert complete texts may.
     fn unrecognised(
-        mut input: Input<Reader<Content<BoxedReader>>>,
+        mut input: Input<Reader<Text>>,
         error: AdapterError,
         origin: Origin<'_>,
         options: &SessionOptions,
@@ -123,7 +151,7 @@ impl SessionSource {
 
     fn text_only(
         registration: &'static Registration,
-        mut input: Input<Reader<Content<BoxedReader>>>,
+        mut input: Input<Reader<Text>>,
         origin: Origin<'_>,
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {
@@ -182,6 +210,11 @@ impl SessionSource {
         &self.identity
     }
 
+    /// How the content is divided into records: as lines, if the content does not prove anything else.
+    pub fn framing(&self) -> Framing {
+        self.evidence.as_ref().map_or(Framing::Lines, |evidence| evidence.framing)
+    }
+
     /// The session's id, if the head states it.
     pub fn session_id(&self) -> Option<&str> {
         self.identity.session_id.as_deref()
@@ -199,14 +232,28 @@ impl SessionSource {
     /// # Errors
     /// Those of the conversion and of the sink, with the session's path.
     pub fn convert(self, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
+        let framing = self.framing();
         let converted = match self.content {
-            Prepared::Records(adapter, input) => {
-                let framing = self.evidence.map_or(Framing::Lines, |evidence| evidence.framing);
-                convert_chosen(*input, &self.options, sink, |_| Ok((adapter, framing)))
-            }
+            Prepared::Records(adapter, input) => convert_chosen(*input, &self.options, sink, |_| Ok((adapter, framing))),
             Prepared::Tape(converted) => replay(converted.tape.as_bytes(), sink).map(|()| converted.summary).map_err(AdapterError::from),
         };
         converted.map_err(|error| error.path(self.path.to_string_lossy()))
+    }
+}
+
+/// Copies what is read.
+struct Copied<R> {
+    reader: R,
+    copy: Option<BoxedCopy>,
+}
+
+impl<R: Read> Read for Copied<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        if let Some(copy) = &mut self.copy {
+            copy.write_all(&buffer[..read])?;
+        }
+        Ok(read)
     }
 }
 

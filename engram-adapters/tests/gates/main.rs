@@ -6,6 +6,7 @@ mod conformance;
 mod contract;
 mod detection;
 mod determinism;
+mod drift;
 mod excerpt;
 mod forms;
 mod golden;

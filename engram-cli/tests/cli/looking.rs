@@ -33,7 +33,14 @@ fn detect_searches_directories_and_fails_for_files_that_are_no_sessions() {
 fn a_folder_without_a_session_is_an_error_for_every_command_that_reads_sessions() {
     let folder = folder_of(&[("notes.jsonl", "hello\n")]);
     let out = folder.path().join("tapes");
-    for args in [vec!["detect"], vec!["audit"], vec!["audit", "--json"], vec!["ingest", "--out", text(&out)]] {
+    for args in [
+        vec!["detect"],
+        vec!["audit"],
+        vec!["audit", "--json"],
+        vec!["drift"],
+        vec!["drift", "--json"],
+        vec!["ingest", "--out", text(&out)],
+    ] {
         let output = engram().args(&args).args([text(folder.path()), "--error-format", "json"]).output().unwrap();
         assert_eq!(code(&output), 3, "{args:?}");
         let errors = json_errors(&output);
@@ -78,7 +85,7 @@ fn every_shell_completes_every_command() {
         let output = run(&["completions", shell]);
         assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{shell}");
         let script = String::from_utf8(output.stdout).unwrap();
-        for command in ["ingest", "detect", "audit", "check", "conform", "adapters", "schema", "completions"] {
+        for command in ["ingest", "detect", "audit", "drift", "check", "conform", "adapters", "schema", "completions"] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }

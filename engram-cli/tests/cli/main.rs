@@ -11,6 +11,7 @@ use tempfile::TempDir;
 mod broken_input;
 mod conform;
 mod documentation;
+mod drift;
 mod library;
 mod looking;
 mod many_sessions;

@@ -126,7 +126,7 @@ fn a_database_of_another_product_is_not_recognised() {
     let folder = folder_of(&[("session.jsonl", &claude_session("a"))]);
     let path = folder.path().join("places.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE places (url TEXT)").unwrap();
-    for command in ["ingest", "detect", "audit"] {
+    for command in ["ingest", "detect", "audit", "drift"] {
         let output = run(&[command, text(&path), "--error-format", "json"]);
         assert_eq!(code(&output), 3, "{command}: {}", stderr(&output));
         assert_eq!(json_errors(&output)[0]["code"], "unknown_harness");

@@ -5,7 +5,7 @@ use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::text::Text;
 
 /// The type of a record: the strings at the pointers of the descriptor, joined with `/`.
-pub(super) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
+pub(crate) fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
     let mut parts: Vec<Option<String>> = vec![None; descriptor.record_type.len()];
     let mut walk = Walk::of_fragment(record);
     while let Some(token) = walk.next_string() {

@@ -7,17 +7,13 @@ use crate::anchor;
 use crate::error::{Fault, excerpt};
 use crate::event::{InputDigest, Kind, Meta, Pointer, RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
+use crate::ledger::{LIMIT_EXCEEDED, MALFORMED};
 use crate::policy::Policy;
 use crate::support::{refusal, resolve_support};
 use crate::tape::TAPE_SCHEMA;
 use crate::text::json::nests_deeper;
 use crate::text::{Text, push_text};
 use crate::version::Revision;
-
-/// The name of records that cannot be read, in a tape and in its ledger.
-const MALFORMED: &str = "malformed";
-/// The name of records that exceed a limit.
-const LIMIT_EXCEEDED: &str = "limit_exceeded";
 
 impl Emitter<'_> {
     pub(crate) fn start(&mut self) -> Result<(), Fault> {

@@ -4,6 +4,7 @@
 //! record against it, so that a member which the table does not name is never passed over without a word; the audit takes from it what
 //! became of each value.
 
+mod best_fit;
 mod compile;
 mod model;
 mod node;
@@ -16,6 +17,7 @@ use std::sync::OnceLock;
 
 pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
 pub use node::{JsonNode, JsonTypes, RawNode};
+pub(crate) use path::push_name;
 pub use path::{Path, Step};
 pub use syntax::MemberTableError;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};

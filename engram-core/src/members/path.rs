@@ -1,4 +1,4 @@
-//! The path to a value in a record.
+//! The path from a record to a value in it.
 
 use std::fmt::Write as _;
 
@@ -81,7 +81,7 @@ impl<'p, N: Copy> Path<'p, N> {
 }
 
 /// Adds a name as a segment of a pointer.
-fn push_name(pointer: &mut String, name: &str) {
+pub(crate) fn push_name(pointer: &mut String, name: &str) {
     pointer.push('/');
     let name = Text::Token(&format!("\"{name}\"")).decode_lossy().into_owned();
     pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));

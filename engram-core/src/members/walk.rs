@@ -48,22 +48,6 @@ pub trait Visitor<N: Copy> {
     }
 }
 
-impl MemberTable {
-    /// The shape of a document: the one under which the fewest values are unknown.
-    pub fn document<'a, N: JsonNode<'a>>(&self, root: N) -> Option<&RecordShape> {
-        let walk = Walk { table: self, select: &|_| None };
-        let faults = |shape: &RecordShape| {
-            let mut count = CountFaults(0);
-            walk.record(shape, &Path::root(root), &mut count);
-            count.0
-        };
-        match self.documents() {
-            [only] => Some(only),
-            several => several.iter().min_by_key(|shape| faults(shape)),
-        }
-    }
-}
-
 /// A walk along a table. `select` returns what only the adapter knows, by the key of a selector.
 pub struct Walk<'t, 's, 'v> {
     /// The table.
@@ -111,7 +95,7 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    fn object<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: ShapeId, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
+    pub(super) fn object<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: ShapeId, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
         let shape = self.table.shape(shape);
         let Some(selector) = &shape.selector else { return self.members(shape, path, visitor) };
         match self.choose(selector, row, path) {
@@ -140,23 +124,6 @@ impl<'a> Walk<'_, '_, '_> {
                 None => self.best_fit(selector, row, path),
             },
         }
-    }
-
-    /// The choice under which the fewest values are unknown.
-    fn best_fit<N: JsonNode<'a>>(&self, selector: &Selector, row: &Row, path: &Path<'_, N>) -> Choice {
-        let members = path.node.members().count();
-        let faults = |choice: Choice| match choice {
-            Choice::Shape(shape) => {
-                let mut count = CountFaults(0);
-                self.object(shape, row, path, &mut count);
-                // A shape of which the object has no member is no better than user data.
-                if count.0 > 0 && count.0 >= members { usize::MAX - 1 } else { count.0 }
-            }
-            Choice::Free(_) | Choice::Unrecognized => 1,
-            Choice::Unknown => usize::MAX,
-        };
-        let choices = selector.cases.iter().map(|(_, choice)| *choice).chain([selector.otherwise]);
-        choices.min_by_key(|choice| faults(*choice)).unwrap_or(selector.otherwise)
     }
 
     fn members<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
@@ -217,19 +184,6 @@ fn object_around<'a, N: JsonNode<'a>>(path: &Path<'_, N>, levels: usize) -> Opti
         }
     }
     Some(at.node)
-}
-
-/// Counts what does not fit.
-struct CountFaults(usize);
-
-impl<N: Copy> Visitor<N> for CountFaults {
-    fn unknown(&mut self, _: &Path<'_, N>) {
-        self.0 += 1;
-    }
-
-    fn mismatch(&mut self, _: &Path<'_, N>, _: &Row) {
-        self.0 += 1;
-    }
 }
 
 #[cfg(test)]
@@ -338,6 +292,8 @@ record message feeds msg.in msg.out
     fn the_case_that_fits_best_applies_if_the_adapter_does_not_know() {
         assert_eq!(walk(r#"{"id":"b","result":{"stdout":"x"}}"#, None)[1..], ["Tape /result/stdout"]);
         assert_eq!(walk(r#"{"id":"b","result":{"a":1,"b":2}}"#, None)[1..], ["Omit /result"]);
+        assert_eq!(walk(r#"{"id":"b","result":{"a":1}}"#, None)[1..], ["Omit /result"]);
+        assert_eq!(walk(r#"{"id":"b","result":{"stdout":"x","a":1}}"#, None)[1..], ["Tape /result/stdout", "unknown /result/a /result/a"]);
     }
 
     /// The patterns of all values with a row.

@@ -5,6 +5,7 @@ mod calls;
 mod check;
 mod chunks;
 mod docs;
+mod drift;
 mod everything;
 mod members;
 mod policy;
