@@ -120,8 +120,8 @@ impl<'a> Line<'a> {
     /// Checks that each step belongs to a part of a message that has this many.
     pub(super) fn check_steps(&self, parts: usize) -> Result<(), Fault> {
         let is_of_part = |name: &str| name.parse::<usize>().is_ok_and(|index| index < parts);
-        let names = self.steps().into_iter().flat_map(Value::members).map(|(name, _)| name);
-        match names.into_iter().find(|name| !is_of_part(name)) {
+        let mut names = self.steps().into_iter().flat_map(Value::members).map(|(name, _)| name);
+        match names.find(|name| !is_of_part(name)) {
             Some(name) => Err(Fault::malformed("/steps", "the numbers of parts", name)),
             None => Ok(()),
         }
