@@ -39,6 +39,7 @@ pub(super) fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome,
     let options = CursorOptions::lenient_opt(options);
     let listed = content.elements().enumerate().map(|(index, part)| (index, part, Pointer::Item(CONTENT, index)));
     let single = Some((0, content, Pointer::At(CONTENT))).filter(|_| !content.is_array());
+    line.check_steps(if content.is_array() { content.elements().count() } else { 1 })?;
     let mut events = 0;
     for (index, part, pointer) in single.into_iter().chain(listed) {
         let step = line.step_of_part(index)?;

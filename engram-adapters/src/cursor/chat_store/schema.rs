@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 
 use crate::cursor::fields::{required, time_of_millis};
-use crate::shared::value::{Field, non_empty_text};
+use crate::shared::value::{Field, Value, non_empty_text};
 use crate::shared::view::view;
 
 view! {
@@ -114,6 +114,16 @@ impl<'a> Line<'a> {
         match self.steps().and_then(|steps| steps.member(&index.to_string())) {
             Some(step) => Step::strict(step, "").map_err(|fault| fault.within(Pointer::Item("/steps", index))),
             None => Ok(Step::default()),
+        }
+    }
+
+    /// Checks that each step belongs to a part of a message that has this many.
+    pub(super) fn check_steps(&self, parts: usize) -> Result<(), Fault> {
+        let is_of_part = |name: &str| name.parse::<usize>().is_ok_and(|index| index < parts);
+        let mut names = self.steps().into_iter().flat_map(Value::members).map(|(name, _)| name);
+        match names.find(|name| !is_of_part(name)) {
+            Some(name) => Err(Fault::malformed("/steps", "the numbers of parts", name)),
+            None => Ok(()),
         }
     }
 

@@ -111,3 +111,9 @@ fn unknown_members_are_counted_and_the_rest_is_converted() {
         assert!(tape.iter().any(|event| event["k"] == "msg.in" && event["text"] == "kept"), "{}", change.to);
     }
 }
+
+#[test]
+fn a_step_without_its_part_is_malformed() {
+    let error = convert(&CHAT.replacen("\"steps\":{\"0\"", "\"steps\":{\"1\"", 1), Policy::Strict).expect_err("no part 1");
+    assert_eq!((error.code, error.line, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(3), Some("/steps")));
+}

@@ -131,9 +131,10 @@ fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, 
     for (nth, value) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
         let call = Call::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
         let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
-        let (of_call, of_args) = (format!("/toolCalls/{nth}"), format!("/toolCalls/{nth}/args"));
+        let of_args = format!("/toolCalls/{nth}/args");
+        let of_call = of_args.strip_suffix("/args").unwrap_or(&of_args);
         check_requested_edit(tool, call.args(), Pointer::Field(LIST, index, &of_args), out)?;
-        let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, &of_call), out)?;
+        let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, of_call), out)?;
         calls.push((tool.decode_lossy(), seq));
         events += 1;
     }
