@@ -11,6 +11,7 @@ use crate::tree::{file_name, files, read_json, root};
 /// Codes that no hostile input produces, each with the file and name of a test that does.
 const TESTED: &[(&str, &str, &str)] = &[
     ("unknown_harness_version", "engram-adapters/tests/gates/versions.rs", "log_without_version_is_not_guessed"),
+    ("unknown_member", "engram-adapters/tests/gates/hostile.rs", "deep_nesting_in_an_unknown_member_is_an_error_or_counted"),
     ("known_bad_version", "engram-adapters/tests/gates/versions.rs", "known_bad_version_is_rejected_or_degraded"),
     ("limit_exceeded", "engram-adapters/tests/gates/hostile.rs", "record_over_the_limit_is_rejected_or_replaced_by_its_hash"),
     ("io", "engram-adapters/src/sessions/discover.rs", "a_named_file_is_a_candidate_whatever_its_name_and_a_missing_one_an_error"),

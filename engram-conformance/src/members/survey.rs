@@ -15,6 +15,8 @@ use crate::tape::Event;
 
 /// Records in records are looked at down to this depth.
 const MAX_DEPTH: usize = 8;
+/// The key of selectors whose value is a tool. What other keys mean, only the adapter knows.
+const TOOL: &str = "tool";
 /// A value that no selector has a case for.
 const NO_CASE: &str = "\u{1}";
 
@@ -56,10 +58,11 @@ pub struct Survey {
 pub fn survey(descriptor: &AdapterDescriptor, table: &MemberTable, session: &ConvertedSession) -> Option<Survey> {
     let source = str::from_utf8(session.source()).ok()?;
     let mut surveyor = Surveyor { descriptor, table, source, tools: Tools::of(session), survey: Survey::default() };
-    if session.events.iter().any(|event| event.line().is_some()) {
-        surveyor.lines();
-    } else {
+    // Events of a document have a pointer and no line. Without events of records, the lines are all of omitted types.
+    if session.events.iter().any(|event| event.has("origin") && event.line().is_none()) {
         surveyor.document();
+    } else {
+        surveyor.lines();
     }
     Some(surveyor.survey)
 }
@@ -151,9 +154,9 @@ impl<'s> Surveyor<'s> {
     fn all_cases(&self, shape: &RecordShape, node: RawNode<'s>, place: &Place<'_>) -> Vec<Seen<'s>> {
         let walk = |choice: Option<&'s str>| {
             let (is_asked, mut seen) = (Cell::new(false), Seen::of(self.source));
-            let select = |_: &str| {
-                is_asked.set(true);
-                choice
+            let select = |key: &str| {
+                is_asked.set(is_asked.get() || key == TOOL);
+                choice.filter(|_| key == TOOL)
             };
             Walk { table: self.table, select: &select }.record(shape, &Path::root(node), &mut seen);
             (seen, is_asked.get())
