@@ -60,7 +60,8 @@ pub enum Command {
     Detect(Detect),
     /// Check that a conversion lost nothing
     ///
-    /// Converts each session and looks for every string of its log: in the tape, omitted by a documented rule, or left over.
+    /// Converts each session and looks for every value of its log (strings, numbers, booleans): in the tape, in the tape in another form,
+    /// omitted by a documented rule, or left over.
     Audit(Audit),
     /// Show what a new version of a harness has changed in its logs
     ///

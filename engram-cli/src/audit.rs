@@ -1,4 +1,4 @@
-//! `engram audit`: checks that every string of a log is accounted for.
+//! `engram audit`: checks that every value of a log is accounted for.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write, stdout};
@@ -107,10 +107,12 @@ fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes of content strings, by what became of them.
+/// Values, and bytes of content strings by what became of them.
 #[derive(Default)]
 struct Row {
     records: u64,
+    values: u64,
+    lost: u64,
     in_tape: u64,
     omitted: u64,
     opaque: u64,
@@ -119,12 +121,14 @@ struct Row {
 }
 
 impl Row {
-    const HEADINGS: &'static str = "   records  bytes in tape   omitted    opaque       cut  left over  session";
+    const HEADINGS: &'static str = "   records    values    lost  bytes in tape   omitted    opaque       cut  left over  session";
 
     fn of(report: &AuditReport) -> Row {
         let sum = |amounts: &BTreeMap<String, Amount>| amounts.values().map(|amount| amount.bytes).sum();
         Row {
             records: report.records,
+            values: report.leaves.total,
+            lost: report.leaves.left_over,
             in_tape: report.in_tape.bytes,
             omitted: sum(&report.omitted),
             opaque: sum(&report.opaque),
@@ -134,8 +138,8 @@ impl Row {
     }
 
     fn line(&self, name: &str) -> String {
-        let Row { records, in_tape, omitted, opaque, cut, left_over } = self;
-        let numbers = format!("{records:>10} {in_tape:>14} {omitted:>9} {opaque:>9} {cut:>9} {left_over:>10}");
+        let Row { records, values, lost, in_tape, omitted, opaque, cut, left_over } = self;
+        let numbers = format!("{records:>10} {values:>9} {lost:>7} {in_tape:>14} {omitted:>9} {opaque:>9} {cut:>9} {left_over:>10}");
         format!("{numbers}  {}", one_line(name))
     }
 }
@@ -146,6 +150,9 @@ struct Totals {
     sessions: u64,
     row: Row,
     rules: BTreeMap<(&'static str, String), Amount>,
+    values_in_tape: u64,
+    values_converted: u64,
+    values_by_rule: BTreeMap<(&'static str, String), u64>,
 }
 
 impl Totals {
@@ -154,6 +161,8 @@ impl Totals {
         let row = Row::of(report);
         let sums = &mut self.row;
         sums.records += row.records;
+        sums.values += row.values;
+        sums.lost += row.lost;
         sums.in_tape += row.in_tape;
         sums.omitted += row.omitted;
         sums.opaque += row.opaque;
@@ -166,6 +175,14 @@ impl Totals {
                 sum.bytes += amount.bytes;
             }
         }
+        let leaves = &report.leaves;
+        self.values_in_tape += leaves.in_tape;
+        self.values_converted += leaves.converted;
+        for (how, counts) in [("omitted", &leaves.omitted), ("opaque", &leaves.opaque)] {
+            for (rule, count) in counts {
+                *self.values_by_rule.entry((how, rule.clone())).or_default() += count;
+            }
+        }
     }
 
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
@@ -174,7 +191,12 @@ impl Totals {
         for ((how, rule), amount) in &self.rules {
             writeln!(out, "{:>10} {:>14}  {how}: {rule}", amount.strings, amount.bytes)?;
         }
-        Ok(())
+        writeln!(out, "\n    values  by what became of them")?;
+        writeln!(out, "{:>10}  in the tape\n{:>10}  in the tape in another form", self.values_in_tape, self.values_converted)?;
+        for ((how, rule), values) in &self.values_by_rule {
+            writeln!(out, "{values:>10}  {how}: {rule}")?;
+        }
+        writeln!(out, "{:>10}  left over", self.row.lost)
     }
 }
 

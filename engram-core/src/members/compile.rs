@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::model::{
     Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
 };
-use super::node::JsonTypes;
+use super::node::{JsonTypes, MemberName};
 use super::syntax::{self, Line, MemberTableError, Word};
 use crate::event::Kind;
 use crate::keys;
@@ -185,7 +185,8 @@ impl<'l> Compiler<'l> {
         Ok(shape)
     }
 
-    fn push_shape(&mut self, shape: Shape) -> ShapeId {
+    fn push_shape(&mut self, mut shape: Shape) -> ShapeId {
+        shape.index();
         self.table.shapes.push(shape);
         ShapeId(self.table.shapes.len() as u32 - 1)
     }
@@ -235,8 +236,9 @@ impl<'l> Compiler<'l> {
     fn add_member(&mut self, shape: &mut Shape, line: &'l Line, fate: Option<&Fate>) -> Result<(), MemberTableError> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
-            let member = Member { name: name.into(), need, row };
-            match shape.members.iter_mut().find(|known| *known.name == *name) {
+            let types = self.table.row(row).types;
+            let member = Member { name: MemberName::new(name), types, need, row };
+            match shape.members.iter_mut().find(|known| known.name.as_str() == name) {
                 Some(known) => *known = member,
                 None => shape.members.push(member),
             }

@@ -16,7 +16,7 @@ mod walk;
 use std::sync::OnceLock;
 
 pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
-pub use node::{JsonNode, JsonTypes, RawNode};
+pub use node::{JsonNode, JsonTypes, MemberName, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
 pub use syntax::MemberTableError;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::node::JsonTypes;
+use super::node::{JsonNode, JsonTypes, MemberName};
 use crate::event::Kind;
 use crate::keys::{self, KeyMap};
 
@@ -83,7 +83,9 @@ pub enum Need {
 /// A named member of an object.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
-    pub name: Box<str>,
+    pub name: MemberName,
+    /// The types of its row.
+    pub types: JsonTypes,
     pub need: Need,
     pub row: RowId,
 }
@@ -92,9 +94,50 @@ pub(super) struct Member {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
     pub members: Vec<Member>,
+    /// The places in `members` by [`bucket`]. Empty until [`Shape::index`].
+    buckets: Vec<Vec<u16>>,
     /// The row of all other members.
     pub rest: Option<RowId>,
     pub selector: Option<Selector>,
+}
+
+/// The number of buckets of a shape.
+const BUCKETS: usize = 64;
+
+/// The bucket of a name: names of one shape mostly differ in length, first or last byte.
+fn bucket(name: &str) -> usize {
+    let (first, last) = (name.bytes().next().unwrap_or(0), name.bytes().next_back().unwrap_or(0));
+    (name.len() + 7 * usize::from(first) + 31 * usize::from(last)) % BUCKETS
+}
+
+impl Shape {
+    /// Prepares the search by name.
+    pub fn index(&mut self) {
+        self.buckets = vec![Vec::new(); BUCKETS];
+        for (at, member) in (0..).zip(&self.members) {
+            self.buckets[bucket(member.name.as_str())].push(at);
+        }
+    }
+
+    /// The member with this name. Members mostly come in the order of the table, so `next` is tried first.
+    #[inline(always)]
+    pub fn find<'a, N: JsonNode<'a>>(&self, name: N::Name, next: &mut usize) -> Option<&Member> {
+        let member = match self.members.get(*next) {
+            Some(member) if N::is_name(name, &member.name) => member,
+            _ => {
+                *next = self.position(N::text_of(name))?;
+                &self.members[*next]
+            }
+        };
+        *next += 1;
+        Some(member)
+    }
+
+    #[inline(never)]
+    fn position(&self, name: &str) -> Option<usize> {
+        let places = self.buckets.get(bucket(name))?.iter();
+        places.map(|at| usize::from(*at)).find(|at| self.members[*at].name.as_str() == name)
+    }
 }
 
 /// Chooses the shape of an object by a value.

@@ -86,16 +86,73 @@ impl JsonTypes {
     }
 }
 
+/// The name of a member in a table.
+#[derive(Debug, Clone)]
+pub struct MemberName {
+    text: Box<str>,
+    /// The first 16 bytes of the name and the quote after it.
+    head: u128,
+    /// The bytes of `head` that count.
+    mask: u128,
+}
+
+/// The bytes of a name that are compared at once.
+const HEAD: usize = size_of::<u128>();
+
+impl MemberName {
+    pub(super) fn new(name: &str) -> MemberName {
+        let mut head = [0; HEAD];
+        let mut mask = [0; HEAD];
+        for ((byte, mask), of_name) in head.iter_mut().zip(&mut mask).zip(name.bytes().chain([b'"'])) {
+            (*byte, *mask) = (of_name, u8::MAX);
+        }
+        MemberName { text: name.into(), head: u128::from_le_bytes(head), mask: u128::from_le_bytes(mask) }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// True if `text` continues at `at` with this name and a quote.
+    #[inline(always)]
+    pub fn is_at(&self, text: &[u8], at: usize) -> bool {
+        match text.get(at..).and_then(<[u8]>::first_chunk::<HEAD>) {
+            Some(head) => u128::from_le_bytes(*head) & self.mask == self.head && (self.text.len() < HEAD || self.is_all_at(text, at)),
+            None => self.is_all_at(text, at),
+        }
+    }
+
+    #[inline(never)]
+    fn is_all_at(&self, text: &[u8], at: usize) -> bool {
+        let end = at + self.text.len();
+        text.get(end) == Some(&b'"') && text.get(at..end) == Some(self.text.as_bytes())
+    }
+}
+
 /// A JSON value that a member table can be compared with.
 pub trait JsonNode<'a>: Copy {
+    /// The name of a member, in a form that is cheap to compare.
+    type Name: Copy;
+
     /// Its type; all types for `null`.
     fn types(self) -> JsonTypes;
-    /// Names and values of its members, if it is an object. Escapes in names are not decoded.
-    fn members(self) -> impl Iterator<Item = (&'a str, Self)>;
+    /// Names and values of its members, if it is an object.
+    fn named(self) -> impl Iterator<Item = (Self::Name, Self)>;
+    /// The text of a name. Escapes are not decoded.
+    fn text_of(name: Self::Name) -> &'a str;
+    /// True if this is the expected name.
+    fn is_name(name: Self::Name, expected: &MemberName) -> bool;
     /// Its items, if it is an array.
     fn items(self) -> impl Iterator<Item = Self>;
     /// Its JSON text.
     fn json(self) -> &'a str;
+
+    /// As [`JsonNode::named`], with the texts of the names.
+    #[inline(always)]
+    fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
+        self.named().map(|(name, value)| (Self::text_of(name), value))
+    }
 
     /// True for `null`.
     #[inline(always)]
@@ -127,11 +184,21 @@ impl<'a> RawNode<'a> {
 }
 
 impl<'a> JsonNode<'a> for RawNode<'a> {
+    type Name = &'a str;
+
+    fn text_of(name: &'a str) -> &'a str {
+        name
+    }
+
+    fn is_name(name: &'a str, expected: &MemberName) -> bool {
+        name == expected.as_str()
+    }
+
     fn types(self) -> JsonTypes {
         JsonTypes::of_first_byte(self.json().bytes().next())
     }
 
-    fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
+    fn named(self) -> impl Iterator<Item = (&'a str, Self)> {
         let is_object = self.types() == JsonTypes::OBJECT;
         let mut read = serde_json::Deserializer::from_str(self.json());
         let members = if is_object { read.deserialize_map(RawMembers).unwrap_or_default() } else { Vec::new() };
@@ -182,6 +249,19 @@ mod tests {
         assert_eq!(types, [JsonTypes::NUMBER, JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::ANY, JsonTypes::OBJECT]);
         assert_eq!((node.find("b").unwrap().word(), node.items().count()), ("y", 0));
         assert!(RawNode::parse("{").is_none());
+    }
+
+    #[test]
+    fn names_are_compared_with_the_quote_after_them() {
+        for name in ["", "a", "fifteen_letters", "sixteen_letters_", "seventeen_letters"] {
+            for after in ["", "\":1,\"and some more text\":2"] {
+                let text = format!("\"{name}\"{after}");
+                let is_at = |expected: &str| MemberName::new(expected).is_at(text.as_bytes(), 1);
+                assert!(is_at(name), "{text}");
+                assert!(!is_at(&format!("{name}x")) && !is_at("other") && (name.is_empty() || !is_at(&name[1..])), "{text}");
+            }
+        }
+        assert!(!MemberName::new("long name without an end").is_at(b"\"long name without an end", 1));
     }
 
     #[test]

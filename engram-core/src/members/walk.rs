@@ -128,51 +128,40 @@ impl<'a> Walk<'_, '_, '_> {
 
     fn members<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
         let mut next = 0;
-        for (name, node) in path.node.members() {
-            let (step, row) = match shape.find(name, &mut next) {
-                Some(member) => (Step::Name(name), member.row),
-                None => match shape.rest {
-                    Some(row) => (Step::Key(name), row),
-                    None => {
-                        visitor.unknown(&path.inner(Step::Name(name), node));
-                        continue;
-                    }
-                },
-            };
-            let row = self.table.row(row);
+        for (name, node) in path.node.named() {
             let types = node.types();
-            let is_done = !V::LEAVES && !V::VALUES && types.meets(row.types) && !types.meets(CONTAINERS);
-            if !is_done {
-                self.value(row, &path.inner(step, node), visitor);
+            let found = shape.find::<N>(name, &mut next);
+            // Nearly all members end here.
+            let is_done = |member: &Member| types.meets(member.types) && (!types.meets(CONTAINERS) || types == JsonTypes::ANY);
+            if !V::LEAVES && !V::VALUES && found.is_some_and(is_done) {
+                continue;
+            }
+            let name = N::text_of(name);
+            match (found, shape.rest) {
+                (Some(member), _) => self.value(self.table.row(member.row), &path.inner(Step::Name(name), node), visitor),
+                (None, Some(row)) => self.value(self.table.row(row), &path.inner(Step::Key(name), node), visitor),
+                (None, None) => visitor.unknown(&path.inner(Step::Name(name), node)),
             }
         }
         if V::REQUIRED {
-            for (at, member) in shape.members.iter().enumerate().filter(|(_, member)| member.need == Need::Always) {
-                // Aliases share a row; the first of them stands for all.
-                let aliases = || shape.members.iter().filter(|alias| alias.row == member.row);
-                if aliases().next().is_some_and(|first| std::ptr::eq(first, &shape.members[at])) {
-                    let is_present = path.node.members().any(|(name, _)| aliases().any(|alias| *alias.name == *name));
-                    visitor.required(path, &member.name, is_present);
-                }
-            }
+            required(shape, path, visitor);
+        }
+    }
+}
+
+/// Reports the members that every object of this shape has.
+fn required<'a, N: JsonNode<'a>, V: Visitor<N>>(shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
+    for (at, member) in shape.members.iter().enumerate().filter(|(_, member)| member.need == Need::Always) {
+        // Aliases share a row; the first of them stands for all.
+        let aliases = || shape.members.iter().filter(|alias| alias.row == member.row);
+        if aliases().next().is_some_and(|first| std::ptr::eq(first, &shape.members[at])) {
+            let is_present = path.node.named().any(|(name, _)| aliases().any(|alias| N::is_name(name, &alias.name)));
+            visitor.required(path, member.name.as_str(), is_present);
         }
     }
 }
 
 const CONTAINERS: JsonTypes = JsonTypes::OBJECT.or(JsonTypes::ARRAY);
-
-impl Shape {
-    /// The member with this name. Members mostly come in the order of the table, so the search begins at `next`.
-    #[inline(always)]
-    fn find(&self, name: &str, next: &mut usize) -> Option<&Member> {
-        let (before, after) = self.members.split_at_checked(*next)?;
-        let is_it = |member: &&Member| *member.name == *name;
-        let at = after.iter().position(|member| is_it(&member)).map(|at| at + before.len());
-        let at = at.or_else(|| before.iter().position(|member| is_it(&member)))?;
-        *next = at + 1;
-        self.members.get(at)
-    }
-}
 
 /// The object itself, or the one this many levels around it. Arrays do not count.
 fn object_around<'a, N: JsonNode<'a>>(path: &Path<'_, N>, levels: usize) -> Option<N> {

@@ -1,18 +1,29 @@
 //! Indexed JSON values as a member table sees them.
 
-use engram_core::members::{JsonNode, JsonTypes};
+use engram_core::members::{JsonNode, JsonTypes, MemberName};
 
-use super::value::Value;
+use super::value::{Name, Value};
 
 impl<'a> JsonNode<'a> for Value<'a> {
+    type Name = Name<'a>;
+
     #[inline(always)]
     fn types(self) -> JsonTypes {
         JsonTypes(Value::types(self))
     }
 
     #[inline(always)]
-    fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
-        Value::members(self)
+    fn named(self) -> impl Iterator<Item = (Self::Name, Self)> {
+        self.named_members()
+    }
+
+    fn text_of(name: Self::Name) -> &'a str {
+        name.text()
+    }
+
+    #[inline(always)]
+    fn is_name(name: Self::Name, expected: &MemberName) -> bool {
+        name.is(expected)
     }
 
     #[inline(always)]

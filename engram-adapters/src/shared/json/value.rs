@@ -2,6 +2,7 @@
 
 use engram_core::emit::Fault;
 use engram_core::event::Number;
+use engram_core::members::MemberName;
 use engram_core::text::Text;
 
 use super::index::StructuralIndex;
@@ -15,6 +16,26 @@ pub struct Value<'a> {
     record: &'a str,
     /// This value's node, then those of its contents, then those of the values after it.
     nodes: &'a [Node],
+}
+
+/// The name of a member in the text of its record.
+#[derive(Debug, Clone, Copy)]
+pub struct Name<'a> {
+    record: &'a str,
+    node: &'a Node,
+}
+
+impl<'a> Name<'a> {
+    /// The name. Escapes are not decoded.
+    pub(super) fn text(self) -> &'a str {
+        self.record.get(self.node.name_in(self.record.as_bytes())).unwrap_or_default()
+    }
+
+    /// True if this is the expected name.
+    #[inline(always)]
+    pub(super) fn is(self, expected: &MemberName) -> bool {
+        expected.is_at(self.record.as_bytes(), self.node.name as usize + 1)
+    }
 }
 
 /// A member of an object, or none if it is absent. JSON `null` counts as absent.
@@ -132,6 +153,12 @@ impl<'a> Value<'a> {
     /// Names and values, if this is an object. Escapes in names are not decoded.
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
         self.member_nodes().filter_map(move |(node, value)| Some((self.record.get(node.name_in(self.record.as_bytes()))?, value)))
+    }
+
+    /// Names and values, if this is an object.
+    #[inline(always)]
+    pub(super) fn named_members(self) -> impl Iterator<Item = (Name<'a>, Value<'a>)> {
+        self.member_nodes().map(move |(node, value)| (Name { record: self.record, node }, value))
     }
 
     /// The last member with this name. None if it is absent or `null`.
