@@ -136,7 +136,11 @@ fn a_type_change_is_found() {
 fn unknown_types_of_records_and_blocks_are_found() {
     let first = fixture().lines().next().expect("a line").replacen("\"type\":\"user\"", "\"type\":\"brand-new\"", 1);
     let log = fixture().replace("{\"type\":\"redacted_thinking\"", "{\"type\":\"brand-new-block\"") + &first + "\n";
-    let expected =
-        [change(Change::UnknownType, "brand-new", "", 1), change(Change::UnknownType, "brand-new-block", "/message/content/*", 1)];
+    let expected = [
+        change(Change::UnknownType, "brand-new", "", 1),
+        change(Change::UnknownType, "brand-new-block", "/message/content/*", 1),
+        // The value that chooses the members of the block.
+        change(Change::UnknownMember, "assistant", "/message/content/*/type", 1),
+    ];
     assert_eq!(changes(&log), expected);
 }
