@@ -133,7 +133,18 @@ fn cells(group: &DriftGroup, row: &DriftRow) -> [String; 7] {
     let [harness, version] = names(group);
     let record = if row.record.is_empty() { "(none)".to_owned() } else { row.record.clone() };
     let cells = [harness, version, what(&row.change), record, row.pointer.clone(), row.count.to_string(), place(&row.first)];
-    cells.map(|cell| one_line(&cell).into_owned())
+    cells.map(|cell| shortened(one_line(&cell).into_owned()))
+}
+
+/// The longest cell, in characters. Names come from the log and can have any length; `--json` has them complete.
+const CELL_CHARS: usize = 400;
+
+fn shortened(mut cell: String) -> String {
+    if let Some((end, _)) = cell.char_indices().nth(CELL_CHARS) {
+        cell.truncate(end);
+        cell.push('…');
+    }
+    cell
 }
 
 fn what(change: &Change) -> String {
@@ -170,6 +181,13 @@ mod tests {
         let changes = [Change::UnknownType, Change::UnknownMember, types(Some("number")), types(None), Change::MissingMember];
         let words = changes.map(|change| what(&change));
         assert_eq!(words, ["unknown type", "unknown member", "string, not number", "string, not as before", "no longer there"]);
+    }
+
+    #[test]
+    fn a_huge_name_is_shortened() {
+        let shown = shortened("é".repeat(100_000));
+        assert_eq!((shown.chars().count(), shown.ends_with("é…")), (CELL_CHARS + 1, true));
+        assert_eq!(shortened("short".to_owned()), "short");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Reporter {
 
     fn json(&self, value: &impl Serialize) {
         if let Ok(json) = serde_json::to_string(value) {
-            self.line(&json);
+            self.line(&printable_json(&json));
         }
     }
 
@@ -116,12 +116,25 @@ pub fn shown(path: &Path) -> Cow<'_, str> {
 
 /// `text` with control characters escaped: file names may contain terminal commands.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    without(text, |c| c.is_control() && c != '\n')
+    without(text, |c| is_command(c) && c != '\n')
 }
 
 /// As [`printable`], on one line, so that a name with a line end cannot look like another message.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    without(text, char::is_control)
+    without(text, is_command)
+}
+
+/// JSON text as a terminal may show it. It remains the same JSON value: these characters stand only in strings.
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_command) {
+        return Cow::Borrowed(json);
+    }
+    json.chars().map(|c| if is_command(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }).collect::<String>().into()
+}
+
+/// Characters that a terminal obeys instead of showing them, and those that reorder the text around them.
+fn is_command(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn without(text: &str, is_command: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -140,5 +153,15 @@ mod tests {
         assert_eq!(printable("a\u{1b}[2Jb\r"), "a\\u{1b}[2Jb\\r");
         assert_eq!(printable("é\nb"), "é\nb");
         assert_eq!(one_line("é\nb\u{1b}"), "é\\nb\\u{1b}");
+        assert_eq!(one_line("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn json_with_control_characters_remains_json() {
+        let text = "a\u{9b}31m\u{202e}\u{7f}é";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = printable_json(&json);
+        assert_eq!(shown, "\"a\\u009b31m\\u202e\\u007fé\"");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
     }
 }

@@ -62,6 +62,17 @@ fn a_value_of_another_type_is_refused_with_both_types() {
 }
 
 #[test]
+fn a_patch_status_that_is_not_known_is_refused() {
+    let change = json!({"/p/a": {"type": "add", "content": "x\n"}});
+    let item = json!({"type": "FileChange", "id": "c1", "changes": change, "status": "completed"});
+    let completed = line("event_msg", &json!({"type": "item_completed", "item": item}));
+    assert_eq!(place(&[HEADER, &completed], "\"completed\"", "\"applied\""), at(2, "/payload/item/status"));
+    let ended =
+        line("event_msg", &json!({"type": "patch_apply_end", "call_id": "c1", "success": false, "changes": {}, "status": "declined"}));
+    assert_eq!(place(&[HEADER, &ended], "\"declined\"", "\"rejected\""), at(2, "/payload/status"));
+}
+
+#[test]
 fn a_renamed_member_of_a_bare_line_is_refused_with_its_place() {
     let state = r#"{"record_type":"state","previous_response_id":"r 1"}"#;
     let reasoning = r#"{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"Thinking."}],"encrypted_content":"x"}"#;

@@ -147,6 +147,13 @@ mod tests {
     }
 
     #[test]
+    fn a_status_that_is_not_known_is_refused() {
+        let mut turn = turn();
+        turn["toolCalls"][0]["status"] = json!("failed");
+        assert_eq!(refusal(&lines(&[header(), turn])), (ErrorCode::UnknownMember, Some(2), Some("/toolCalls/0/status".into())));
+    }
+
+    #[test]
     fn a_last_change_with_another_member_is_refused() {
         let line = json!({"$set":{"lastUpdated":TIME},"by":"x"});
         assert_eq!(refusal(&lines(&[header(), line])), (ErrorCode::UnknownMember, Some(2), Some("/by".into())));

@@ -286,6 +286,23 @@ fn a_fault_has_a_pointer_from_the_root_of_the_export() {
 }
 
 #[test]
+fn a_value_that_decides_something_and_is_not_known_is_refused() {
+    let file = r#"{"filePath":"/p/a","relativePath":"a","type":"add","additions":1,"deletions":0}"#;
+    let state =
+        format!(r#"{{"status":"completed","input":{{}},"output":"","metadata":{{"files":[{file}]}},"time":{{"start":1002,"end":1003}}}}"#);
+    let part = format!(r#"{{"type":"tool","tool":"apply_patch","callID":"c","state":{state}}}"#);
+    let rules = r#""permission":[{"permission":"bash","pattern":"*","action":"deny"}],"version""#;
+    let source = export(&part).replacen(r#""version""#, rules, 1);
+    convert(&source, SideInfo::default(), Policy::Strict).expect("all is known");
+    let cases = [("deny", "/info/permission/0/action"), ("add", "/messages/0/parts/0/state/metadata/files/0/type")];
+    for (value, pointer) in cases {
+        let changed = source.replacen(&format!("\"{value}\""), "\"other\"", 1);
+        let refused = convert(&changed, SideInfo::default(), Policy::Strict).unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::UnknownMember, Some(pointer)));
+    }
+}
+
+#[test]
 fn a_refused_event_has_one_pointer_from_the_root() {
     let state =
         r#"{"status":"completed","input":{"filePath":"/p/a"},"output":"<file>\n00000| a\n</file>","time":{"start":1002,"end":1003}}"#;

@@ -42,7 +42,7 @@ fn changes_are_listed_with_their_first_place_and_give_exit_code_1() {
     assert!(rows.contains(&vec!["claude-code", "2.1.329", "unknown type", "brand-new", "1", &place]), "{table}");
     let block = rows.iter().find(|row| row.get(3) == Some(&"brand-new-block")).expect("a row for the block");
     assert!(block[4] == "/message/content/*" && block[6].contains(" /message/content/"), "{table}");
-    assert!(table.ends_with(&format!("2 changes in 1 session, {line} records\n")), "{table}");
+    assert!(table.ends_with(&format!("3 changes in 1 session, {line} records\n")), "{table}");
 }
 
 #[test]
@@ -95,5 +95,5 @@ fn records_that_cannot_be_read_are_warned_about() {
 fn a_name_with_a_line_end_in_it_stays_on_its_line() {
     let folder = folder_of(&[("a\nerror: b.jsonl", &changed().0)]);
     let table = stdout(&run(&["drift", text(folder.path())]));
-    assert!(table.contains("a\\nerror: b.jsonl:") && table.lines().count() == 4, "{table}");
+    assert!(table.contains("a\\nerror: b.jsonl:") && table.lines().count() == 5, "{table}");
 }

@@ -62,6 +62,18 @@ fn a_renamed_member_of_each_form_is_refused_with_line_and_pointer() {
 }
 
 #[test]
+fn a_type_of_a_written_file_that_is_not_known_is_refused() {
+    let written = |kind: &str| {
+        let result = json!({"type": kind, "filePath": "/p/a", "content": "x\n", "structuredPatch": []});
+        let lines = [call("Write", &json!({"file_path": "/p/a", "content": "x\n"})), result_line(VERSION, 2, "t1", "Done.", Some(result))];
+        tape(&lines, Policy::Strict)
+    };
+    written("create").expect("all is known");
+    let error = written("new").unwrap_err();
+    assert_eq!((error.code, error.line, error.pointer.as_deref()), (ErrorCode::UnknownMember, Some(2), Some("/toolUseResult/type")));
+}
+
+#[test]
 fn a_member_of_another_type_is_refused_with_both_types() {
     let mut result = result_line(VERSION, 2, "t1", "a", Some(json!({"stdout": "a", "stderr": "", "interrupted": "no"})));
     let call = call("Bash", &json!({"command": "true"}));
