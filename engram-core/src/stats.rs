@@ -63,7 +63,7 @@ pub struct TokenCounts {
 /// use engram_core::tape::replay;
 ///
 /// let tape = concat!(
-///     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{"harness":"toy"},"role":"user","text":"fix it"}"#,
+///     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{"harness":"toy"},"role":"user","by":"person","text":"fix it"}"#,
 ///     "\n"
 /// );
 /// let mut stats = Stats::default();
@@ -195,7 +195,7 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape { is_sub_agent: record.source.agent_id.is_some() }),
         Event::Meta(Meta::Session(facts)) => facts.model.map(|model| Fact::Model(owned(model))),
         Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(usage.model.map(owned), TokenCounts::of(usage))),
-        Event::MsgIn(message) => (message.role == Role::User && !message.synthetic).then_some(Fact::Prompt),
+        Event::MsgIn(message) => (message.role == Role::User && message.by == Author::Person).then_some(Fact::Prompt),
         Event::MsgOut(message) => (message.channel != Some(Channel::Reasoning)).then_some(Fact::Answer),
         Event::ToolCall(call) => Some(Fact::Call(record.seq, call.kind)),
         Event::ToolResult(result) => Some(Fact::Result(record.parent?, result.status?)),
@@ -210,14 +210,13 @@ fn owned(text: Text<'_>) -> String {
 
 impl TokenCounts {
     fn of(usage: &Usage<'_>) -> TokenCounts {
-        let count = |number: Option<Number<'_>>| number.and_then(|number| number.as_str().parse().ok()).unwrap_or_default();
-        let Tokens { input, output, cache_read, cache_write, reasoning, total: _ } = usage.tokens;
+        let Tokens { input, cache_read, cache_write, cache_write_1h: _, output, reasoning } = usage.tokens;
         TokenCounts {
-            input: count(input),
-            output: count(output),
-            cache_read: count(cache_read),
-            cache_write: count(cache_write),
-            reasoning: count(reasoning),
+            input: input.unwrap_or_default(),
+            output: output.unwrap_or_default(),
+            cache_read: cache_read.unwrap_or_default(),
+            cache_write: cache_write.unwrap_or_default(),
+            reasoning: reasoning.unwrap_or_default(),
             cost_usd: usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()).unwrap_or_default(),
         }
     }
@@ -262,13 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_counted_once_and_replayed_or_synthetic_events_are_not_counted() {
+    fn a_file_is_counted_once_and_replayed_events_and_harness_texts_are_not_counted() {
         let counts = counts(&[
             r#""k":"code.edit","op":"update","file":"f"}"#,
             r#""k":"code.edit","op":"update","file":"f"}"#,
             r#""k":"code.edit","op":"create","file":"g","replay":true}"#,
-            r#""k":"msg.in","role":"user","text":"x","synthetic":true}"#,
-            r#""k":"msg.in","role":"user","text":"x"}"#,
+            r#""k":"msg.in","role":"user","by":"harness","text":"x"}"#,
+            r#""k":"msg.in","role":"user","by":"person","text":"x"}"#,
         ]);
         assert_eq!((counts.files_edited, counts.edits, counts.prompts), (1, BTreeMap::from([("update", 2)]), 1));
     }
@@ -285,7 +284,7 @@ mod tests {
 
     #[test]
     fn events_that_are_rolled_back_are_not_counted() {
-        let tape = line(0, r#""k":"msg.in","role":"user","text":"x"}"#);
+        let tape = line(0, r#""k":"msg.in","role":"user","by":"person","text":"x"}"#);
         let record = EventRecord::parse(tape.trim_end()).unwrap();
         let mut stats = Stats::default();
         stats.event(&record.as_event_ref()).unwrap();

@@ -1,7 +1,7 @@
 //! Content blocks of messages and tool results: images, text that the harness wrote, malformed and empty content.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Meta};
+use engram_core::event::{Attachment, Author, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -33,6 +33,11 @@ const HARNESS_TEXT: &[&str] = &[
 ];
 
 /// True for text that the harness, not a person, put in the user's place.
+/// Who wrote a message of the user's role.
+pub(super) fn author(is_of_harness: bool) -> Author {
+    if is_of_harness { Author::Harness } else { Author::Person }
+}
+
 pub(super) fn is_harness_text(text: Text<'_>) -> bool {
     HARNESS_TEXT.iter().any(|beginning| text.starts_with(beginning))
 }

@@ -131,7 +131,7 @@ fn review_mode_gives_system_events() {
     ]);
     let expected = [("entered_review_mode", "the tests"), ("entered_review_mode", "look at the tests"), ("exited_review_mode", "")];
     assert_eq!(system_events(&events), expected);
-    assert!(of_kind(&events, "msg.in").iter().all(|event| event["synthetic"] == true));
+    assert!(of_kind(&events, "msg.in").iter().all(|event| event["by"] != "person"));
     assert_eq!(of_kind(&events, "msg.out").len(), 1);
 }
 
@@ -221,7 +221,7 @@ fn desktop_client_header_and_settings_are_converted() {
     let events = events_of(&log);
     assert!(events.iter().any(|event| event["label"] == "context" && event["name"] == "tools"));
     assert!(events.iter().any(|event| event["label"] == "session" && event["agent"] == "guardian"));
-    assert_eq!(of_kind(&events, "msg.in")[0]["synthetic"], true);
+    assert_eq!(of_kind(&events, "msg.in")[0]["by"], "agent");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event() {
 fn image_tags_are_synthetic_messages() {
     let parts = ["Look at this.", "<image>", "<image name=[Image #1]>", "</image>"].map(|text| json!({"type": "input_text", "text": text}));
     let events = events(&[("response_item", json!({"type": "message", "role": "user", "content": parts}))]);
-    let synthetic: Vec<bool> = of_kind(&events, "msg.in").iter().map(|event| event["synthetic"] == true).collect();
+    let synthetic: Vec<bool> = of_kind(&events, "msg.in").iter().map(|event| event["by"] != "person").collect();
     assert_eq!(synthetic, [false, true, true, true]);
 }
 

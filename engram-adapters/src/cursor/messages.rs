@@ -1,14 +1,14 @@
 //! Prompts, answers and reasoning: shared by transcripts, chat stores and the editor's stores.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
-use engram_core::event::{Channel, MsgIn, MsgOut, Role};
+use engram_core::event::{Author, Channel, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::prompt_timestamp::prompt_time;
 
 /// First words of user messages that the harness writes itself, after it has compacted the history.
-const SYNTHETIC: &[&str] = &["<dynamic_tool_catalog>"];
+const HARNESS_TEXTS: &[&str] = &["<dynamic_tool_catalog>"];
 
 /// The outcome of a message that gave `events` events. No known version writes a message that gives none.
 pub(super) fn message_outcome(events: usize) -> Result<Outcome, Fault> {
@@ -23,8 +23,9 @@ pub(super) fn emit_prompt(text: Option<Text<'_>>, id: Option<Text<'_>>, pointer:
     if time.is_some() {
         out.set_header(RecordHeader { t: time.as_deref(), id, replay: false });
     }
-    let synthetic = SYNTHETIC.iter().any(|beginning| decoded.starts_with(beginning));
-    out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer)?;
+    let is_harness_text = HARNESS_TEXTS.iter().any(|beginning| decoded.starts_with(beginning));
+    let by = if is_harness_text { Author::Harness } else { Author::Person };
+    out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, pointer)?;
     Ok(1)
 }
 

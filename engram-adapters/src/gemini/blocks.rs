@@ -1,7 +1,7 @@
 //! Texts and files, in messages and in results alike.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::text::Text;
 
 use super::schema::{Blob, SESSION_CONTEXT};
@@ -57,8 +57,14 @@ pub(super) fn emit_user_text(
         return state.tally.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
     }
     let is_harness_text = || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
-    let synthetic = origin == UserTextOrigin::Expanded || state.session.is_subagent() || is_harness_text();
-    state.tally.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, pointer, out)
+    let by = if origin == UserTextOrigin::Expanded || is_harness_text() {
+        Author::Harness
+    } else if state.session.is_subagent() {
+        Author::Agent
+    } else {
+        Author::Person
+    };
+    state.tally.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, pointer, out)
 }
 
 /// A file next to a text, as its hash.

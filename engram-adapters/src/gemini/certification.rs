@@ -21,7 +21,7 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("prompt.delegated", Kind::MsgIn, |case| {
         let is_prompt = |text: &str| case.truth.prompts.iter().any(|prompt| prompt == text);
         let is_delegated = |text: &str| text.starts_with("Your task is to ") && !is_prompt(text);
-        has_event(case, Kind::MsgIn, |message| !message.has("synthetic") && message.text("text").is_some_and(is_delegated))
+        has_event(case, Kind::MsgIn, |message| message.text("by") == Some("person") && message.text("text").is_some_and(is_delegated))
     }),
 ];
 

@@ -78,7 +78,7 @@ fn an_expanded_prompt_has_typed_and_synthetic_texts() {
     );
     let events = events(&[&line]);
     assert_eq!(texts(&events), ["see @a", "\n--- Content from referenced files ---", "A"]);
-    assert_eq!(events.iter().map(|event| event["synthetic"] == true).collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(events.iter().map(|event| event["by"] != "person").collect::<Vec<_>>(), [false, true, true]);
 }
 
 #[test]

@@ -48,6 +48,12 @@ pub fn integer(field: Field<'_>) -> Option<i64> {
     field.and_then(Value::integer)
 }
 
+/// The number of a field, if it is a count: an integer from 0.
+#[inline(always)]
+pub fn count(field: Field<'_>) -> Option<u64> {
+    field.and_then(Value::unsigned)
+}
+
 /// True if the field is `true`.
 pub fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(Value::is_true)

@@ -52,7 +52,7 @@ const TAPE: &str = concat!(
     r#""tool.call":"none","tool.result":"none","code.read":"none","code.edit":"none","span.link":"none"},"degraded":[],"#,
     r#""t_basis":"inherited"}"#,
     "\n",
-    r#"{"seq":1,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{"harness":"toy"},"role":"user","text":"hello","origin":{"line":1}}"#,
+    r#"{"seq":1,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{"harness":"toy"},"role":"user","by":"person","text":"hello","origin":{"line":1}}"#,
     "\n",
     r#"{"seq":2,"t":"2026-01-02T03:04:05Z","k":"meta","source":{"harness":"toy"},"label":"tape.stop","counts":{"meta":2,"msg.in":1,"#,
     r#""msg.out":0,"tool.call":0,"tool.result":0,"code.read":0,"code.edit":0,"span.link":0},"ledger":{"records":1,"mapped":1,"#,

@@ -71,7 +71,7 @@ impl Session for Calls {
         if tool == "a message without text" {
             out.emit(MsgOut::default(), Pointer::Root)?;
         }
-        out.emit(ToolCall { tool: Text::Plain(tool), kind: ToolKind::Other, call_id: None, args: None }, Pointer::Root)?;
+        out.emit(ToolCall { call_id: None, args: None, ..ToolCall::new(Text::Plain(tool), ToolKind::Other) }, Pointer::Root)?;
         Ok(Outcome::Mapped)
     }
 }

@@ -59,7 +59,7 @@ fn every_event_is_valid_by_the_schema() {
 fn schema_rejects_invalid_events() {
     let schema = Validator::new();
     let event = json!({
-        "seq": 7, "t": "2026-01-01T00:00:00Z", "k": "msg.in", "source": { "harness": "codex" }, "role": "user", "text": "Hello",
+        "seq": 7, "t": "2026-01-01T00:00:00Z", "k": "msg.in", "source": { "harness": "codex" }, "role": "user", "by": "person", "text": "Hello",
         "origin": { "line": 3, "pointer": "/payload" },
     });
     assert!(schema.accepts(&event), "{event}");

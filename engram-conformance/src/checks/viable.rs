@@ -103,8 +103,9 @@ pub fn answer(case: &Case<'_>, findings: &mut Findings) {
     if case.truth.calls.last().is_some_and(|last| !case.is_logged(&last.id)) {
         return findings.note("recordings with an incomplete log of the last turn");
     }
-    let is_prompt =
-        |event: &Event| event.is(Kind::MsgIn) && event.text("role") == Some("user") && !event.has("synthetic") && !event.is_replay();
+    let is_prompt = |event: &Event| {
+        event.is(Kind::MsgIn) && event.text("role") == Some("user") && event.text("by") == Some("person") && !event.is_replay()
+    };
     let claims_answers = |session: &&ConvertedSession| session.claim(Kind::MsgOut) != Some("none");
     let is_answer = |event: &Event| event.is(Kind::MsgOut) && event.has("text");
     let prompted: Vec<&ConvertedSession> =

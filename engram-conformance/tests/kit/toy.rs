@@ -226,7 +226,7 @@ impl Converter {
             "call" => {
                 let args = node.find("args").map(JsonNode::json);
                 let tool = text("tool").unwrap_or(Text::Plain("none"));
-                out.emit(ToolCall { tool, kind: ToolKind::Execute, call_id: None, args }, at).map(drop)?;
+                out.emit(ToolCall { call_id: None, args, ..ToolCall::new(tool, ToolKind::Execute) }, at).map(drop)?;
             }
             "wrap" => {
                 let inner = node.find("inner").ok_or_else(|| Fault::malformed("/inner", "a record", "nothing"))?;

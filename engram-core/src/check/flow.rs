@@ -138,6 +138,9 @@ impl Flow {
     fn parent(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let (seq, call_id) = (event.members.count("seq"), event.members.get("call_id").map(|raw| self.hash_of(raw)));
         let parent = event.members.get("parent").and(event.members.count("parent"));
+        if event.members.count("to").is_some_and(|to| to >= event.members.count("seq").unwrap_or_default()) {
+            found.push(Finding::new(Rule::Parent, "`to` is not an earlier event"));
+        }
         let carries_id = matches!(event.kind, Kind::ToolResult | Kind::CodeRead | Kind::CodeEdit);
         match parent.map(|parent| (parent, self.calls.get(&parent))) {
             Some((parent, None)) => found.push(Finding::new(Rule::Parent, format!("{parent} is not an earlier tool.call"))),

@@ -27,6 +27,9 @@ use member_check::{Kinds, MemberCheck};
 /// The time of all events of an artifact without times.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
 
+/// The limit of open calls with one id. Ids are used again rarely, and by harnesses that number calls per response.
+const MAX_OPEN_CALLS_PER_ID: usize = 64;
+
 /// Facts of a record for the envelope of its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordHeader<'a> {
@@ -48,8 +51,12 @@ pub struct Emitter<'s> {
     ledger: Ledger,
     counts: KindCounts,
     next_seq: Seq,
-    /// The first `tool.call` of each call id.
+    /// The latest `tool.call` of each call id.
     calls: KeyMap<Seq>,
+    /// Earlier calls of an id that is used again, oldest first. They are open: a later call of the id had its result before them.
+    earlier_calls: KeyMap<Vec<Seq>>,
+    /// The id, used again, whose latest call the current record closes.
+    closing: Option<u64>,
     source: Source,
     header: Header,
     /// The current record.
@@ -93,8 +100,8 @@ struct Header {
 struct Checkpoint {
     next_seq: Seq,
     counts: KindCounts,
-    /// Keys of calls that the record added.
-    calls: Vec<u64>,
+    /// Keys of calls that the record added, with the earlier call of the id.
+    calls: Vec<(u64, Option<Seq>)>,
     /// The support before the record changed it.
     support: Option<ResolvedSupport>,
     /// The kinds whose claims were lowered.
@@ -124,6 +131,8 @@ impl<'s> Emitter<'s> {
             counts: KindCounts::default(),
             next_seq: Seq::default(),
             calls: keys::key_map(),
+            earlier_calls: KeyMap::default(),
+            closing: None,
             source: Source::default(),
             header: Header { t, t_basis: Some(t_basis), ..Header::default() },
             record: RecordLocation::default(),
@@ -165,6 +174,7 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn begin_at(&mut self, location: RecordLocation) {
         self.set_checkpoint();
+        self.close_repeated_call();
         self.record = location;
         self.first_seq = self.next_seq;
         self.has_own_events = false;
@@ -249,10 +259,15 @@ impl<'s> Emitter<'s> {
         self.pointer_prefix = prefix;
     }
 
-    /// The number of the first `tool.call` with this id, if there is one so far.
+    /// The number of the latest `tool.call` with this id that is still open, else of the latest one; `None` if there is none so far.
     #[inline(never)]
     pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
         self.calls.get(&call_key(call_id)).copied()
+    }
+
+    /// The number of the last event so far, for a later event that refers to it.
+    pub fn last_seq(&self) -> Option<Seq> {
+        self.next_seq.0.checked_sub(1).map(Seq)
     }
 
     /// Emits an event, and returns its number. `pointer` is the location in the current record that the event comes from. The parent of
@@ -279,6 +294,10 @@ impl<'s> Emitter<'s> {
         }
         let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
         match event {
+            Event::ToolResult(result) if !self.earlier_calls.is_empty() => {
+                self.closing = result.call_id.map(call_key).filter(|key| self.earlier_calls.contains_key(key));
+                self.send(event, pointer, parent)
+            }
             Event::ToolCall(call) => {
                 if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
                     return Err(LimitExceeded { limit: "nesting", allowed: self.limits.nesting as u64 }.into());
@@ -311,10 +330,32 @@ impl<'s> Emitter<'s> {
     fn register_call(&mut self, call_id: Option<Text<'_>>, seq: Seq) {
         if let Some(id) = call_id.filter(|id| !id.is_empty()) {
             let key = call_key(id);
-            self.calls.entry(key).or_insert_with(|| {
-                self.checkpoint.calls.push(key);
-                seq
-            });
+            let earlier = self.calls.insert(key, seq);
+            self.checkpoint.calls.push((key, earlier));
+            if let Some(earlier) = earlier {
+                self.remember_repeated_call(key, earlier);
+            }
+        }
+    }
+
+    /// A call id is used again: the earlier call stays open until the later one has its result.
+    #[cold]
+    fn remember_repeated_call(&mut self, key: u64, earlier: Seq) {
+        let open = self.earlier_calls.entry(key).or_default();
+        if open.len() < MAX_OPEN_CALLS_PER_ID {
+            open.push(earlier);
+        }
+    }
+
+    /// Closes the latest call of an id that is used again, if the record before had its result: the next result is of an earlier call.
+    fn close_repeated_call(&mut self) {
+        let Some(key) = self.closing.take() else { return };
+        let Some(open) = self.earlier_calls.get_mut(&key) else { return };
+        if let Some(earlier) = open.pop() {
+            self.calls.insert(key, earlier);
+        }
+        if open.is_empty() {
+            self.earlier_calls.remove(&key);
         }
     }
 
@@ -343,8 +384,15 @@ impl<'s> Emitter<'s> {
         self.sink.rollback();
         self.next_seq = self.checkpoint.next_seq;
         self.counts = self.checkpoint.counts;
-        for key in self.checkpoint.calls.drain(..) {
-            self.calls.remove(&key);
+        self.closing = None;
+        while let Some((key, earlier)) = self.checkpoint.calls.pop() {
+            match earlier {
+                None => self.calls.remove(&key),
+                Some(earlier) => {
+                    self.earlier_calls.get_mut(&key).and_then(Vec::pop);
+                    self.calls.insert(key, earlier)
+                }
+            };
         }
         if let Some(support) = self.checkpoint.support.take() {
             self.support = support;

@@ -85,6 +85,10 @@ pub struct CodeEdit<'a> {
     pub before_anchor_hashes: Vec<u64>,
     /// Fingerprints of the text after.
     pub after_anchor_hashes: Vec<u64>,
+    /// Number of lines of the text before, of a snippet.
+    pub before_lines: Option<u64>,
+    /// Number of lines of the text after, of a snippet.
+    pub after_lines: Option<u64>,
     /// True if the hashes are of the old and new text in the call, at unknown lines (`basis: "snippet"`).
     pub snippet: bool,
     /// True if the source shows the request but not the outcome (`confirmed: false`).
@@ -106,6 +110,8 @@ impl<'a> CodeEdit<'a> {
             file_after_hash: None,
             before_anchor_hashes: Vec::new(),
             after_anchor_hashes: Vec::new(),
+            before_lines: None,
+            after_lines: None,
             snippet: false,
             unconfirmed: false,
         }

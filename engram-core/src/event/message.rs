@@ -3,7 +3,7 @@
 use crate::hash::Hash;
 use crate::text::Text;
 
-/// The author of a `msg.in`.
+/// The role of a `msg.in` in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The user, or the harness in the name of the user.
@@ -28,6 +28,31 @@ impl Role {
     }
 }
 
+/// Who wrote the text of a `msg.in`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// Whoever drives the session typed, pasted or sent it.
+    Person,
+    /// A model wrote it, for a sub-agent or as a command.
+    Agent,
+    /// The harness wrote it: hook texts, reminders, notifications, expanded templates, summaries.
+    Harness,
+}
+
+impl Author {
+    /// Every author. `by as usize` is its index here.
+    pub const ALL: [Author; 3] = [Author::Person, Author::Agent, Author::Harness];
+
+    /// The name in a tape.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Author::Person => "person",
+            Author::Agent => "agent",
+            Author::Harness => "harness",
+        }
+    }
+}
+
 /// A file or image of a message or result. The tape has its name and hash, never its content.
 #[derive(Debug, Clone)]
 pub struct Attachment<'a> {
@@ -44,12 +69,12 @@ pub struct Attachment<'a> {
 /// Input to the agent.
 #[derive(Debug, Clone)]
 pub struct MsgIn<'a> {
-    /// The author.
+    /// The role.
     pub role: Role,
+    /// Who wrote it.
+    pub by: Author,
     /// The full text.
     pub text: Option<Text<'a>>,
-    /// True if the harness wrote it, not a person.
-    pub synthetic: bool,
     /// Images and files that belong to it.
     pub attachments: Vec<Attachment<'a>>,
 }

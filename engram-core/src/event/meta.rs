@@ -1,6 +1,7 @@
 //! `meta` events: facts about the session, tokens and cost, decisions, implicit input.
 
 use super::lifecycle::{RevisionChange, TapeStart, TapeStop, Unrecognized};
+use super::seq::Seq;
 use crate::hash::Hash;
 use crate::text::Text;
 
@@ -23,6 +24,13 @@ pub enum Meta<'a> {
     Session(SessionFacts<'a>),
     /// Tokens and cost.
     Usage(Usage<'a>),
+    /// The person went back to an earlier point. What lies between stays in the tape.
+    Rewind {
+        /// The last event that still holds.
+        to: Seq,
+        /// True if files were restored too.
+        files: bool,
+    },
     /// The summary that replaced earlier messages.
     Compaction {
         /// The summary.
@@ -80,6 +88,14 @@ pub struct SessionFacts<'a> {
     pub fork_of: Option<Text<'a>>,
     /// Name of the agent or mode.
     pub agent: Option<Text<'a>>,
+    /// The harness's own word for what may run without a question (`plan`, `acceptEdits`, `never`, ...).
+    pub permission_mode: Option<Text<'a>>,
+    /// How much the model is to think, in the source's own word.
+    pub effort: Option<Text<'a>>,
+    /// Cost of the session so far in US dollars, as written in the source. A running total: do not add it up.
+    pub cost_total_usd: Option<Number<'a>>,
+    /// Estimated size of the context in tokens. Not a spend: do not add it up.
+    pub context_tokens: Option<u64>,
 }
 
 /// A number as written in the source (`1.0`, `1e3`).
@@ -103,32 +119,43 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Tokens of one request, as the source counts them.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Tokens<'a> {
-    /// Input tokens.
-    pub input: Option<Number<'a>>,
-    /// Output tokens.
-    pub output: Option<Number<'a>>,
-    /// Input tokens read from a cache.
-    pub cache_read: Option<Number<'a>>,
-    /// Input tokens written to a cache.
-    pub cache_write: Option<Number<'a>>,
-    /// Output tokens spent on reasoning.
-    pub reasoning: Option<Number<'a>>,
-    /// The source's own total.
-    pub total: Option<Number<'a>>,
+/// Tokens of one response. Each has one meaning for all harnesses, so that the sum over a tape is the total of its session. An adapter
+/// subtracts where the log counts in another way, and leaves out what the log does not determine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Input tokens that neither came from a cache nor went to one.
+    pub input: Option<u64>,
+    /// Input tokens that came from a cache.
+    pub cache_read: Option<u64>,
+    /// Input tokens that went to a cache.
+    pub cache_write: Option<u64>,
+    /// The part of `cache_write` with the longer life of one hour.
+    pub cache_write_1h: Option<u64>,
+    /// Output tokens, with those of reasoning.
+    pub output: Option<u64>,
+    /// The part of `output` that was reasoning.
+    pub reasoning: Option<u64>,
 }
 
-/// Tokens and cost of one request or session.
+/// The cost of one response, once per response.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage<'a> {
+    /// The provider's id of the message. The `msg.out` and `tool.call` events of the response have the same.
+    pub message_id: Option<Text<'a>>,
+    /// The provider's id of the request.
+    pub request_id: Option<Text<'a>>,
     /// Model identifier.
     pub model: Option<Text<'a>>,
     /// Tokens.
-    pub tokens: Tokens<'a>,
-    /// Cost in US dollars, as written in the source.
+    pub tokens: Tokens,
+    /// Cost of this response in US dollars, as written in the source.
     pub cost_usd: Option<Number<'a>>,
+    /// Why the response ended, in the source's own word.
+    pub stop_reason: Option<Text<'a>>,
+    /// The service level, in the source's own word.
+    pub service_tier: Option<Text<'a>>,
+    /// True if the log has only a count from before the end of the response.
+    pub provisional: bool,
 }
 
 /// The decision about a tool call.

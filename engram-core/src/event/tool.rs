@@ -10,10 +10,14 @@ use crate::tool_kind::ToolKind;
 pub struct ToolCall<'a> {
     /// The harness's own name of the tool.
     pub tool: Text<'a>,
+    /// The MCP server that has the tool.
+    pub server: Option<Text<'a>>,
     /// What the tool does.
     pub kind: ToolKind,
     /// The call's id.
     pub call_id: Option<Text<'a>>,
+    /// The provider's id of the response that asked for the call.
+    pub message_id: Option<Text<'a>>,
     /// The arguments: the JSON value of the source.
     pub args: Option<&'a str>,
 }
@@ -29,6 +33,13 @@ pub enum Status {
     Denied,
     /// It was stopped.
     Cancelled,
+}
+
+impl<'a> ToolCall<'a> {
+    /// A call with name and kind, and nothing else.
+    pub fn new(tool: Text<'a>, kind: ToolKind) -> Self {
+        ToolCall { tool, server: None, kind, call_id: None, message_id: None, args: None }
+    }
 }
 
 impl Status {

@@ -70,13 +70,13 @@ fn edit_spans(edit: &CodeEdit<'_>) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{EditOp, MsgIn, Role};
+    use crate::event::{Author, EditOp, MsgIn, Role};
     use crate::hash::Hash;
     use crate::text::Text;
 
     #[test]
     fn a_message_needs_content() {
-        let message = MsgIn { role: Role::User, text: None, synthetic: false, attachments: Vec::new() };
+        let message = MsgIn { role: Role::User, by: Author::Person, text: None, attachments: Vec::new() };
         assert!(matches!(violation(&message.clone().into()), Some(Violation::Defect(_))));
         assert_eq!(violation(&MsgIn { text: Some(Text::Plain("")), ..message }.into()), None);
         assert!(violation(&MsgOut::default().into()).is_some());

@@ -2,7 +2,7 @@
 
 use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
-use crate::event::{Channel, Decision, EditOp, Kind, Role, Status, TimeBasis};
+use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, Status, TimeBasis};
 use crate::policy::Policy;
 use crate::tape::TAPE_SCHEMA;
 use crate::tool_kind::ToolKind;
@@ -86,12 +86,12 @@ const UNKNOWN_MEMBER: FieldType = FieldType::Object(&[
 const OMITTED: FieldType =
     FieldType::Object(&[always("type", FieldType::Text), always("rule", FieldType::Name), always("count", FieldType::Count)]);
 const TOKENS: FieldType = FieldType::Object(&[
-    stated("input", FieldType::Number),
-    stated("output", FieldType::Number),
-    stated("cache_read", FieldType::Number),
-    stated("cache_write", FieldType::Number),
-    stated("reasoning", FieldType::Number),
-    stated("total", FieldType::Number),
+    stated("input", FieldType::Count),
+    stated("cache_read", FieldType::Count),
+    stated("cache_write", FieldType::Count),
+    stated("cache_write_1h", FieldType::Count),
+    stated("output", FieldType::Count),
+    stated("reasoning", FieldType::Count),
 ]);
 const ATTACHMENT: FieldType = FieldType::Object(&[
     stated("media_type", FieldType::Name),
@@ -171,13 +171,32 @@ pub const EVENTS: &[EventSchema] = &[
             stated("parent_call_id", FieldType::Name),
             stated("fork_of", FieldType::Name),
             stated("agent", FieldType::Name),
+            stated("permission_mode", FieldType::Name),
+            stated("effort", FieldType::Name),
+            stated("cost_total_usd", FieldType::Number),
+            stated("context_tokens", FieldType::Count),
         ],
         "facts about the session, at the point where the source states them",
     ),
     meta(
         "usage",
-        &[LABEL, stated("model", FieldType::Name), stated("tokens", TOKENS), stated("cost_usd", FieldType::Number)],
-        "tokens and cost",
+        &[
+            LABEL,
+            stated("message_id", FieldType::Name),
+            stated("request_id", FieldType::Name),
+            stated("model", FieldType::Name),
+            stated("tokens", TOKENS),
+            stated("cost_usd", FieldType::Number),
+            stated("stop_reason", FieldType::Name),
+            stated("service_tier", FieldType::Name),
+            stated("provisional", FieldType::Only(true)),
+        ],
+        "the cost of one response; `provisional` if the log has only a count from before its end",
+    ),
+    meta(
+        "rewind",
+        &[LABEL, always("to", FieldType::Count), stated("files", FieldType::Only(true))],
+        "the person went back: `to` is the last event that still holds; `files` if files were restored too",
     ),
     meta(
         "compaction",
@@ -237,11 +256,11 @@ pub const EVENTS: &[EventSchema] = &[
         Kind::MsgIn,
         &[
             always("role", words!(Role: User, System, Developer)),
+            always("by", words!(Author: Person, Agent, Harness)),
             stated("text", FieldType::Text),
-            stated("synthetic", FieldType::Only(true)),
             stated("attachments", ATTACHMENTS),
         ],
-        "input to the agent; `synthetic` if the harness wrote it, not a person",
+        "input to the agent; `by` is who wrote it: a person, a model, or the harness",
     ),
     kind(
         Kind::MsgOut,
@@ -258,8 +277,10 @@ pub const EVENTS: &[EventSchema] = &[
         Kind::ToolCall,
         &[
             always("tool", FieldType::Text),
+            stated("server", FieldType::Name),
             always("kind", FieldType::Word(&TOOL_KINDS)),
             stated("call_id", FieldType::Name),
+            stated("message_id", FieldType::Name),
             stated("args", FieldType::Json),
         ],
         "the agent calls a tool; `args` is the JSON value of the source",
@@ -306,6 +327,8 @@ pub const EVENTS: &[EventSchema] = &[
             stated("file_after_hash", FieldType::Hash),
             stated("before_anchor_hashes", FieldType::Anchors),
             stated("after_anchor_hashes", FieldType::Anchors),
+            stated("before_lines", FieldType::Count),
+            stated("after_lines", FieldType::Count),
             stated("basis", FieldType::Word(&["snippet"])),
             stated("confirmed", FieldType::Only(false)),
         ],

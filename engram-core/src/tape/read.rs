@@ -56,8 +56,8 @@ fn event<'t>(kind: Kind, fields: &Reader<'t>) -> Result<Event<'t>, InvalidEvent>
         Kind::Meta => Event::Meta(meta(fields)?),
         Kind::MsgIn => Event::MsgIn(MsgIn {
             role: fields.one_of("role", &Role::ALL, Role::as_str)?,
+            by: fields.one_of("by", &Author::ALL, Author::as_str)?,
             text: fields.text("text")?,
-            synthetic: fields.flag("synthetic")?,
             attachments: fields.attachments()?,
         }),
         Kind::MsgOut => Event::MsgOut(MsgOut {
@@ -69,8 +69,10 @@ fn event<'t>(kind: Kind, fields: &Reader<'t>) -> Result<Event<'t>, InvalidEvent>
         }),
         Kind::ToolCall => Event::ToolCall(ToolCall {
             tool: fields.required_text("tool")?,
+            server: fields.text("server")?,
             kind: fields.one_of("kind", &ToolKind::ALL, ToolKind::as_str)?,
             call_id: fields.text("call_id")?,
+            message_id: fields.text("message_id")?,
             args: fields.0.get("args").map(RawValue::get),
         }),
         Kind::ToolResult => Event::ToolResult(tool_result(fields)?),
@@ -125,6 +127,8 @@ fn code_edit<'t>(fields: &Reader<'t>) -> Result<CodeEdit<'t>, InvalidEvent> {
         file_after_hash: fields.hash("file_after_hash")?,
         before_anchor_hashes: fields.anchors("before_anchor_hashes")?,
         after_anchor_hashes: fields.anchors("after_anchor_hashes")?,
+        before_lines: fields.count("before_lines")?,
+        after_lines: fields.count("after_lines")?,
         snippet: fields.maybe_word("basis")? == Some("snippet"),
         unconfirmed: fields.parsed("confirmed", "a boolean", |raw| raw.parse().ok())? == Some(false),
     })
@@ -144,6 +148,7 @@ fn meta<'t>(fields: &Reader<'t>) -> Result<Meta<'t>, InvalidEvent> {
         "tape.stop" => Meta::TapeStop(Box::new(tape_stop(fields)?)),
         "session" => Meta::Session(session(fields)?),
         "usage" => Meta::Usage(usage(fields)?),
+        "rewind" => Meta::Rewind { to: Seq(fields.required("to", "a count", |raw| raw.parse().ok())?), files: fields.flag("files")? },
         "compaction" => Meta::Compaction { text: fields.text("text")?, trigger: fields.text("trigger")? },
         "error" => Meta::Error { code: fields.text("code")?, text: fields.text("text")? },
         "interrupt" => Meta::Interrupt { text: fields.text("text")? },
@@ -178,6 +183,10 @@ fn session<'t>(fields: &Reader<'t>) -> Result<SessionFacts<'t>, InvalidEvent> {
         parent_call_id: fields.text("parent_call_id")?,
         fork_of: fields.text("fork_of")?,
         agent: fields.text("agent")?,
+        permission_mode: fields.text("permission_mode")?,
+        effort: fields.text("effort")?,
+        cost_total_usd: fields.number("cost_total_usd")?,
+        context_tokens: fields.count("context_tokens")?,
     })
 }
 
@@ -185,15 +194,24 @@ fn usage<'t>(fields: &Reader<'t>) -> Result<Usage<'t>, InvalidEvent> {
     let tokens = match fields.maybe_object("tokens")? {
         None => Tokens::default(),
         Some(tokens) => Tokens {
-            input: tokens.number("input")?,
-            output: tokens.number("output")?,
-            cache_read: tokens.number("cache_read")?,
-            cache_write: tokens.number("cache_write")?,
-            reasoning: tokens.number("reasoning")?,
-            total: tokens.number("total")?,
+            input: tokens.count("input")?,
+            cache_read: tokens.count("cache_read")?,
+            cache_write: tokens.count("cache_write")?,
+            cache_write_1h: tokens.count("cache_write_1h")?,
+            output: tokens.count("output")?,
+            reasoning: tokens.count("reasoning")?,
         },
     };
-    Ok(Usage { model: fields.text("model")?, tokens, cost_usd: fields.number("cost_usd")? })
+    Ok(Usage {
+        message_id: fields.text("message_id")?,
+        request_id: fields.text("request_id")?,
+        model: fields.text("model")?,
+        tokens,
+        cost_usd: fields.number("cost_usd")?,
+        stop_reason: fields.text("stop_reason")?,
+        service_tier: fields.text("service_tier")?,
+        provisional: fields.flag("provisional")?,
+    })
 }
 
 fn tape_start<'t>(fields: &Reader<'t>) -> Result<TapeStart<'t>, InvalidEvent> {

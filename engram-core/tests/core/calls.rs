@@ -7,9 +7,6 @@ use engram_core::tape::events;
 use crate::chunks::tape;
 use crate::toy::HEADER;
 
-/// The call that a result belongs to if several calls have its id: the index among those calls.
-const CALL_OF_REPEATED_ID: usize = 0;
-
 /// The numbers of the calls on a tape, and the parents of its results.
 fn links(records: &[&str]) -> (Vec<Seq>, Vec<Option<Seq>>) {
     let log = format!("{HEADER}\n{}\n", records.join("\n"));
@@ -31,7 +28,9 @@ fn result_belongs_to_the_call_with_its_id() {
 }
 
 #[test]
-fn results_of_a_repeated_call_id_belong_to_one_of_the_calls() {
-    let (calls, parents) = links(&[CALL, CALL, RESULT]);
-    assert_eq!(parents, [Some(calls[CALL_OF_REPEATED_ID])]);
+fn a_result_belongs_to_the_latest_open_call_of_a_repeated_id() {
+    let (calls, parents) = links(&[CALL, CALL, RESULT, RESULT, RESULT]);
+    assert_eq!(parents, [Some(calls[1]), Some(calls[0]), Some(calls[0])]);
+    let (calls, parents) = links(&[CALL, RESULT, CALL, RESULT]);
+    assert_eq!(parents, [Some(calls[0]), Some(calls[1])]);
 }

@@ -39,12 +39,26 @@ fn meta() -> Vec<Meta<'static>> {
         parent_call_id: text("pc"),
         fork_of: text("f"),
         agent: text("a"),
+        permission_mode: text("plan"),
+        effort: text("high"),
+        cost_total_usd: number("-1e3"),
+        context_tokens: Some(1),
     };
-    let one = number("1.0");
-    let tokens = Tokens { input: one, output: one, cache_read: one, cache_write: one, reasoning: one, total: number("-1e3") };
+    let one = Some(1);
+    let tokens = Tokens { input: one, cache_read: one, cache_write: one, cache_write_1h: one, output: one, reasoning: one };
     vec![
         Meta::Session(facts),
-        Meta::Usage(Usage { model: text("m"), tokens, cost_usd: one }),
+        Meta::Usage(Usage {
+            message_id: text("i"),
+            request_id: text("r"),
+            model: text("m"),
+            tokens,
+            cost_usd: number("1.0"),
+            stop_reason: text("end"),
+            service_tier: text("standard"),
+            provisional: true,
+        }),
+        Meta::Rewind { to: Seq::default(), files: true },
         Meta::Compaction { text: text("summary"), trigger: text("auto") },
         Meta::Error { code: text("529"), text: text("overloaded") },
         Meta::Interrupt { text: text("stopped") },
@@ -75,7 +89,15 @@ pub fn events() -> Vec<Event<'static>> {
         after_anchor_hashes: vec![3],
         ..CodeEdit::new(EditOp::Update, Text::Plain("f"))
     };
-    let snippet = CodeEdit { snippet: true, unconfirmed: true, before_range: None, after_range: None, ..edit.clone() };
+    let snippet = CodeEdit {
+        snippet: true,
+        unconfirmed: true,
+        before_range: None,
+        after_range: None,
+        before_lines: Some(1),
+        after_lines: Some(2),
+        ..edit.clone()
+    };
     let out = MsgOut { text: text("x"), channel: Some(Channel::Final), model: text("m"), message_id: text("i"), redacted: false };
     let result = ToolResult {
         tool: text("run"),
@@ -92,10 +114,17 @@ pub fn events() -> Vec<Event<'static>> {
     let (from_file, to_file) = (Text::Plain("f"), Text::Plain("g"));
     let mut all: Vec<Event<'static>> = meta().into_iter().map(Event::from).collect();
     all.extend([
-        Event::from(MsgIn { role: Role::Developer, text: text("x"), synthetic: true, attachments: attachments() }),
+        Event::from(MsgIn { role: Role::Developer, by: Author::Agent, text: text("x"), attachments: attachments() }),
         out.clone().into(),
         MsgOut { text: None, redacted: true, ..out }.into(),
-        ToolCall { tool: Text::Plain("run"), kind: ToolKind::WebSearch, call_id: text("c"), args: Some("{\"a\": [1.0, null]}") }.into(),
+        ToolCall {
+            server: text("s"),
+            call_id: text("c"),
+            message_id: text("m"),
+            args: Some("{\"a\": [1.0, null]}"),
+            ..ToolCall::new(Text::Plain("run"), ToolKind::WebSearch)
+        }
+        .into(),
         result.into(),
         CodeRead { call_id: text("c"), file: from_file, range, total_lines: Some(9), hash, anchor_hashes: vec![1] }.into(),
         edit.into(),

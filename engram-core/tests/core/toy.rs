@@ -136,7 +136,7 @@ impl Session for Converter {
             "call" => {
                 let call_id = Some(string(record.id, "/id")?);
                 let args = record.args.map(RawValue::get);
-                out.emit(ToolCall { tool: Text::Plain("run"), kind: ToolKind::Execute, call_id, args }, Pointer::Root)?;
+                out.emit(ToolCall { call_id, args, ..ToolCall::new(Text::Plain("run"), ToolKind::Execute) }, Pointer::Root)?;
             }
             "result" => {
                 let call_id = Some(string(record.id, "/id")?);
@@ -163,7 +163,7 @@ impl Session for Converter {
             }
             "half" => {
                 let call_id = Some(Text::Plain("half"));
-                out.emit(ToolCall { tool: Text::Plain("run"), kind: ToolKind::Execute, call_id, args: None }, Pointer::Root)?;
+                out.emit(ToolCall { call_id, args: None, ..ToolCall::new(Text::Plain("run"), ToolKind::Execute) }, Pointer::Root)?;
                 return Err(Fault::malformed("/blocks/1", "a block", "nothing"));
             }
             "bad_time" => {

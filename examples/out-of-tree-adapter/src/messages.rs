@@ -2,7 +2,7 @@
 
 use engram_adapters::shared::value::{Field, Value, non_empty_text, number, text};
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
+use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -29,7 +29,7 @@ pub fn header(record: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault
 pub fn text_block(role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let text = Some(required_text(block.text(), "/content/text")?);
     match role {
-        "user" => out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer)?,
+        "user" => out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?,
         "assistant" => out.emit(MsgOut { text, ..MsgOut::default() }, pointer)?,
         other => return Err(Fault::unrecognized(other)),
     };

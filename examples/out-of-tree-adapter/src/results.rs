@@ -17,7 +17,7 @@ pub fn tool_request(_role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &
             let call = Call::strict(value, "/content/toolCall/value")?;
             let tool = required_text(call.name(), "/content/toolCall/value/name")?;
             let kind = TOOLS.kind(&tool.decode_lossy());
-            out.emit(ToolCall { tool, kind, call_id: text(block.id()), args: call.arguments().map(Value::raw) }, pointer)?;
+            out.emit(ToolCall { call_id: text(block.id()), args: call.arguments().map(Value::raw), ..ToolCall::new(tool, kind) }, pointer)?;
         }
         (None, Some(error)) => {
             out.emit(Meta::Error { code: None, text: Some(error) }, pointer)?;

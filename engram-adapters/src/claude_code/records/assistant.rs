@@ -87,7 +87,7 @@ fn tool_call(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>, index
         }
         None => TOOLS.kind(&tool.decode_lossy()),
     };
-    out.emit(ToolCall { tool, kind, call_id: id, args: block.input().map(Value::raw) }, Pointer::Item(CONTENT, index))?;
+    out.emit(ToolCall { call_id: id, args: block.input().map(Value::raw), ..ToolCall::new(tool, kind) }, Pointer::Item(CONTENT, index))?;
     Ok(true)
 }
 

@@ -8,7 +8,7 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::claude_code::blocks::{images, is_harness_text};
+use crate::claude_code::blocks::{author, images, is_harness_text};
 use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::schema::{Attachment, Block, Line};
@@ -94,13 +94,13 @@ pub(super) fn queued_command(state: &mut SessionState, line: &AttachmentLine<'_>
     let mut is_any = false;
     for text in texts {
         state.prompts.remove(text);
-        let synthetic = is_harness_text(text) || is_meta;
+        let by = author(is_harness_text(text) || is_meta);
         let attachments = std::mem::take(&mut attachments);
-        out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments }, Pointer::At(PROMPT))?;
+        out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments }, Pointer::At(PROMPT))?;
         is_any = true;
     }
     if !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_meta, attachments }, Pointer::At(PROMPT))?;
+        out.emit(MsgIn { role: Role::User, by: author(is_meta), text: None, attachments }, Pointer::At(PROMPT))?;
         is_any = true;
     }
     if is_any { Ok(Outcome::Mapped) } else { Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw())) }

@@ -1,7 +1,7 @@
 //! Lines of session state: titles, names, directories, modes, costs, pull requests and the shape of requests.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Meta, SessionFacts, Tokens, Usage};
+use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -90,8 +90,8 @@ pub(super) fn cost(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     if !state.last_stated.set_cost(cost) {
         return Ok(Outcome::Bookkeeping { record: "cost-state", rule: rule::UNCHANGED });
     }
-    let usage = Usage { model: None, tokens: Tokens::default(), cost_usd: number(cost) };
-    out.emit(Meta::Usage(usage), Pointer::At("/totalCostUSD"))?;
+    let facts = SessionFacts { cost_total_usd: number(cost), ..SessionFacts::default() };
+    out.emit(Meta::Session(facts), Pointer::At("/totalCostUSD"))?;
     Ok(Outcome::Mapped)
 }
 

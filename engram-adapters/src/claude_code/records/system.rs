@@ -1,7 +1,7 @@
 //! `system` lines: compaction, output of local commands, hooks, API errors and refusals, notices.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Meta, MsgIn, Role};
+use engram_core::event::{Author, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -32,7 +32,7 @@ pub(super) fn local_command(state: &mut SessionState, record: &Record<'_>, out: 
     if is_harness_text(command) {
         return notice(state, record, out);
     }
-    out.emit(MsgIn { role: Role::User, text: Some(command), synthetic: false, attachments: Vec::new() }, CONTENT)?;
+    out.emit(MsgIn { role: Role::User, by: Author::Person, text: Some(command), attachments: Vec::new() }, CONTENT)?;
     Ok(Outcome::Mapped)
 }
 

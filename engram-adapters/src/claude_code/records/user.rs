@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::claude_code::blocks::{
-    CONTENT, emit_empty_message, images, is_harness_text, malformed_content, message_block, missing_in_block,
+    CONTENT, author, emit_empty_message, images, is_harness_text, malformed_content, message_block, missing_in_block,
 };
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
@@ -123,8 +123,8 @@ fn emit_input<'a>(
     } else {
         line.parent_call().and_then(Value::text).and_then(|call| out.seq_of_call(call))
     };
-    let synthetic = is_true(line.is_meta()) || is_harness_text(text);
-    out.emit_child(parent, MsgIn { role: Role::User, text: Some(text), synthetic, attachments }, pointer)?;
+    let by = author(is_true(line.is_meta()) || is_harness_text(text));
+    out.emit_child(parent, MsgIn { role: Role::User, by, text: Some(text), attachments }, pointer)?;
     Ok(())
 }
 
@@ -144,7 +144,7 @@ fn emit_images(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result
     let attachments = images(Some(content));
     let is_any = !attachments.is_empty();
     if is_any {
-        out.emit(MsgIn { role: Role::User, text: None, synthetic: is_true(line.is_meta()), attachments }, Pointer::At(CONTENT))?;
+        out.emit(MsgIn { role: Role::User, by: author(is_true(line.is_meta())), text: None, attachments }, Pointer::At(CONTENT))?;
     }
     Ok(is_any)
 }

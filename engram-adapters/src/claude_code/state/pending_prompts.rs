@@ -5,7 +5,7 @@ use engram_core::event::{MsgIn, Role};
 use engram_core::text::Text;
 
 use super::deferred::{DeferredText, MAX_DEFERRED_BYTES};
-use crate::claude_code::blocks::is_harness_text;
+use crate::claude_code::blocks::{author, is_harness_text};
 use crate::claude_code::omission_rules::rule;
 use engram_core::keys::hash64;
 
@@ -59,7 +59,7 @@ impl PendingPrompts {
 }
 
 fn emit_prompt(text: Text<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let synthetic = is_harness_text(text);
-    out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, Pointer::At("/content"))?;
+    let by = author(is_harness_text(text));
+    out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, Pointer::At("/content"))?;
     Ok(())
 }

@@ -11,13 +11,13 @@ use engram_core::text::Text;
 use crate::claude_code::record::Record;
 use crate::claude_code::schema::Usage;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Field, number, text};
+use crate::shared::value::{Field, count, number, text};
 
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
 const MAX_PENDING: usize = 64;
 
-/// Token counts as raw numbers: input, output, read from the cache, written to the cache.
-type Counts<T> = [Option<T>; 4];
+/// Token counts: input, output, read from the cache, written to the cache.
+type Counts = [Option<u64>; 4];
 
 /// A count that may not be final, and what its event needs of its line.
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct PendingCount {
     replay: bool,
     prefix: Pointer<'static>,
     model: Option<String>,
-    counts: Counts<String>,
+    counts: Counts,
 }
 
 /// Counts that may not be final.
@@ -91,7 +91,7 @@ impl PendingUsage {
             return Ok(());
         }
         let usage = Usage::lenient(usage);
-        let counts = [number(usage.input()), number(usage.output()), number(usage.cache_read()), number(usage.cache_write())];
+        let counts = [count(usage.input()), count(usage.output()), count(usage.cache_read()), count(usage.cache_write())];
         let earlier = self.pending.iter().position(|count| count.message == id);
         if let Some(at) = earlier {
             self.release(at);
@@ -113,16 +113,14 @@ impl PendingUsage {
 impl PendingCount {
     /// Takes over what the record states.
     #[inline(never)]
-    fn fill(&mut self, record: &Record<'_>, message: u64, counts: Counts<Number<'_>>, location: RecordLocation) {
+    fn fill(&mut self, record: &Record<'_>, message: u64, counts: Counts, location: RecordLocation) {
         (self.message, self.location, self.replay, self.prefix) = (message, location, record.replay, record.prefix);
         set(&mut self.time, record.time.as_deref());
         set(&mut self.id, raw(record.line.uuid()));
         set(&mut self.session, record.session_id().as_deref());
         set(&mut self.agent, record.agent.as_deref());
         set(&mut self.model, raw(record.message.model()));
-        for (slot, count) in self.counts.iter_mut().zip(&counts) {
-            set(slot, count.as_ref().map(|count| count.as_str()));
-        }
+        self.counts = counts;
     }
 
     fn emit(&self, emitted: &mut SeenSet, out: &mut Emitter) -> Result<(), Fault> {
@@ -133,8 +131,7 @@ impl PendingCount {
         );
         out.set_pointer_prefix(self.prefix);
         emitted.insert(self.message);
-        let counts = self.counts.each_ref().map(|count| Number::of_str(count.as_deref()?));
-        emit_usage(self.model.as_deref().map(Text::Token), counts, None, out)
+        emit_usage(self.model.as_deref().map(Text::Token), self.counts, None, out)
     }
 }
 
@@ -152,9 +149,9 @@ fn set(slot: &mut Option<String>, text: Option<&str>) {
 }
 
 #[inline(never)]
-fn emit_usage(model: Option<Text<'_>>, counts: Counts<Number<'_>>, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
+fn emit_usage(model: Option<Text<'_>>, counts: Counts, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
     let [input, output, cache_read, cache_write] = counts;
     let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::default() };
-    out.emit(Meta::Usage(UsageEvent { model, tokens, cost_usd }), Pointer::At("/message/usage"))?;
+    out.emit(Meta::Usage(UsageEvent { model, tokens, cost_usd, ..UsageEvent::default() }), Pointer::At("/message/usage"))?;
     Ok(())
 }

@@ -160,6 +160,6 @@ fn harness_text_in_the_user_s_place_is_synthetic() {
     ];
     let blocks: Vec<Value> = texts.iter().map(|(text, _)| json!({"type": "text", "text": text})).collect();
     let lines = [line("2.1.92", 1, "user", json!({"message": {"role": "user", "content": blocks}}))];
-    let synthetic: Vec<bool> = events(&lines, "msg.in").iter().map(|event| event["synthetic"] == true).collect();
+    let synthetic: Vec<bool> = events(&lines, "msg.in").iter().map(|event| event["by"] != "person").collect();
     assert_eq!(synthetic, texts.map(|(_, synthetic)| synthetic));
 }

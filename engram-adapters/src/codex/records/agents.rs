@@ -1,7 +1,7 @@
 //! Other agents: sub-agents, messages between agents, reviews, and the reviewer that approves calls.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Decision, Meta, MsgIn, MsgOut, Permission, Role};
+use engram_core::event::{Author, Decision, Meta, MsgIn, MsgOut, Permission, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -48,7 +48,7 @@ pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Em
                 out.emit(MsgOut { text: body, message_id: text(message.id()), ..MsgOut::default() }, pointer)?;
             }
             ("input_text" | "output_text" | "text", body @ Some(_)) => {
-                out.emit(MsgIn { role: Role::User, text: body, synthetic: true, attachments: Vec::new() }, pointer)?;
+                out.emit(MsgIn { role: Role::User, by: Author::Agent, text: body, attachments: Vec::new() }, pointer)?;
             }
             ("encrypted_content", _) => continue,
             (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(&list, index))?,

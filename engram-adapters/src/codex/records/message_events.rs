@@ -1,7 +1,7 @@
 //! Messages and reasoning for the screen: events (up to 0.142) and completed items (0.150 and later).
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -74,7 +74,7 @@ pub fn user_message(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
         is_mapped = emit_prompt(state, (Side::Screen, Role::User), prompt, &mut attachments, at, out)?;
     }
     if !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments }, Pointer::At("/payload/images"))?;
+        out.emit(MsgIn { role: Role::User, by: Author::Person, text: None, attachments }, Pointer::At("/payload/images"))?;
         is_mapped = true;
     }
     Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))

@@ -1,7 +1,7 @@
 //! Messages and reasoning: the events that both sides give, and the response items of the model's side.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Channel, Meta, MsgIn, MsgOut, Role};
+use engram_core::event::{Attachment, Author, Channel, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -45,9 +45,15 @@ pub fn emit_prompt(
     if role == Role::User && !state.mirrors.is_new(side, Fact::Prompt, prompt.raw()) {
         return Ok(false);
     }
-    let synthetic = role != Role::User || state.thread.is_spawned() || is_injected(prompt.raw());
-    let attachments = if synthetic { Vec::new() } else { std::mem::take(attachments) };
-    out.emit(MsgIn { role, text: prompt.text(), synthetic, attachments }, pointer)?;
+    let by = if role != Role::User || is_injected(prompt.raw()) {
+        Author::Harness
+    } else if state.thread.is_spawned() {
+        Author::Agent
+    } else {
+        Author::Person
+    };
+    let attachments = if by == Author::Person { std::mem::take(attachments) } else { Vec::new() };
+    out.emit(MsgIn { role, by, text: prompt.text(), attachments }, pointer)?;
     Ok(true)
 }
 
@@ -134,8 +140,8 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
         }
     }
     if !attachments.is_empty() {
-        let synthetic = state.viewed_images.take_message();
-        let images = MsgIn { role: role.unwrap_or(Role::User), text: None, synthetic, attachments };
+        let by = if state.viewed_images.take_message() { Author::Harness } else { Author::Person };
+        let images = MsgIn { role: role.unwrap_or(Role::User), by, text: None, attachments };
         out.emit(images, Pointer::At(&list))?;
         is_mapped = true;
     }

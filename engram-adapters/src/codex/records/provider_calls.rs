@@ -93,7 +93,7 @@ pub fn generated_image(_: &mut SessionState, record: &Record<'_>, out: &mut Emit
 }
 
 fn emit_call(tool: &str, call_id: Option<Text<'_>>, args: Option<&str>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    out.emit(ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id, args }, at)?;
+    out.emit(ToolCall { call_id, args, ..ToolCall::new(Text::Plain(tool), tools::kind(tool, "")) }, at)?;
     Ok(())
 }
 

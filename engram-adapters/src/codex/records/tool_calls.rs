@@ -34,7 +34,7 @@ pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         members::check(arguments_record(record), value, Pointer::At(&record.pointer_to("/payload/arguments")), out)?;
     }
     let args = value.or(call.arguments());
-    let mut event = ToolCall { tool, kind: tool_kind(&call, &name), call_id: text(call.call_id()), args: args.map(Value::raw) };
+    let mut event = ToolCall { call_id: text(call.call_id()), args: args.map(Value::raw), ..ToolCall::new(tool, tool_kind(&call, &name)) };
     match out.emit(event.clone(), record.pointer()) {
         // Nested too deep to be copied as a value. The string around it has no depth.
         Err(Fault::Limit(_)) => {
@@ -52,7 +52,7 @@ pub fn custom_tool_call(state: &mut SessionState, record: &Record<'_>, out: &mut
     let call = Call::strict(record.value, record.at)?;
     let (tool, name) = tool_name(&call, record)?;
     let args = call.input().map(Value::raw);
-    out.emit(ToolCall { tool, kind: tool_kind(&call, &name), call_id: text(call.call_id()), args }, record.pointer())?;
+    out.emit(ToolCall { call_id: text(call.call_id()), args, ..ToolCall::new(tool, tool_kind(&call, &name)) }, record.pointer())?;
     if let Some(id) = text(call.call_id()).filter(|_| name == "exec") {
         state.calls.add_script(&id.decode_lossy());
     }
@@ -133,7 +133,7 @@ fn emit_plain_call(
     record: &Record<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<Outcome, Fault> {
-    let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: text(call_id), args: args.map(Value::raw) };
+    let call = ToolCall { call_id: text(call_id), args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), tools::kind(tool, "")) };
     out.emit(call, record.pointer())?;
     open_call(calls, call_id, tool, None);
     Ok(Outcome::Mapped)

@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, Tokens, Usage};
 use engram_core::ledger::Outcome;
 
-use crate::shared::value::{Value, number};
+use crate::shared::value::{Value, count};
 
 use crate::codex::omissions;
 use crate::codex::record::Record;
@@ -39,13 +39,16 @@ pub fn token_usage_record(state: &mut SessionState, record: &Record<'_>, out: &m
 
 fn emit_usage(usage: Value<'_>, at: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let counts = TokenUsage::strict(usage, at)?;
+    let (cache_read, cache_write) = (count(counts.cached_input()), count(counts.cache_write_input()));
+    let cached = cache_read.unwrap_or_default().saturating_add(cache_write.unwrap_or_default());
     let tokens = Tokens {
-        input: number(counts.input()),
-        output: number(counts.output()),
-        cache_read: number(counts.cached_input()),
-        cache_write: number(counts.cache_write_input()),
-        reasoning: number(counts.reasoning_output()),
-        total: number(counts.total()),
+        // The harness counts the cache as input.
+        input: count(counts.input()).map(|input| input.saturating_sub(cached)),
+        cache_read,
+        cache_write,
+        output: count(counts.output()),
+        reasoning: count(counts.reasoning_output()),
+        ..Tokens::default()
     };
     out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::At(at))?;
     Ok(Outcome::Mapped)

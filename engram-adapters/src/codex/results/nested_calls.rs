@@ -24,7 +24,7 @@ pub fn emit_nested_call(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let parent = calls.only_script().and_then(|script| out.seq_of_call(Text::Plain(script)));
-    let call = ToolCall { tool: Text::Plain(tool), kind: tools::kind(tool, ""), call_id: Some(call_id), args: args.map(Value::raw) };
+    let call = ToolCall { call_id: Some(call_id), args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), tools::kind(tool, "")) };
     out.emit_child(parent, call, Pointer::At(at))?;
     calls.open(&call_id.decode_lossy(), tools::name(tool), None);
     Ok(())

@@ -1,7 +1,7 @@
 //! Messages as the model received them, part by part, each with its step of the turn graph.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Meta, MsgIn, Role, ToolCall};
+use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, ToolCall};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -76,7 +76,7 @@ fn emit_part(value: Value<'_>, context: &PartContext<'_>, out: &mut Emitter) -> 
 fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
     let tool = required_name(part.tool_name(), Pointer::At("/toolName")).map_err(|fault| fault.within(context.pointer))?;
     let kind = tools::TOOLS.kind(&tool.decode_lossy());
-    let call = ToolCall { tool, kind, call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw) };
+    let call = ToolCall { call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw), ..ToolCall::new(tool, kind) };
     out.emit(call, context.pointer)?;
     Ok(1)
 }
@@ -109,7 +109,7 @@ fn emit_attachment(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter
         name: non_empty_text(part.filename()),
     };
     if context.role == "user" {
-        out.emit(MsgIn { role: Role::User, text: None, synthetic: false, attachments: vec![attachment] }, context.pointer)?;
+        out.emit(MsgIn { role: Role::User, by: Author::Person, text: None, attachments: vec![attachment] }, context.pointer)?;
     } else {
         out.emit(Meta::System { name: Text::Plain(raw_str(part.kind())), text: attachment.name }, context.pointer)?;
     }

@@ -6,7 +6,7 @@ use engram_core::text::Text;
 
 use super::schema::Payload;
 use crate::cursor::fields::text_or_json;
-use crate::shared::value::{Field, number};
+use crate::shared::value::{Field, count};
 
 /// Emits a notice with this name and text.
 pub(super) fn emit_notice(name: &str, value: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
@@ -17,10 +17,10 @@ pub(super) fn emit_notice(name: &str, value: Field<'_>, out: &mut Emitter) -> Re
 /// Emits the tokens of a payload. True if it has any.
 pub(super) fn emit_usage(payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let tokens = Tokens {
-        input: number(payload.input_tokens()),
-        output: number(payload.output_tokens()),
-        cache_read: number(payload.cache_read_tokens()),
-        cache_write: number(payload.cache_write_tokens()),
+        input: count(payload.input_tokens()),
+        output: count(payload.output_tokens()),
+        cache_read: count(payload.cache_read_tokens()),
+        cache_write: count(payload.cache_write_tokens()),
         ..Tokens::default()
     };
     let has_tokens = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].iter().any(Option::is_some);

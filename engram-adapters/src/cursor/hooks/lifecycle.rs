@@ -1,7 +1,7 @@
 //! Beginnings and ends: of sessions, turns and sub-agents; and compactions.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Meta, MsgIn, Role, SessionFacts};
+use engram_core::event::{Author, Meta, MsgIn, Role, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -58,7 +58,7 @@ pub(super) fn subagent_start(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Re
     };
     out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), Meta::Session(facts), Pointer::Root)?;
     if let Some(task) = non_empty_text(payload.task()) {
-        let task = MsgIn { role: Role::User, text: Some(task), synthetic: true, attachments: Vec::new() };
+        let task = MsgIn { role: Role::User, by: Author::Agent, text: Some(task), attachments: Vec::new() };
         out.emit(task, Pointer::At("/task"))?;
     }
     Ok(Outcome::Mapped)

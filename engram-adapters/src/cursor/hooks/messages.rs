@@ -1,7 +1,7 @@
 //! Prompts, answers and reasoning.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Channel, MsgIn, MsgOut, Role};
+use engram_core::event::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 
 use super::events::emit_usage;
@@ -15,7 +15,7 @@ pub(super) fn prompt(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Out
     let text = Some(required_text(payload.prompt(), pointer)?);
     let files = payload.attachments().into_iter().flat_map(Value::elements).map(|file| non_empty_text(file.member("file_path")));
     let attachments = files.map(|name| Attachment { media_type: None, hash: None, bytes: None, name }).collect();
-    out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments }, pointer)?;
+    out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments }, pointer)?;
     Ok(Outcome::Mapped)
 }
 

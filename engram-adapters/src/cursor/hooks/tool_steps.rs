@@ -57,7 +57,11 @@ fn execution_notice(payload: &Payload<'_>, value: Field<'_>, out: &mut Emitter) 
 fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let tool = required_name(payload.tool_name(), Pointer::At("/tool_name"))?;
     let kind = tools::TOOLS.kind(&tool.decode_lossy());
-    let call = ToolCall { tool, kind, call_id: non_empty_text(payload.tool_use_id()), args: payload.tool_input().map(Value::raw) };
+    let call = ToolCall {
+        call_id: non_empty_text(payload.tool_use_id()),
+        args: payload.tool_input().map(Value::raw),
+        ..ToolCall::new(tool, kind)
+    };
     out.emit(call, Pointer::At("/tool_input"))?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The record of a conversation, and its messages ("bubbles").
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
-use engram_core::event::{Attachment, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -12,7 +12,7 @@ use crate::cursor::fields::{decoded, required, time_of_millis};
 use crate::cursor::members;
 use crate::cursor::messages::emit_reasoning;
 use crate::shared::time;
-use crate::shared::value::{Value, integer, non_empty_text, number, raw_str, text};
+use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
 
 /// The conversation: its name, model and directory.
 pub(super) fn composer(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -66,7 +66,7 @@ fn emit_prompt(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Fault> {
     let (text, attachments) = (message_text(bubble), images(bubble));
     let mut events = 0;
     if text.is_some() || !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments }, Pointer::At("/bubble/text"))?;
+        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments }, Pointer::At("/bubble/text"))?;
         events += 1;
     }
     Ok(events + emit_selections(bubble, out)?)
@@ -113,12 +113,12 @@ fn emit_selections(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Faul
 
 /// Emits the tokens of a message, and returns the number of events. If both counts are 0, the editor does not know them.
 fn emit_usage(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Fault> {
-    let count = |name| bubble.token_count()?.member(name);
-    let (input, output) = (count("inputTokens"), count("outputTokens"));
-    if ![input, output].into_iter().any(|tokens| integer(tokens).is_some_and(|tokens| tokens > 0)) {
+    let tokens = |name| count(bubble.token_count()?.member(name));
+    let (input, output) = (tokens("inputTokens"), tokens("outputTokens"));
+    if ![input, output].into_iter().flatten().any(|tokens| tokens > 0) {
         return Ok(0);
     }
-    let tokens = Tokens { input: number(input), output: number(output), ..Tokens::default() };
+    let tokens = Tokens { input, output, ..Tokens::default() };
     out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::At("/bubble/tokenCount"))?;
     Ok(1)
 }

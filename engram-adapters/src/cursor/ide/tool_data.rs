@@ -65,7 +65,7 @@ fn emit_call<'a>(data: &ToolFormerData<'a>, tool: Text<'a>, params: Option<&str>
     let is_json = |args: &&str| parse(args, &mut StructuralIndex::default()).is_ok();
     let args = raw_args.as_deref().filter(is_json).or(params.filter(is_json));
     let (kind, call_id) = (tools::TOOLS.kind(&tool.decode_lossy()), non_empty_text(data.tool_call_id()));
-    let seq = out.emit(ToolCall { tool, kind, call_id, args }, POINTER)?;
+    let seq = out.emit(ToolCall { call_id, args, ..ToolCall::new(tool, kind) }, POINTER)?;
     if let Some(params) = params.filter(|params| args != Some(*params)) {
         out.emit(Meta::System { name: Text::Plain("params"), text: Some(Text::Plain(params)) }, POINTER)?;
     }

@@ -1,7 +1,7 @@
 //! Messages of a capture: prompts, answers and reasoning, whole or in pieces, and the result of the run.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, Tokens, Usage};
+use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -11,7 +11,7 @@ use super::state::partial_text::PartialKind;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::faults::absent;
 use crate::cursor::fields::{decoded, text_or_json};
-use crate::shared::value::{is_true, non_empty_text, number, raw_str, text};
+use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 
 /// The parts of a message.
 const CONTENT: &str = "/message/content";
@@ -28,7 +28,7 @@ pub(super) fn user(_: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'
         match (raw_str(part.kind()), text(part.text())) {
             ("text", None) => return Err(absent(Pointer::Field(CONTENT, index, "/text"), "a string", part.text())),
             ("text", text) => {
-                out.emit(MsgIn { role: Role::User, text, synthetic: false, attachments: Vec::new() }, pointer)?;
+                out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?;
             }
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
         }
@@ -105,10 +105,10 @@ pub(super) fn result(state: &mut StreamState, record: &Record<'_>, out: &mut Emi
 impl<'a> TurnUsage<'a> {
     fn to_event(self) -> Usage<'a> {
         let tokens = Tokens {
-            input: number(self.input_tokens()),
-            output: number(self.output_tokens()),
-            cache_read: number(self.cache_read_tokens()),
-            cache_write: number(self.cache_write_tokens()),
+            input: count(self.input_tokens()),
+            output: count(self.output_tokens()),
+            cache_read: count(self.cache_read_tokens()),
+            cache_write: count(self.cache_write_tokens()),
             ..Tokens::default()
         };
         Usage { tokens, ..Usage::default() }

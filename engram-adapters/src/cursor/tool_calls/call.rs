@@ -15,10 +15,9 @@ pub(in crate::cursor) fn emit_call(call: &CallRecord<'_>, out: &mut Emitter) -> 
         return Err(Fault::malformed("", "a tool's name", "nothing"));
     }
     let event = ToolCall {
-        tool: Text::Plain(tool),
-        kind: tools::TOOLS.kind(tool),
         call_id: Some(call.call_id),
         args: call.payload.args().map(Value::raw),
+        ..ToolCall::new(Text::Plain(tool), tools::TOOLS.kind(tool))
     };
     let seq = out.emit(event, call.pointer)?;
     if let Some(label) = call.payload.label() {

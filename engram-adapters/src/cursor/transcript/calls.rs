@@ -23,7 +23,7 @@ view! {
 /// Emits a call and the edit that it requests, and returns the call's `seq`.
 pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Seq, Fault> {
     let name = tool.decode_lossy();
-    let call = ToolCall { tool, kind: tools::TOOLS.kind(&name), call_id: None, args: args.map(Value::raw) };
+    let call = ToolCall { call_id: None, args: args.map(Value::raw), ..ToolCall::new(tool, tools::TOOLS.kind(&name)) };
     let seq = out.emit(call, pointer)?;
     if let Some(edit) = args.and_then(|args| requested_edit(&name, args)) {
         out.emit_child(Some(seq), edit, pointer)?;

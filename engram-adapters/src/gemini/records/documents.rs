@@ -1,7 +1,7 @@
 //! Artifacts that are one JSON document: whole-file logs, `logs.json`, saved conversations.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
-use engram_core::event::{MsgIn, Role};
+use engram_core::event::{Author, MsgIn, Role};
 use engram_core::ledger::Outcome;
 
 use super::dispatch;
@@ -59,7 +59,7 @@ fn typed_prompt(state: &mut SessionState, prompt: &TypedPrompt<'_>, base: &str, 
     out.set_source(session.as_deref(), None);
     set_header(prompt.timestamp(), None, out);
     members::check("user", prompt.object(), Pointer::At(base), out)?;
-    let message = MsgIn { role: Role::User, text: Some(message), synthetic: false, attachments: Vec::new() };
+    let message = MsgIn { role: Role::User, by: Author::Person, text: Some(message), attachments: Vec::new() };
     state.tally.emit(message, Pointer::At(&pointer), out)?;
     Ok(Outcome::Mapped)
 }

@@ -11,7 +11,7 @@ use crate::gemini::schema::{FunctionCall, Part, Thought, Tokens, parts};
 use crate::gemini::state::occurrences::{HistoryPass, text_key, thought_key};
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::value::{self, Value, is_true, number, raw_str};
+use crate::shared::value::{self, Value, count, is_true, raw_str};
 
 /// Converts a turn of the model.
 #[inline(never)]
@@ -125,15 +125,16 @@ fn emit_text(
 
 #[inline(never)]
 fn emit_usage(tally: &mut RecordTally, tokens: &Tokens<'_>, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let (cache_read, reasoning) = (count(tokens.cached()), count(tokens.thoughts()));
     let tokens = event::Tokens {
-        input: number(tokens.input()),
-        output: number(tokens.output()),
-        cache_read: number(tokens.cached()),
-        cache_write: None,
-        reasoning: number(tokens.thoughts()),
-        total: number(tokens.total()),
+        // The harness counts what came from the cache as input, and reasoning beside the output.
+        input: count(tokens.input()).map(|input| input.saturating_sub(cache_read.unwrap_or_default())),
+        cache_read,
+        output: count(tokens.output()).map(|output| output.saturating_add(reasoning.unwrap_or_default())),
+        reasoning,
+        ..event::Tokens::default()
     };
-    let usage = Usage { model: value::text(record.message.model()), tokens, cost_usd: None };
+    let usage = Usage { model: value::text(record.message.model()), tokens, ..Usage::default() };
     tally.emit(Meta::Usage(usage), Pointer::At(&record.path("/tokens")), out)
 }
 

@@ -119,5 +119,5 @@ fn emit_tool_call(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let kind = TOOLS.kind(&tool.decode_lossy());
-    tally.emit(ToolCall { tool, kind, call_id, args }, pointer, out)
+    tally.emit(ToolCall { call_id, args, ..ToolCall::new(tool, kind) }, pointer, out)
 }

@@ -1,7 +1,7 @@
 //! The parts of a message, tool calls excepted: text, reasoning, files, usage, notices.
 
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
+use engram_core::event::{Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -22,8 +22,8 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     }
     match record.message.speaker {
         Speaker::User => {
-            let synthetic = is_true(record.part.synthetic());
-            out.emit(MsgIn { role: Role::User, text: Some(text), synthetic, attachments: Vec::new() }, record.pointer)?;
+            let by = if is_true(record.part.synthetic()) { Author::Harness } else { Author::Person };
+            out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer)?;
         }
         Speaker::Assistant if record.message.is_summary => {
             let trigger = state.compaction.end().map(Text::Plain);
@@ -86,8 +86,8 @@ pub(super) fn file(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emit
     let file = attachment(record.part.mime().or(record.part.media_type()), record.part.url(), record.part.filename());
     match record.message.speaker {
         Speaker::User => {
-            let synthetic = is_true(record.part.synthetic());
-            out.emit(MsgIn { role: Role::User, text: None, synthetic, attachments: vec![file] }, record.pointer)?;
+            let by = if is_true(record.part.synthetic()) { Author::Harness } else { Author::Person };
+            out.emit(MsgIn { role: Role::User, by, text: None, attachments: vec![file] }, record.pointer)?;
         }
         Speaker::Assistant => {
             let input = ImplicitInput { name: Text::Plain("file"), file: file.name, hash: file.hash, bytes: file.bytes, text: None };
@@ -119,7 +119,7 @@ pub(super) fn agent(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emi
 /// A task that the user gives to an agent with a command.
 pub(super) fn subtask(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(prompt) = non_empty_text(record.part.prompt()) {
-        out.emit(MsgIn { role: Role::User, text: Some(prompt), synthetic: false, attachments: Vec::new() }, record.pointer)?;
+        out.emit(MsgIn { role: Role::User, by: Author::Agent, text: Some(prompt), attachments: Vec::new() }, record.pointer)?;
     }
     emit_system("subtask", non_empty_text(record.part.description()), record.pointer, out)
 }

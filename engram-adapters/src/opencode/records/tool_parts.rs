@@ -27,7 +27,7 @@ pub(super) fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
 fn emit_call(state: &mut SessionState, record: &PartRecord<'_>, call: &Call<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let PartRecord { part, message, pointer, .. } = *record;
     message.set_header(call.started, part.id(), &mut state.clock, out);
-    let event = ToolCall { tool: call.name, kind: TOOLS.kind(&call.tool), call_id: call.id, args: call.input.map(Value::raw) };
+    let event = ToolCall { call_id: call.id, args: call.input.map(Value::raw), ..ToolCall::new(call.name, TOOLS.kind(&call.tool)) };
     out.emit(event, pointer)?;
     if matches!(call.end, CallEnd::Open) {
         return match non_empty_text(call.metadata.output()) {

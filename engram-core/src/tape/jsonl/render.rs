@@ -107,8 +107,8 @@ fn push_fields(out: &mut Buffer, event: &Event<'_>) {
         Event::Meta(meta) => push_meta(out, meta),
         Event::MsgIn(msg) => {
             out.push_static(word_of!("role", Role::ALL, msg.role));
+            out.push_static(word_of!("by", Author::ALL, msg.by));
             out.text_if(key!("text"), &msg.text);
-            out.bool_if(key!("synthetic"), msg.synthetic, false);
             out.attachments(&msg.attachments);
         }
         Event::MsgOut(msg) => {
@@ -122,8 +122,10 @@ fn push_fields(out: &mut Buffer, event: &Event<'_>) {
         }
         Event::ToolCall(call) => {
             out.text(key!("tool"), &call.tool);
+            out.name(key!("server"), &call.server);
             out.push_static(word_of!("kind", ToolKind::ALL, call.kind));
             out.name(key!("call_id"), &call.call_id);
+            out.name(key!("message_id"), &call.message_id);
             out.json(key!("args"), call.args);
         }
         Event::ToolResult(result) => push_result(out, result),
@@ -185,6 +187,8 @@ fn push_edit(out: &mut Buffer, edit: &CodeEdit<'_>) {
     out.hash(key!("file_after_hash"), &edit.file_after_hash);
     out.anchors(key!("before_anchor_hashes"), &edit.before_anchor_hashes);
     out.anchors(key!("after_anchor_hashes"), &edit.after_anchor_hashes);
+    out.number(key!("before_lines"), edit.before_lines);
+    out.number(key!("after_lines"), edit.after_lines);
     if edit.snippet {
         out.push_static(word!("basis", "snippet"));
     }
@@ -200,6 +204,11 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
         Meta::Other(label) => out.ascii_str(key!("label"), label),
         Meta::Session(facts) => push_session(out, facts),
         Meta::Usage(usage) => push_usage(out, usage),
+        Meta::Rewind { to, files } => {
+            out.push_static(word!("label", "rewind"));
+            out.number(key!("to"), Some(to.get()));
+            out.bool_if(key!("files"), *files, false);
+        }
         Meta::Compaction { text, trigger } => {
             out.push_static(word!("label", "compaction"));
             out.text_if(key!("text"), text);
@@ -250,27 +259,36 @@ fn push_session(out: &mut Buffer, facts: &SessionFacts<'_>) {
     out.name(key!("parent_call_id"), &facts.parent_call_id);
     out.name(key!("fork_of"), &facts.fork_of);
     out.name(key!("agent"), &facts.agent);
+    out.name(key!("permission_mode"), &facts.permission_mode);
+    out.name(key!("effort"), &facts.effort);
+    out.raw_number(key!("cost_total_usd"), facts.cost_total_usd);
+    out.number(key!("context_tokens"), facts.context_tokens);
 }
 
 fn push_usage(out: &mut Buffer, usage: &Usage<'_>) {
     out.push_static(word!("label", "usage"));
+    out.name(key!("message_id"), &usage.message_id);
+    out.name(key!("request_id"), &usage.request_id);
     out.name(key!("model"), &usage.model);
     let before = out.len();
     out.push_static(key!("tokens"));
     let start = out.len();
-    let Tokens { input, output, cache_read, cache_write, reasoning, total } = usage.tokens;
-    out.raw_number(key!("input"), input);
-    out.raw_number(key!("output"), output);
-    out.raw_number(key!("cache_read"), cache_read);
-    out.raw_number(key!("cache_write"), cache_write);
-    out.raw_number(key!("reasoning"), reasoning);
-    out.raw_number(key!("total"), total);
+    let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = usage.tokens;
+    out.number(key!("input"), input);
+    out.number(key!("cache_read"), cache_read);
+    out.number(key!("cache_write"), cache_write);
+    out.number(key!("cache_write_1h"), cache_write_1h);
+    out.number(key!("output"), output);
+    out.number(key!("reasoning"), reasoning);
     if out.len() == start {
         out.truncate(before);
     } else {
         out.wrap_object(start);
     }
     out.raw_number(key!("cost_usd"), usage.cost_usd);
+    out.name(key!("stop_reason"), &usage.stop_reason);
+    out.name(key!("service_tier"), &usage.service_tier);
+    out.bool_if(key!("provisional"), usage.provisional, false);
 }
 
 fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
