@@ -231,6 +231,7 @@ const FIELD_RULES: &[OmissionRule] = &[
         "/attachment/content/file/content",
         "a file that the user attached, kept as hash and size",
     ),
+    OmissionRule::field("attachment.file", "attachment/already_read_file", "/attachment/content/file/content", "the same, of a file that was read"),
     OmissionRule::field(
         "request.prompt",
         "attachment/prompt_snapshot",

@@ -128,7 +128,7 @@ pub(super) fn remote_session_change(_: &mut SessionState, line: &AttachmentLine<
     Ok(Outcome::Mapped)
 }
 
-/// A file that the user attached to the prompt, emitted with the hash of its content.
+/// A file that the user attached to the prompt, emitted with the hash of its content. The model may have read it before.
 pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let file = line.fields.content().and_then(|content| content.member("file"));
     let content = text(file.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
@@ -141,7 +141,7 @@ pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out
         }
         (None, None) => (None, None),
     };
-    let context = ImplicitInput { name: Text::Plain("file"), file: text(line.fields.filename()), hash, bytes, text: None };
+    let context = ImplicitInput { name: Text::Plain(line.kind()), file: text(line.fields.filename()), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;
     Ok(Outcome::Mapped)
 }
@@ -150,6 +150,23 @@ pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out
 pub(super) fn nested_memory(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let content = line.fields.content().and_then(|content| content.member("content"));
     emit_file_text("nested_memory", text(line.member("path")), text(content), Pointer::At("/attachment/content"), out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// The instruction files of the project and of the user (2.1.275 and later).
+pub(super) fn instructions(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const FILES: &str = "/attachment/files";
+    let files = line.member("files").ok_or_else(|| Fault::malformed(FILES, "a list of files", "nothing"))?;
+    for (index, file) in files.elements().enumerate() {
+        let content = text(file.member("content"));
+        emit_file_text("instructions", text(file.member("path")), content, Pointer::Field(FILES, index, "/content"), out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// A goal that a person set, and whether it is met.
+pub(super) fn goal_status(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_value("goal_status", line.line.attachment(), "/attachment", out)?;
     Ok(Outcome::Mapped)
 }
 
@@ -184,8 +201,9 @@ pub(super) fn structured_output(_: &mut SessionState, line: &AttachmentLine<'_>,
 pub(super) fn hook(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let member = |name| line.member(name);
     let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
-    let blocking = member("blockingError").and_then(|error| error.member("blockingError"));
-    let fields = [member("command"), member("content"), member("stdout"), member("stderr"), blocking];
+    let blocking = |name| member("blockingError").and_then(|error| error.member(name));
+    let command = member("command").or(blocking("command"));
+    let fields = [command, member("content"), member("stdout"), member("stderr"), blocking("blockingError")];
     let mut texts: Vec<Text<'_>> =
         fields.into_iter().flat_map(one_or_many).filter_map(Value::text).filter(|text| !text.is_empty()).collect();
     texts.dedup_by(|one, other| one.raw() == other.raw());

@@ -132,6 +132,13 @@ static ATTACHMENTS: &[Route<Conversion>] = &[
         Conversion::File { name: "/attachment/planFilePath", text: "/attachment/planContent" },
     ),
     Route::convert("attachment/selected_lines_in_ide", Conversion::File { name: "/attachment/filename", text: "/attachment/content" }),
+    Route::convert("attachment/instructions", Conversion::Custom(attachments::instructions)),
+    Route::convert("attachment/directory", Conversion::File { name: "/attachment/path", text: "/attachment/content" }),
+    Route::convert("attachment/already_read_file", Conversion::Custom(attachments::attached_file)),
+    Route::convert("attachment/unknown_command_fallback", Conversion::Text("/attachment/commandName")),
+    Route::convert("attachment/diagnostics", Conversion::Text("/attachment/files")),
+    Route::convert("attachment/opened_file_in_ide", Conversion::Text("/attachment/filename")),
+    Route::convert("attachment/goal_status", Conversion::Custom(attachments::goal_status)),
     Route::convert("attachment/structured_output", Conversion::Custom(attachments::structured_output)),
 ];
 

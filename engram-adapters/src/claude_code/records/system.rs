@@ -67,5 +67,10 @@ pub(super) fn api_error(_: &mut SessionState, record: &Record<'_>, out: &mut Emi
     let code = member("status").map(|status| Text::Plain(status.raw()));
     let message = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| error.map(Value::raw).map(Text::Plain));
     out.emit(Meta::Error { code, text: message }, Pointer::At("/error"))?;
+    let connection = non_empty_text(member("connection").and_then(|connection| connection.member("message")));
+    if let Some(text) = connection.filter(|text| message.is_none_or(|message| message.raw() != text.raw())) {
+        let name = Text::Plain("error_details");
+        out.emit(Meta::System { name, text: Some(text) }, Pointer::At("/error/connection/message"))?;
+    }
     Ok(Outcome::Mapped)
 }

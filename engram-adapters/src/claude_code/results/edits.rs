@@ -1,7 +1,7 @@
 //! `code.edit`: which lines of a file a tool changed, from its structured result.
 //!
-//! Whole texts come from `originalFile` and similar fields. The diffs in `structuredPatch` are for display (tabs become spaces):
-//! they give line numbers, never text.
+//! Whole texts come from `originalFile` and similar fields. The patch beside them, which is for display, shows whether the text that was
+//! asked for is the one that was written (`agreement`). If the log leaves out the file, the patch is all there is (`located`).
 
 use std::borrow::Cow;
 
@@ -11,8 +11,9 @@ use engram_core::hash::Hash;
 use engram_core::text::{DecodeBuffer, Text};
 use memchr::memmem;
 
-use super::patches;
+use super::agreement::{fits_before, settle};
 use super::result_context::EditTarget;
+use super::{located, patch_lines, patches};
 use crate::claude_code::schema::{Replacement, Structured};
 use crate::claude_code::state::last_edit::LastEdit;
 use crate::shared::spans::{ChangedSpan, Rewrite, full_range, hash_and_anchors, with_unix_line_ends};
@@ -43,7 +44,7 @@ pub(super) fn emit_file_edit(
 
 /// The whole text of a file, if the log has it exactly, with `\n` as line ends: 0.2.96 logs a file with its `\r\n`, later versions
 /// without.
-fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
+pub(super) fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
     field?.decode().ok().map(with_unix_line_ends)
 }
 
@@ -52,7 +53,7 @@ fn decoded_into<'r, 'a: 'r>(field: Option<Text<'a>>, buffer: &'r mut DecodeBuffe
     field?.decode_into(buffer).ok().map(|text| with_unix_line_ends(text.into()))
 }
 
-/// Write. A `create` has no text before; up to 2.0.45 the log has none for an `update` either.
+/// Write. A `create` has no text before; up to 2.0.45 the log has none for an `update` either, and later none of a big file.
 #[inline(never)]
 fn emit_write(
     edit: &EditTarget<'_>,
@@ -61,28 +62,66 @@ fn emit_write(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<bool, Fault> {
-    let Some(after) = decoded(text(result.content())) else { return Ok(false) };
-    if raw_str(result.kind()) == "create" {
-        let mut event = edit.event(EditOp::Create);
+    let is_new = raw_str(result.kind()) == "create";
+    let mut event = edit.event(if is_new { EditOp::Create } else { EditOp::Overwrite });
+    let Some(content) = text(result.content()) else { return Ok(false) };
+    let Some(after) = decoded(Some(content)) else {
+        // Half a surrogate pair: what the file has in its place is not in the log.
+        out.emit(event, RESULT)?;
+        return Ok(true);
+    };
+    if is_new {
         set_after_side(&mut event, &after);
         last.keep(after.into_owned(), event.file_after_hash);
         out.emit(event, RESULT)?;
         return Ok(true);
     }
-    let mut event = edit.event(EditOp::Overwrite);
-    match decoded_into(text_before(result), buffer) {
-        Some(before) if before == after => return Ok(false),
-        None if patches::is_empty(result.structured_patch()) => return Ok(false),
+    let patch = result.structured_patch();
+    let before = decoded_into(text_before(result), buffer);
+    if is_unchanged(before.as_deref(), &after, result) {
+        return Ok(false);
+    }
+    let is_exact = are_line_ends_kept(result) && settle(&mut Rewrite::new(&after), patch);
+    event.file_before_hash = before.as_deref().and_then(|before| last.hash_of(before));
+    match before {
+        _ if !is_exact => {}
+        // Only its line ends changed.
+        Some(before) if before == after => event.file_after_hash = event.file_before_hash,
         Some(before) => {
             ChangedSpan::of_files(&before, &after).set_in(&mut event);
-            event.file_before_hash = last.hash_of(&before);
             event.file_after_hash = Hash::of_lossless_text(&after);
         }
         None => set_after_side(&mut event, &after),
     }
-    last.keep(after.into_owned(), event.file_after_hash);
+    if is_exact {
+        last.keep(after.into_owned(), event.file_after_hash);
+    }
     out.emit(event, RESULT)?;
     Ok(true)
+}
+
+/// True if the log leaves out the file before, which is big. Then the patch of a Write is empty, too.
+fn is_left_out(result: &Structured<'_>) -> bool {
+    result.object().members().any(|(name, value)| name == "originalFile" && value.is_null())
+}
+
+/// True if a Write left the file as it was.
+fn is_unchanged(before: Option<&str>, after: &str, result: &Structured<'_>) -> bool {
+    let patch = result.structured_patch();
+    match before {
+        Some(before) => before == after && patch.is_none_or(|patch| patch_lines::is_empty(Some(patch))),
+        // An empty patch does not show what became of line ends.
+        None => patch_lines::is_empty(patch) && !is_left_out(result) && !has_carriage_return(result.content()),
+    }
+}
+
+/// False if the text has `\r\n` and its patch does not: those versions write the line ends of the file, and double a `\r`.
+fn are_line_ends_kept(result: &Structured<'_>) -> bool {
+    !has_carriage_return(result.content()) || has_carriage_return(result.structured_patch()) || is_left_out(result)
+}
+
+fn has_carriage_return(field: Field<'_>) -> bool {
+    field.is_some_and(|value| value.raw().contains("\\r"))
 }
 
 /// Sets the after side of an event that created or replaced a whole file.
@@ -101,17 +140,17 @@ fn emit_replacements(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<bool, Fault> {
-    let Some(before) = decoded_into(text_before(result), buffer) else { return patches::emit_ranges(edit, result.structured_patch(), out) };
+    let patch = result.structured_patch();
+    // Lines that were appended again have an empty text before.
+    let before = decoded_into(text_before(result), buffer).filter(|before| fits_before(before, patch));
+    let Some(before) = before else { return emit_without_file(edit, result, out) };
     let single = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::list_or(result.edits(), single);
     // If a person changed the proposal, no field has the text that was written.
     let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::with_scratch(&before, last.take_scratch()));
-    let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, result.structured_patch()));
-    let Some(rewrite) = applied else {
-        let mut event = edit.event(EditOp::Update);
-        event.file_before_hash = last.hash_of(&before);
-        out.emit(event, RESULT)?;
-        return Ok(true);
+    let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, patch));
+    let Some(rewrite) = applied.and_then(|mut rewrite| settle(&mut rewrite, patch).then_some(rewrite)) else {
+        return patches::emit_ranges(edit, last.hash_of(&before), patch, out);
     };
     if before.is_empty() && replacements.first().is_some_and(|first| raw_str(first.old).is_empty()) {
         let mut event = edit.event(EditOp::Create);
@@ -129,11 +168,24 @@ fn emit_replacements(
     Ok(true)
 }
 
+/// An Edit of a file that is not in the log, and a MultiEdit of one.
+#[cold]
+fn emit_without_file(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    let patch = result.structured_patch();
+    let texts = (decoded(text(result.old_string())), decoded(text(result.new_string())));
+    match texts {
+        (Some(old), Some(new)) if !is_true(result.user_modified()) => {
+            located::emit(edit, (&old, &new), is_true(result.replace_all()), patch, out)
+        }
+        _ => patches::emit_ranges(edit, None, patch, out),
+    }
+}
+
 /// The text after all replacements. None if one does not fit, or the number of lines is not that of the patch.
 ///
 /// A deletion also removes the line end after it, unless the old text has it. The patch shows whether it did.
 fn apply<'b>(mut rewrite: Rewrite<'b>, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
-    let grown = patches::growth(patch);
+    let grown = patch_lines::growth(patch);
     for with_line_ends in [true, false] {
         let fits = replace_all(&mut rewrite, replacements, with_line_ends).is_some();
         if fits && grown.is_none_or(|grown| rewrite.growth() == grown) {

@@ -6,11 +6,12 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, Decision, EditOp, Meta, Permission, Status};
 use engram_core::text::Text;
 
-use super::result_text::repeats;
+use super::result_text::{PERSISTED, repeats};
 use crate::claude_code::context_events::emit_text;
-use crate::claude_code::schema::{Block, Structured};
+use crate::claude_code::schema::{Block, FileArguments, Structured};
 use crate::claude_code::state::open_calls::{Call, KeptArguments};
-use crate::shared::value::{Field, Value, non_empty_text};
+use crate::claude_code::state::session_state::Scratch;
+use crate::shared::value::{Field, Value, non_empty_text, parse};
 use engram_core::keys::hash64;
 
 /// One tool result with its call.
@@ -38,44 +39,66 @@ impl<'a> ResultContext<'a> {
 
     /// Emits the fields of the structured result that the model did not see.
     #[inline(never)]
-    pub fn emit_extra_fields(&self, out: &mut Emitter) -> Result<(), Fault> {
+    pub fn emit_extra_fields(&self, scratch: &mut Scratch, out: &mut Emitter) -> Result<(), Fault> {
         let structured = self.structured;
+        let of_task = |name| structured.task().and_then(|task| task.member(name));
         let fields = [
             (structured.return_code_interpretation(), "/toolUseResult/returnCodeInterpretation"),
             (structured.output_file(), "/toolUseResult/outputFile"),
-            (structured.task().and_then(|task| task.member("output")), "/toolUseResult/task/output"),
+            (of_task("output"), "/toolUseResult/task/output"),
+            (of_task("description"), "/toolUseResult/task/description"),
         ];
         for (field, pointer) in fields {
             if let Some(text) = non_empty_text(field).filter(|text| !repeats(*text, self.content)) {
                 emit_context(Some(text), Pointer::At(pointer), out)?;
             }
         }
-        if self.content.is_some_and(|content| content.starts_with("<persisted-output>")) {
-            self.emit_full_output(out)?;
-        }
-        self.emit_changed_arguments(out)
+        self.emit_changed_arguments(scratch, out)
     }
 
     /// Emits the texts that were written or replaced, if they differ from the call's arguments: a person or the harness changed
     /// them, or the file has other quotation marks.
-    fn emit_changed_arguments(&self, out: &mut Emitter) -> Result<(), Fault> {
+    fn emit_changed_arguments(&self, scratch: &mut Scratch, out: &mut Emitter) -> Result<(), Fault> {
         let structured = self.structured;
-        match self.call.as_ref().map(|call| &call.arguments) {
-            Some(KeptArguments::WrittenText(text)) => emit_if_changed(structured.content(), *text, "/toolUseResult/content", out),
-            Some(KeptArguments::ReplacedText { old, new }) => {
-                emit_if_changed(structured.old_string(), *old, "/toolUseResult/oldString", out)?;
-                emit_if_changed(structured.new_string(), *new, "/toolUseResult/newString", out)
+        let Some(call) = &self.call else { return Ok(()) };
+        let (content, old, new) = match &call.arguments {
+            KeptArguments::WrittenText(text) => (Some(*text), None, None),
+            KeptArguments::ReplacedText { old, new } => (None, Some(*old), Some(*new)),
+            KeptArguments::All(json) if structured.file_path().is_some() => {
+                let arguments = FileArguments::lenient(parse(json, &mut scratch.arguments)?);
+                let hash = |field: Field<'_>| field.map(|value| hash64(value.raw()));
+                (hash(arguments.content()), hash(arguments.old_string()), hash(arguments.new_string()))
             }
-            _ => Ok(()),
+            _ => return Ok(()),
+        };
+        for (argument, written, pointer) in [
+            (content, structured.content(), "/toolUseResult/content"),
+            (old, structured.old_string(), "/toolUseResult/oldString"),
+            (new, structured.new_string(), "/toolUseResult/newString"),
+        ] {
+            if let Some(argument) = argument {
+                emit_if_changed(written, argument, pointer, out)?;
+            }
         }
+        Ok(())
     }
 
-    /// Emits the full answer of a sub-agent, if the model saw only its beginning and the name of a file.
+    /// True if the model saw only the beginning of the output, and the name of a file with all of it.
+    pub fn is_persisted(&self) -> bool {
+        self.content.is_some_and(|content| content.starts_with(PERSISTED))
+    }
+
+    /// Emits the full output of a sub-agent or of an MCP tool, which the log has in blocks.
     #[cold]
-    fn emit_full_output(&self, out: &mut Emitter) -> Result<(), Fault> {
-        for (index, block) in self.structured.content().into_iter().flat_map(Value::elements).enumerate() {
+    pub fn emit_full_output(&self, result: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let list = result.filter(|result| result.is_array());
+        let (blocks, base) = match list {
+            Some(list) => (Some(list), "/toolUseResult"),
+            None => (self.structured.content(), "/toolUseResult/content"),
+        };
+        for (index, block) in blocks.into_iter().flat_map(Value::elements).enumerate() {
             if let Some(text) = non_empty_text(Block::lenient(block).text()) {
-                emit_context(Some(text), Pointer::Field("/toolUseResult/content", index, "/text"), out)?;
+                emit_context(Some(text), Pointer::Field(base, index, "/text"), out)?;
             }
         }
         Ok(())

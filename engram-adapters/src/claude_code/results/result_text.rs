@@ -44,6 +44,25 @@ pub(super) fn repeats(text: Text<'_>, content: Option<Text<'_>>) -> bool {
     contains(&content, text.strip_prefix("Error: ").unwrap_or(&text).trim())
 }
 
+/// How the text of a result begins whose output is in a file, because it is too big for the model.
+pub(super) const PERSISTED: &str = "<persisted-output>";
+
+/// The file that such a text names.
+pub(super) fn persisted_path(shown: &str) -> Option<&str> {
+    let (_, path) = shown.split_once("Full output saved to: ")?;
+    path.lines().next().map(str::trim).filter(|path| !path.is_empty())
+}
+
+/// True if a command printed nothing, and the model is told so: `(Bash completed with no output)`.
+pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
+    let is_silent = |stream: Field<'_>| stream.and_then(Value::text).is_some_and(|text| text.is_empty());
+    let names_no_output = |content: Text<'_>| {
+        content.starts_with("(") && content.raw().trim_end_matches('"').ends_with(" completed with no output)")
+            || content.eq_str("Tool ran without output or errors")
+    };
+    content.is_some_and(names_no_output) && is_silent(structured.stdout()) && is_silent(structured.stderr())
+}
+
 /// The full output of a search whose result was shortened for the model (2.0.27 to 2.1.42). For tools that write files, the field is
 /// the file.
 pub(super) fn full_output<'a>(structured: &Structured<'a>, content: Option<Text<'_>>) -> Option<Text<'a>> {
@@ -56,7 +75,7 @@ pub(super) fn full_output<'a>(structured: &Structured<'a>, content: Option<Text<
 #[inline(never)]
 pub(super) fn is_stream(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
     match (content, stdout, stderr) {
-        (None, _, _) => true,
+        (None, ..) => true,
         (Some(content), Some(stream), None) if content.token().is_some() && content.token() == stream.token() => true,
         (Some(content), Some(stream), None) if differ_at_once(content, stream) => false,
         (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {

@@ -3,12 +3,12 @@
 //! The call succeeded, so its arguments give the file and the text, but not the lines.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{CodeEdit, EditOp};
-use engram_core::hash::Hash;
+use engram_core::event::EditOp;
 use engram_core::text::{DecodeBuffer, Text};
 use engram_core::tool_kind::ToolKind;
 
-use super::edits::set_after_side;
+use super::edits::{decoded, set_after_side};
+use super::located::snippet;
 use super::reads;
 use super::result_context::{EditTarget, ResultContext};
 use crate::claude_code::blocks::CONTENT;
@@ -17,7 +17,6 @@ use crate::claude_code::schema::{FileArguments, Replacement};
 use crate::claude_code::state::last_edit::LastCell;
 use crate::claude_code::state::open_calls::KeptArguments;
 use crate::claude_code::state::session_state::Scratch;
-use crate::shared::spans::hash_and_anchors;
 use crate::shared::value::{is_true, parse, raw_str, text};
 use engram_core::keys::hash64;
 
@@ -56,7 +55,7 @@ pub(super) fn emit_from_arguments(
             }
             out.emit(edit.event(EditOp::Update), pointer)?;
         }
-        ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, &mut scratch.text, out)?,
+        ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, out)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -96,23 +95,12 @@ fn emit_snippets(
     edit: &EditTarget<'_>,
     arguments: &FileArguments<'_>,
     pointer: Pointer<'_>,
-    buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
     let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
     for replacement in Replacement::list_or(arguments.edits(), single) {
-        let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
-        (event.before_hash, event.before_anchor_hashes) = snippet(text(replacement.old), buffer);
-        (event.after_hash, event.after_anchor_hashes) = snippet(text(replacement.new), buffer);
-        if raw_str(replacement.old).is_empty() {
-            event.op = EditOp::Create;
-            (event.before_hash, event.before_anchor_hashes) = (None, Vec::new());
-        }
-        out.emit(event, pointer)?;
+        let (old, new) = (decoded(text(replacement.old)), decoded(text(replacement.new)));
+        out.emit(snippet(edit, old.as_deref(), new.as_deref()), pointer)?;
     }
     Ok(())
-}
-
-fn snippet(text: Option<Text<'_>>, buffer: &mut DecodeBuffer) -> (Option<Hash>, Vec<u64>) {
-    text.and_then(|text| text.decode_into(buffer).ok()).map(hash_and_anchors).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use engram_core::text::Text;
 use super::file_events::emit_file_events;
 use super::orphan_results::keep_echoed_arguments;
 use super::result_context::{ResultContext, emit_context};
-use super::result_text::{full_output, is_stream, joined_text, repeats};
+use super::result_text::{PERSISTED, full_output, is_placeholder, is_stream, joined_text, persisted_path, repeats};
 use super::status::{exit_code, status};
 use crate::claude_code::blocks::{CONTENT, images, missing_in_block};
 use crate::claude_code::schema::{Block, Line, Structured};
@@ -47,7 +47,7 @@ pub fn tool_result(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>,
 
 #[inline(never)]
 fn emit_result(
-    state: &SessionState,
+    state: &mut SessionState,
     line: &Line<'_>,
     block: &Block<'_>,
     index: usize,
@@ -57,14 +57,18 @@ fn emit_result(
     let (structured, content) = (result.structured, result.content);
     let stdout = non_empty_text(structured.stdout()).or_else(|| full_output(structured, content));
     let stderr = non_empty_text(structured.stderr());
-    let has_streams = stdout.is_some() || stderr.is_some();
     let failed = is_true(block.is_error());
+    let has_streams = stdout.is_some() || stderr.is_some() || (!failed && is_placeholder(structured, content));
     let streams = match (has_streams, failed) {
         (true, _) => (stdout, stderr),
         (false, true) => (None, content),
         (false, false) => (content, None),
     };
-    let artifact = structured.persisted_output_path().and_then(|path| side_file(state, path, structured));
+    let shown = content.filter(|content| content.starts_with(PERSISTED)).map(|content| content.decode_lossy());
+    let bytes = structured.persisted_output_size().and_then(Value::unsigned);
+    let path = non_empty_text(structured.persisted_output_path());
+    let path = path.or_else(|| shown.as_deref().and_then(persisted_path).map(Text::Plain));
+    let artifact = path.map(|path| side_file(state, path, bytes));
     let event = ToolResult {
         tool: result.tool(),
         call_id: result.call_id,
@@ -72,7 +76,7 @@ fn emit_result(
         exit: if failed { content.and_then(exit_code) } else { None },
         stdout: streams.0,
         stderr: streams.1,
-        truncated: artifact.is_some() || is_true(structured.truncated()),
+        truncated: artifact.is_some() || shown.is_some() || is_true(structured.truncated()),
         artifact,
         attachments: images(block.content()),
         duration_ms: structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned),
@@ -81,7 +85,10 @@ fn emit_result(
     if has_streams && !is_stream(content, stdout, stderr) {
         emit_context(content, Pointer::Field(CONTENT, index, "/content"), out)?;
     }
-    result.emit_extra_fields(out)?;
+    result.emit_extra_fields(&mut state.scratch, out)?;
+    if result.is_persisted() {
+        result.emit_full_output(line.tool_use_result(), out)?;
+    }
     let reason = text(line.tool_use_result()).filter(|reason| !repeats(*reason, content));
     if reason.is_some() || result.status == Status::Denied {
         result.emit_denial_reason(reason, out)?;
@@ -89,11 +96,9 @@ fn emit_result(
     Ok(())
 }
 
-/// The file with the whole output of a command whose result has only its beginning.
+/// The file with the whole output of a call whose result has only its beginning.
 #[cold]
-fn side_file<'a>(state: &SessionState, path: Value<'a>, structured: &Structured<'a>) -> Option<SideFile<'a>> {
-    let path: Text<'a> = non_empty_text(Some(path))?;
+fn side_file<'a>(state: &SessionState, path: Text<'a>, bytes: Option<u64>) -> SideFile<'a> {
     let found = state.side_info.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
-    let bytes = structured.persisted_output_size().and_then(Value::unsigned);
-    Some(SideFile { path, hash: found.map(|(hash, _)| hash), bytes: found.map(|(_, bytes)| bytes).or(bytes) })
+    SideFile { path, hash: found.map(|(hash, _)| hash), bytes: found.map(|(_, bytes)| bytes).or(bytes) }
 }

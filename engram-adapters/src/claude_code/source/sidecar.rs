@@ -1,8 +1,9 @@
 //! Files beside a transcript: which call started a sub-agent, and big outputs.
 //!
 //! Sub-agents have their own files from 2.0.30 on: `agent-<id>.jsonl` beside the session's file, and from 2.1.10 on
-//! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on.
+//! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on. Agents of a workflow have a folder for each run.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,12 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
     info.side_files = path.parent().map(|folder| Arc::new(SessionFiles::new(path, folder, &session)) as Arc<dyn SideFiles>);
     let Some(agent) = identity.agent_id else { return info };
     let meta = AgentMeta::read(path);
-    let started = if meta.call.is_none() { session_file(path, &session).and_then(|file| starting_call(&file, &agent)) } else { None };
+    let started = if meta.call.is_none() {
+        let starter = [("agentId", Some(agent.as_str())), ("runId", workflow_run(path))];
+        session_file(path, &session).and_then(|file| starting_call(&file, &starter))
+    } else {
+        None
+    };
     let (call, kind) = started.unwrap_or_default();
     info.parent_session_id = Some(session);
     info.parent_call_id = meta.call.or(call);
@@ -38,19 +44,30 @@ fn is_plain_name(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
+/// The run of a workflow, if the file is that of one of its agents: `<session>/subagents/workflows/<run>/agent-<id>.jsonl`.
+fn workflow_run(path: &Path) -> Option<&str> {
+    let folder = path.parent()?;
+    let is_run = folder.parent().and_then(Path::file_name).is_some_and(|name| name == "workflows");
+    folder.file_name().and_then(OsStr::to_str).filter(|run| is_run && is_plain_name(run))
+}
+
+/// The session's own folder, if the file is inside of it.
+fn session_folder<'p>(path: &'p Path, session: &str) -> Option<&'p Path> {
+    path.ancestors().skip(1).take(4).find(|folder| folder.file_name().is_some_and(|name| name == session))
+}
+
 /// The session's own file, from the path of a sub-agent's file.
 fn session_file(path: &Path, session: &str) -> Option<PathBuf> {
     let name = format!("{session}.jsonl");
-    let folder = path.parent()?;
-    let in_session_folder = folder.parent().and_then(Path::parent).map(|project| project.join(&name));
-    [Some(folder.join(&name)), in_session_folder].into_iter().flatten().find(|file| file.is_file())
+    let beside = path.parent().map(|folder| folder.join(&name));
+    let above = session_folder(path, session).and_then(Path::parent).map(|project| project.join(&name));
+    [beside, above].into_iter().flatten().find(|file| file.is_file())
 }
 
 /// The folder with the outputs that were too big for the session's file.
 fn results_folder(path: &Path, session: &str) -> Option<PathBuf> {
-    let folder = path.parent()?;
-    let own = folder.join(session);
-    let of_agents = folder.parent().filter(|parent| parent.file_name().is_some_and(|name| name == session)).map(Path::to_owned);
+    let own = path.parent()?.join(session);
+    let of_agents = session_folder(path, session).map(Path::to_owned);
     [Some(own), of_agents].into_iter().flatten().map(|session| session.join("tool-results")).find(|folder| folder.is_dir())
 }
 
@@ -72,16 +89,19 @@ impl AgentMeta {
     }
 }
 
-/// The call with a result that names the agent, and the agent's type if the result has it.
-fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<String>)> {
+/// The members of a result that name what a call started, and their values: a sub-agent, or a workflow's run.
+type Starter<'s> = [(&'static str, Option<&'s str>); 2];
+
+/// The call with a result that names the agent or its run, and the agent's type if the result has it.
+fn starting_call(session: &Path, starter: &Starter<'_>) -> Option<(Option<String>, Option<String>)> {
     let mut reader = BufReader::new(File::open(session).ok()?);
-    let finder = memmem::Finder::new(agent);
+    let finders: Vec<memmem::Finder<'_>> = starter.iter().filter_map(|(_, value)| value.map(memmem::Finder::new)).collect();
     let (mut bytes, mut index) = (Vec::new(), StructuralIndex::default());
     while reader.read_until(b'\n', &mut bytes).ok()? > 0 {
-        if finder.find(&bytes).is_some()
+        if finders.iter().any(|finder| finder.find(&bytes).is_some())
             && let Ok(line) = std::str::from_utf8(&bytes)
             && let Ok(line) = parse(line.trim_end(), &mut index)
-            && let Some(started) = result_of_agent(&Line::lenient(line), agent)
+            && let Some(started) = result_of_agent(&Line::lenient(line), starter)
         {
             return Some(started);
         }
@@ -90,9 +110,9 @@ fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<
     None
 }
 
-fn result_of_agent(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Option<String>)> {
+fn result_of_agent(line: &Line<'_>, starter: &Starter<'_>) -> Option<(Option<String>, Option<String>)> {
     let result = line.tool_use_result()?;
-    if raw_str(result.member("agentId")) != agent {
+    if !starter.iter().any(|(name, value)| value.is_some_and(|value| raw_str(result.member(name)) == value)) {
         return None;
     }
     let owned = |text: engram_core::text::Text<'_>| text.decode_lossy().into_owned();
@@ -173,6 +193,21 @@ mod tests {
             std::os::unix::fs::symlink(root.join("secret.txt"), folder.join("link.txt")).unwrap();
             assert_eq!(files.hash("/x/tool-results/link.txt"), None);
         }
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn agent_of_a_workflow_was_started_by_the_call_whose_result_names_the_run() {
+        let root = std::env::temp_dir().join(format!("engram-workflows-{}", std::process::id()));
+        let run = root.join("s").join("subagents").join("workflows").join("wf_1-a");
+        fs::create_dir_all(&run).unwrap();
+        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"toolUseResult":{"runId":"wf_1-a"}}"#;
+        fs::write(root.join("s.jsonl"), format!("{result}\n")).unwrap();
+        let line = r#"{"type":"user","uuid":"u","sessionId":"s","agentId":"a1","version":"2.1.220","isSidechain":true,"timestamp":"2026-01-01T00:00:00.000Z"}"#;
+        let path = run.join("agent-a1.jsonl");
+        fs::write(&path, format!("{line}\n")).unwrap();
+        let info = sidecar(&path, &Head::of(line));
+        assert_eq!((info.parent_session_id.as_deref(), info.parent_call_id.as_deref()), (Some("s"), Some("t1")));
         fs::remove_dir_all(&root).unwrap();
     }
 

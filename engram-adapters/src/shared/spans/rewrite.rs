@@ -109,6 +109,12 @@ impl<'b> Rewrite<'b> {
         true
     }
 
+    /// Replaces this range of the present text.
+    pub fn replace_at(&mut self, at: Bytes<usize>, new: &str) {
+        self.record(at.clone(), new.len());
+        self.after.to_mut().replace_range(at, new);
+    }
+
     /// Inserts `new` at the start.
     pub fn insert_first(&mut self, new: &str) {
         self.record(0..0, new.len());
