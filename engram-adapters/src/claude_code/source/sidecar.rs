@@ -203,11 +203,11 @@ mod tests {
         fs::create_dir_all(&run).unwrap();
         let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"toolUseResult":{"runId":"wf_1-a"}}"#;
         fs::write(root.join("s.jsonl"), format!("{result}\n")).unwrap();
-        let line = r#"{"type":"user","uuid":"u","sessionId":"s","agentId":"a1","version":"2.1.220","isSidechain":true,"timestamp":"2026-01-01T00:00:00.000Z"}"#;
         let path = run.join("agent-a1.jsonl");
-        fs::write(&path, format!("{line}\n")).unwrap();
-        let info = sidecar(&path, &Head::of(line));
-        assert_eq!((info.parent_session_id.as_deref(), info.parent_call_id.as_deref()), (Some("s"), Some("t1")));
+        let starter = [("agentId", Some("a1")), ("runId", workflow_run(&path))];
+        assert_eq!(session_file(&path, "s"), Some(root.join("s.jsonl")));
+        assert_eq!(starting_call(&root.join("s.jsonl"), &starter), Some((Some("t1".to_owned()), None)));
+        assert_eq!(workflow_run(&root.join("agent-a1.jsonl")), None);
         fs::remove_dir_all(&root).unwrap();
     }
 
