@@ -82,7 +82,7 @@ fn write_with_half_a_surrogate_pair_names_the_file() {
     let call = r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/p","sessionId":"s","version":"2.1.329","type":"user","uuid":"u2","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"File created successfully at: /p/a"}]},"toolUseResult":{"type":"create","filePath":"/p/a","content":"half \ud83d\n","structuredPatch":[],"originalFile":null}}"#;
     let log = format!("{call}\n");
     let tape = engram_core::adapter::convert_str(&super::ClaudeCode, &log, &engram_core::pipeline::Options::default()).unwrap();
-    let edit = tape.lines().find(|line| line.contains("\"code.edit\"")).unwrap();
+    let edit = tape.lines().find(|line| line.contains("\"k\":\"code.edit\"")).unwrap();
     assert!(edit.contains("\"op\":\"create\",\"file\":\"/p/a\"") && !edit.contains("hash"), "{edit}");
 }
 
