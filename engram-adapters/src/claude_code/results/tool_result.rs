@@ -86,7 +86,7 @@ fn emit_result(
     if reason.is_some() || result.status == Status::Denied {
         result.emit_denial_reason(reason, out)?;
     }
-    Ok(())
+    result.emit_decision(line, (index, failed), out)
 }
 
 /// The file with the whole output of a command whose result has only its beginning.
