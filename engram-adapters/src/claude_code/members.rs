@@ -6,7 +6,7 @@ use engram_core::members::MemberSource;
 use super::record::Record;
 use super::schema::{Attachment, Block, Line, Progress};
 use super::state::open_calls::OpenCalls;
-use super::state::session_state::SessionState;
+use super::state::session_state::{Scratch, SessionState};
 use crate::shared::value::{Field, Value, raw_str, text};
 use engram_core::keys::hash64;
 
@@ -48,6 +48,26 @@ pub(super) fn check_arguments(tool: &str, arguments: Value<'_>, at: Pointer<'_>,
         return Ok(());
     }
     out.check_members(&kind, arguments, at, &|_| None)
+}
+
+/// Types of hook lines: the table has one row for all of them.
+const HOOKS: &[&str] = &[
+    "attachment/hook_additional_context",
+    "attachment/hook_blocking_error",
+    "attachment/hook_cancelled",
+    "attachment/hook_error_during_execution",
+    "attachment/hook_non_blocking_error",
+    "attachment/hook_stopped_continuation",
+    "attachment/hook_success",
+    "attachment/hook_system_message",
+];
+
+/// The type of a line, if the table names it.
+pub(super) fn named_type(scratch: &mut Scratch, line: &Line<'_>) -> Option<&'static str> {
+    set_record_type(&mut scratch.record_type, line);
+    let kind = scratch.record_type.as_str();
+    let in_table = || MEMBERS.table().ok()?.record(kind).map(|shape| &*shape.name).filter(|name| *name == kind);
+    HOOKS.iter().find(|hook| **hook == kind).copied().or_else(in_table)
 }
 
 /// The type of a record, as the descriptor's pointers give it.

@@ -77,7 +77,7 @@ impl Session for Transcript {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let value = parse(source, &mut self.index)?;
         let outcome = records::dispatch::line(&mut self.state, value, out);
-        self.state.end_record(outcome.is_ok());
+        self.state.end_record(outcome.is_ok(), out);
         outcome
     }
 

@@ -6,6 +6,16 @@ use engram_core::descriptor::OmissionRule;
 pub(super) mod rule {
     /// A message or tool result that was appended again.
     pub const APPENDED_AGAIN: &str = "history.appended_again";
+    /// A line that was read before.
+    pub const REPEATED: &str = "history.repeated";
+    /// A line of the history so far, appended again with a new id.
+    pub const COPIED: &str = "history.copied";
+    /// The title of another session.
+    pub const FOREIGN_TITLE: &str = "title.other_session";
+    /// A prompt that waits for the next line.
+    pub const HELD: &str = "prompt.held";
+    /// The last prompt again.
+    pub const LAST_PROMPT: &str = "prompt.last";
     /// A queued prompt that is also in the conversation.
     pub const QUEUED: &str = "queue.said_in_conversation";
     /// Queue state without a prompt.
@@ -40,7 +50,8 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(
         rule::QUEUED,
         "queue-operation/enqueue",
-        "the prompt follows as a `user` or `queued_command` record; if it does not, it is emitted at the end of the tape",
+        "the prompt follows as a `user` or `queued_command` record; if it does not, it is emitted where it left the queue, else at the \
+         end of the tape; `/clear` is a record of the session that it begins",
     ),
     OmissionRule::duplicate(rule::QUEUED, "queue-operation/remove", "repeats the prompt that was queued"),
     OmissionRule::duplicate(
@@ -72,7 +83,18 @@ const RECORD_RULES: &[OmissionRule] = &[
         "the number of results of a web search; the result of the call has the results",
     ),
     OmissionRule::bookkeeping("progress.state", "progress/waiting_for_task", "a call waits for a background command"),
-    OmissionRule::duplicate("prompt.last", "last-prompt", "the last prompt with its white space shortened, for a list of sessions"),
+    OmissionRule::duplicate(rule::LAST_PROMPT, "last-prompt", "the last prompt with its white space shortened, for a list of sessions"),
+    OmissionRule::duplicate(rule::UNCHANGED, "summary", "the same title again"),
+    OmissionRule::duplicate(
+        rule::FOREIGN_TITLE,
+        "summary",
+        "names the last line of its session; it is this session's title only if that line follows, else a notice at the end of the tape",
+    ),
+    OmissionRule::duplicate(
+        rule::HELD,
+        "user",
+        "a prompt that does not go on from the last line: the next lines show whether the person went back, and its event comes then",
+    ),
     OmissionRule::duplicate("request.blob", "api-request-blob", "a message of the conversation as it was sent, stored by hash"),
     OmissionRule::bookkeeping("request.delta", "api-request", "the hashes of the messages in a request, and its parameters"),
     OmissionRule::bookkeeping("state.latch", "atis-latch", "an opaque flag"),
@@ -88,6 +110,16 @@ const RECORD_RULES: &[OmissionRule] = &[
         rule::STRUCTURED,
         "attachment/structured_output",
         "the structured answer, which is the input of the StructuredOutput call",
+    ),
+    OmissionRule::duplicate(
+        rule::REPEATED,
+        "*",
+        "a line that was read before: it has the same id, or has no id and the same bytes with a time among them",
+    ),
+    OmissionRule::duplicate(
+        rule::COPIED,
+        "*",
+        "a line of the history so far that the same file repeats with new ids before the next turn (up to 2.0.10)",
     ),
     OmissionRule::bookkeeping(rule::UNCHANGED, "permission-mode", "the same mode again"),
     OmissionRule::bookkeeping(rule::UNCHANGED, "mode", "the same mode again"),

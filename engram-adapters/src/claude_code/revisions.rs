@@ -12,6 +12,8 @@ pub(super) struct Dialect {
     pub agents_share_the_file: bool,
     /// A message may be appended again after a failed stream, in lines with new ids.
     pub messages_are_repeated: bool,
+    /// A line without a `stop_reason` has a count from before the end of its message.
+    pub counts_may_be_late: bool,
 }
 
 /// Schema names, oldest first.
@@ -26,12 +28,12 @@ const SHELL_DIFFS: &str = "shell-diffs";
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
         // Database rows are never copied, and their times are whole seconds.
-        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_are_repeated: true },
+        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false },
         Some(MESSAGE_LINES | BLOCK_LINES) => {
-            Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_are_repeated: true }
+            Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false }
         }
-        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: true },
-        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: false },
+        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: true, counts_may_be_late: false },
+        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: false, counts_may_be_late: true },
     }
 }
 

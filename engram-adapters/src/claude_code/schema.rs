@@ -47,6 +47,26 @@ view! {
         total_cost_usd: "totalCostUSD" Number,
         /// Cost of the message (up to 1.0.0).
         cost_usd: "costUSD" Number,
+        request_id: "requestId" String,
+        effort: "effort" String,
+        /// The stream was stopped: the message has only its beginning.
+        is_aborted: "isAbortedMidStream" Bool,
+        mcp_server: "attributionMcpServer" String,
+        /// How the prompt was given (2.1.170 and later).
+        prompt_source: "promptSource" String,
+        /// Who gave the prompt (2.1.220 and later).
+        origin: "origin" Object,
+        /// The call whose tool wrote this text.
+        source_call: "sourceToolUseID" String,
+        /// The accepted plan, which the text repeats.
+        plan: "planContent" String,
+        /// The `uuid` of the line with the call of this result.
+        source_assistant: "sourceToolAssistantUUID" String,
+        permission_decision: "permissionDecision" Object,
+        /// Of `summary` and `last-prompt` lines.
+        leaf: "leafUuid" String,
+        /// Of a `last-prompt` line: the person went back to an earlier point.
+        is_explicit: "explicit" Bool,
     }
 }
 
@@ -61,6 +81,8 @@ pub(super) enum Fact {
     Model,
     /// The call that started a sub-agent.
     Parent,
+    PermissionMode,
+    Effort,
 }
 
 impl Fact {
@@ -145,6 +167,9 @@ view! {
         output: "output_tokens" Number,
         cache_read: "cache_read_input_tokens" Number,
         cache_write: "cache_creation_input_tokens" Number,
+        cache_creation: "cache_creation" Object,
+        service_tier: "service_tier" String,
+        output_details: "output_tokens_details" Object,
     }
 }
 

@@ -32,6 +32,14 @@ impl SeenSet {
         is_new
     }
 
+    /// Removes a fact.
+    pub fn remove(&mut self, fact: impl Hash) {
+        let key = hash64(fact);
+        if self.facts.get(key).is_some() {
+            self.facts.remove(key);
+        }
+    }
+
     /// True if the set contains the fact.
     pub fn contains(&self, fact: impl Hash) -> bool {
         self.facts.get(hash64(fact)).is_some()

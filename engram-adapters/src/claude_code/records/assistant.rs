@@ -23,6 +23,9 @@ pub(super) fn assistant(state: &mut SessionState, record: &Record<'_>, out: &mut
     if raw_str(message.model()) == SYNTHETIC_MODEL {
         return synthetic_message(&record.line, content, out);
     }
+    if *state.follows_command {
+        state.follows_command.set(false);
+    }
     state.dedup.begin_message(record.message_key);
     let mut emitted = false;
     let mut is_empty = true;
@@ -35,7 +38,7 @@ pub(super) fn assistant(state: &mut SessionState, record: &Record<'_>, out: &mut
     } else if !emitted {
         return Ok(Outcome::Duplicate { record: "assistant", rule: rule::APPENDED_AGAIN });
     }
-    state.usage.update(record, out)?;
+    state.usage.update(record, *state.dialect, out)?;
     Ok(Outcome::Mapped)
 }
 
@@ -46,7 +49,7 @@ fn output_block(state: &mut SessionState, record: &Record<'_>, value: Value<'_>,
     let message = &record.message;
     let pointer = Pointer::Item(CONTENT, index);
     let event = match raw_str(block.kind()) {
-        "tool_use" | "server_tool_use" => return tool_call(state, &record.line, &block, index, out),
+        "tool_use" | "server_tool_use" => return tool_call(state, record, &block, index, out),
         "text" => {
             let text = text(block.text()).ok_or_else(|| missing_in_block(index, "text", "text", value.raw()))?;
             message_event(message, Some(text), None)
@@ -70,13 +73,20 @@ fn output_block(state: &mut SessionState, record: &Record<'_>, value: Value<'_>,
 
 /// A tool call. Returns false for a call that was emitted before.
 #[inline(never)]
-fn tool_call(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
+fn tool_call(
+    state: &mut SessionState,
+    record: &Record<'_>,
+    block: &Block<'_>,
+    index: usize,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
+    let line = &record.line;
     let tool = text(block.name()).ok_or_else(|| missing_in_block(index, "name", "the name of a tool", "nothing"))?;
     let id = text(block.id());
     let kind = match id {
         Some(id) => {
             let key = hash64(id.raw());
-            if !state.dedup.insert_call(key) {
+            if !state.dedup.insert_call(key, record.message_key) {
                 return Ok(false);
             }
             let keep_all = is_true(line.is_sidechain()) || line.parent_call().is_some() || state.dialect.copies_are_restamped;
@@ -87,8 +97,24 @@ fn tool_call(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>, index
         }
         None => TOOLS.kind(&tool.decode_lossy()),
     };
-    out.emit(ToolCall { call_id: id, args: block.input().map(Value::raw), ..ToolCall::new(tool, kind) }, Pointer::Item(CONTENT, index))?;
+    let (server, message_id) = (mcp_server(line, tool), record.message.id().and_then(Value::text));
+    let args = block.input().map(Value::raw);
+    out.emit(ToolCall { server, call_id: id, message_id, args, ..ToolCall::new(tool, kind) }, Pointer::Item(CONTENT, index))?;
     Ok(true)
+}
+
+/// The server of an MCP tool: as the line names it, else as the name of the tool does.
+fn mcp_server<'a>(line: &Line<'a>, tool: Text<'a>) -> Option<Text<'a>> {
+    const PREFIX: &str = "mcp__";
+    if !tool.starts_with(PREFIX) {
+        return None;
+    }
+    let in_name = || {
+        let name = tool.raw();
+        let (server, _) = name.get(usize::from(tool.token().is_some()) + PREFIX.len()..)?.split_once("__")?;
+        (!server.contains('\\')).then_some(Text::Plain(server))
+    };
+    text(line.mcp_server()).or_else(in_name)
 }
 
 /// Content that is a text, or a list without blocks.

@@ -3,14 +3,15 @@
 //! Short notices and what a person wrote are emitted as text, the harness's own lists and prompts as hash and size.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::claude_code::blocks::{author, images, is_harness_text};
+use crate::claude_code::blocks::images;
 use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
 use crate::claude_code::omission_rules::rule;
+use crate::claude_code::records::authors;
 use crate::claude_code::schema::{Attachment, Block, Line};
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::media::base64_hash;
@@ -88,22 +89,35 @@ fn emit_value(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter) ->
 pub(super) fn queued_command(state: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     const PROMPT: &str = "/attachment/prompt";
     let prompt = line.fields.prompt().ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
-    let is_meta = is_true(line.line.is_meta());
+    let stated = queued_by(line);
     let mut attachments = images(Some(prompt));
     let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())));
     let mut is_any = false;
     for text in texts {
         state.prompts.remove(text);
-        let by = author(is_harness_text(text) || is_meta);
+        let by = stated.unwrap_or_else(|| authors::of_queued(text));
         let attachments = std::mem::take(&mut attachments);
         out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments }, Pointer::At(PROMPT))?;
         is_any = true;
     }
     if !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, by: author(is_meta), text: None, attachments }, Pointer::At(PROMPT))?;
+        let by = stated.unwrap_or(Author::Person);
+        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At(PROMPT))?;
         is_any = true;
     }
     if is_any { Ok(Outcome::Mapped) } else { Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw())) }
+}
+
+/// The author of a queued text, as far as the line states it.
+fn queued_by(line: &AttachmentLine<'_>) -> Option<Author> {
+    let origin = line.member("origin").and_then(|origin| origin.member("kind"));
+    let by = |is_persons| Some(if is_persons { Author::Person } else { Author::Harness });
+    match (raw_str(origin), raw_str(line.member("commandMode"))) {
+        _ if is_true(line.line.is_meta()) => by(false),
+        ("", "") => None,
+        ("", mode) => by(mode == "prompt" || mode == "bash"),
+        (kind, _) => by(kind == "human"),
+    }
 }
 
 /// Context of the project, one event for each member: the state of the repository, instruction files.

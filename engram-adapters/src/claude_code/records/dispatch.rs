@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use super::agent_lines::{unwrapped, wrapped_lines};
 use super::attachments::{self, AttachmentLine, Conversion};
 use super::progress::{bash_progress, hook_progress};
-use super::session_meta::begin_record;
+use super::session_meta::{begin_record, check_repeated};
 use super::{assistant, queue, session_lines, system, user};
 use crate::claude_code::descriptor::DESCRIPTOR;
 use crate::claude_code::members;
@@ -28,7 +28,7 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert("attachment", attachment),
     Route::convert("system", system),
     Route::omit("file-history-snapshot"),
-    Route::omit("last-prompt"),
+    Route::convert("last-prompt", session_lines::last_prompt),
     Route::convert("queue-operation", queue_operation),
     Route::convert("ai-title", session_lines::ai_title),
     Route::convert("permission-mode", session_lines::permission_mode),
@@ -84,7 +84,7 @@ static PROGRESS: &[Route<ProgressHandler>] = &[
 static QUEUE_OPERATIONS: &[Route<Handler>] = &[
     Route::convert("queue-operation/enqueue", queue::enqueue),
     Route::convert("queue-operation/dequeue", queue::dequeue),
-    Route::omit("queue-operation/remove"),
+    Route::convert("queue-operation/remove", queue::remove),
     Route::omit("queue-operation/popAll"),
 ];
 
@@ -146,7 +146,19 @@ static ATTACHMENTS: &[Route<Conversion>] = &[
 pub fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut record = Record::default();
     record.line.strict_into(value, "")?;
+    if !state.lines.begin(&record.line)
+        && let Some(outcome) = repeated(state, &record, out)?
+    {
+        return Ok(outcome);
+    }
     convert(state, &mut record, out)
+}
+
+/// A line that was read before. None if the ledger has no name for its type.
+#[cold]
+fn repeated(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Option<Outcome>, Fault> {
+    check_repeated(state, record, out)?;
+    Ok(members::named_type(&mut state.scratch, &record.line).map(|record| Outcome::Duplicate { record, rule: rule::REPEATED }))
 }
 
 /// Converts a line of the transcript, or a line that another one wraps.
@@ -155,6 +167,11 @@ fn convert(state: &mut SessionState, record: &mut Record<'_>, out: &mut Emitter<
     let is_progress = raw_str(record.line.kind()) == "progress";
     let facts_changed = !is_progress && begin_record(state, record, out)?;
     let kind = raw_str(record.line.kind());
+    if state.copies.is_copy(record)
+        && let Some(record) = members::named_type(&mut state.scratch, &record.line)
+    {
+        return Ok(if facts_changed { Outcome::Mapped } else { Outcome::Duplicate { record, rule: rule::COPIED } });
+    }
     let outcome = match Route::find(RECORDS, kind) {
         Some(Action::Convert(handler)) => handler(state, record, out)?,
         Some(Action::Omit) => omitted(kind)?,
@@ -259,7 +276,8 @@ mod tests {
     fn every_rule_for_whole_records_has_a_row() {
         let rows = rows();
         for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.outcome().is_some()) {
-            assert!(rows.iter().any(|(record, _)| *record == rule.record), "{} for {}", rule.rule, rule.record);
+            let is_for_all = rule.record == "*";
+            assert!(is_for_all || rows.iter().any(|(record, _)| *record == rule.record), "{} for {}", rule.rule, rule.record);
         }
     }
 

@@ -3,6 +3,7 @@
 mod agent_lines;
 mod assistant;
 mod attachments;
+pub mod authors;
 pub mod dispatch;
 mod progress;
 mod queue;

@@ -5,19 +5,20 @@ use engram_core::ledger::Outcome;
 
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
+use crate::claude_code::records::authors;
 use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::value::non_empty_text;
+use crate::shared::value::{non_empty_text, raw_str, text};
 
 /// `queue-operation/enqueue`: the prompt waits until the conversation has it.
 pub(super) fn enqueue(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     const RECORD: &str = "queue-operation/enqueue";
     let line = &record.line;
     state.replay.set_queued_at(record.time.as_deref(), record.session_id().as_deref());
-    let (Some(text), Some(prompt)) = (non_empty_text(line.content()), line.content()) else {
+    let (Some(queued), Some(prompt)) = (non_empty_text(line.content()), line.content()) else {
         return Ok(Outcome::Bookkeeping { record: RECORD, rule: rule::QUEUE_STATE });
     };
-    let deferred = state.prompts.defer(text, DeferredText::new(prompt, line, out.location()), out)?;
+    let deferred = state.prompts.defer(queued, authors::of_queued(queued), DeferredText::new(prompt, line, out.location()), out)?;
     Ok(if deferred { Outcome::Duplicate { record: RECORD, rule: rule::QUEUED } } else { Outcome::Mapped })
 }
 
@@ -25,4 +26,12 @@ pub(super) fn enqueue(state: &mut SessionState, record: &Record<'_>, out: &mut E
 pub(super) fn dequeue(state: &mut SessionState, record: &Record<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     state.replay.set_queued_at(record.time.as_deref(), record.session_id().as_deref());
     Ok(Outcome::Bookkeeping { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE })
+}
+
+/// `queue-operation/remove`: a prompt leaves the queue, mostly because the agent got it while it worked.
+pub(super) fn remove(state: &mut SessionState, record: &Record<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if matches!(raw_str(record.line.object().member("reason")), "" | "absorbed_mid_turn") {
+        state.prompts.deliver(text(record.line.content()));
+    }
+    Ok(Outcome::Duplicate { record: "queue-operation/remove", rule: rule::QUEUED })
 }

@@ -8,14 +8,46 @@ use engram_core::text::Text;
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
+use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::value::{Field, number, text};
+use crate::shared::value::{Field, is_true, number, text};
 
-/// `summary` (up to 2.0.10): a title. It may belong to the session of another file, so it is emitted even if unchanged.
+/// `summary` (up to 2.0.10): the title of the session with this last line, which is mostly that of another file.
 pub(super) fn summary(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let title = record.line.summary();
-    state.last_stated.set_title(title);
-    emit_title(title, "/summary", out)
+    let (Some(stated), Some(leaf), Some(text)) = (title, text(record.line.leaf()), text(title)) else {
+        return emit_title(title, "/summary", out);
+    };
+    let foreign = Outcome::Duplicate { record: "summary", rule: rule::FOREIGN_TITLE };
+    if !state.lines.insert_title(leaf.raw(), text.raw()) {
+        return Ok(Outcome::Duplicate { record: "summary", rule: rule::UNCHANGED });
+    }
+    if state.lines.has(leaf) {
+        state.last_stated.set_title(title);
+        return emit_title(title, "/summary", out);
+    }
+    let deferred = state.titles.defer(leaf, text, DeferredText::new(stated, &record.line, out.location()), out)?;
+    Ok(if deferred { foreign } else { Outcome::Mapped })
+}
+
+/// `last-prompt`: shown in a list of sessions. An explicit one shows that the person went back to an earlier point.
+pub(super) fn last_prompt(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let omitted = Outcome::Duplicate { record: "last-prompt", rule: rule::LAST_PROMPT };
+    if !is_true(record.line.is_explicit()) {
+        return Ok(omitted);
+    }
+    if state.rewinds.confirm(out)? {
+        // The prompt that it held belongs to an earlier line.
+        state.last_stated.forget_session();
+        return Ok(Outcome::Mapped);
+    }
+    match text(record.line.leaf()).and_then(|leaf| state.lines.last_event(leaf)).filter(|to| Some(*to) < out.last_seq()) {
+        Some(to) => {
+            out.emit(Meta::Rewind { to, files: false }, Pointer::Root)?;
+            Ok(Outcome::Mapped)
+        }
+        None => Ok(omitted),
+    }
 }
 
 /// `ai-title` (2.1.200 and later): a title that the model made.
@@ -70,7 +102,8 @@ pub(super) fn permission_mode(state: &mut SessionState, record: &Record<'_>, out
     if !state.last_stated.set_permission_mode(mode) {
         return Ok(Outcome::Bookkeeping { record: "permission-mode", rule: rule::UNCHANGED });
     }
-    out.emit(Meta::System { name: Text::Plain("permission-mode"), text: text(mode) }, Pointer::Root)?;
+    let facts = SessionFacts { permission_mode: text(mode), ..SessionFacts::default() };
+    out.emit(Meta::Session(facts), Pointer::At("/permissionMode"))?;
     Ok(Outcome::Mapped)
 }
 

@@ -46,9 +46,12 @@ fn fill_in(state: &mut SessionState, record: &mut Record<'_>) -> Result<(), Faul
 #[inline(never)]
 fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let location = out.location();
-    // Counts of earlier lines may belong to other sub-agents, and are attributed to those lines.
-    let usage_emitted = state.usage.flush_before(record, out)?;
-    if usage_emitted {
+    // What waited for this line is attributed to earlier lines, perhaps of other sub-agents.
+    let late_emitted = state.usage.flush_before(record, out)?
+        | state.titles.resolve(record, out)?
+        | state.rewinds.release_before(record, out)?
+        | state.prompts.release_before(record, out)?;
+    if late_emitted {
         state.last_stated.forget_session();
     }
     let count = if record.is_conversation { Fact::REPEATED } else { Fact::OF_ANY_LINE };
@@ -57,7 +60,7 @@ fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         set_source(state, record, out);
     }
     let header = RecordHeader { t: record.time.as_deref(), id: text(record.line.uuid()), replay: record.replay };
-    if usage_emitted {
+    if late_emitted {
         out.attribute_to(location, header);
     } else {
         out.set_header(header);
@@ -71,7 +74,7 @@ fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     }
     if record.is_conversation {
         changes = state.last_stated.set_conversation_facts(record, changes);
-        if changes.has_conversation_fact() || state.replay.has_origin() {
+        if changes.has_conversation_fact() || (state.replay.has_origin() && !record.replay) {
             return emit_changes(state, changes, record, out);
         }
     }
@@ -100,7 +103,7 @@ fn change_version(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter) 
 #[cold]
 fn emit_changes(state: &mut SessionState, changes: Changes, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let line = &record.line;
-    let origin = state.replay.take_origin();
+    let origin = if record.replay { None } else { state.replay.take_origin() };
     let mut facts = SessionFacts { fork_of: origin.as_deref().map(Text::Plain), ..SessionFacts::default() };
     if changes.has(Fact::Parent) {
         facts.parent_session_id = text(line.session_id());
@@ -112,10 +115,28 @@ fn emit_changes(state: &mut SessionState, changes: Changes, record: &Record<'_>,
     facts.cwd = changed(Fact::Cwd, line.cwd());
     facts.repo_branch = changed(Fact::Branch, line.git_branch());
     facts.model = changed(Fact::Model, record.message.model());
-    let stated = [facts.parent_session_id, facts.agent, facts.cwd, facts.repo_branch, facts.model, facts.fork_of];
+    facts.permission_mode = changed(Fact::PermissionMode, line.permission_mode());
+    facts.effort = changed(Fact::Effort, line.effort());
+    let stated = [
+        facts.parent_session_id,
+        facts.agent,
+        facts.cwd,
+        facts.repo_branch,
+        facts.model,
+        facts.fork_of,
+        facts.permission_mode,
+        facts.effort,
+    ];
     let is_any = stated.iter().any(Option::is_some);
     if is_any {
         out.emit(Meta::Session(facts), Pointer::Root)?;
     }
     Ok(is_any)
+}
+
+/// Compares a line that was read before with the member table, at its own place. It changes nothing else.
+pub(super) fn check_repeated(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let time = line_time(&record.line);
+    out.set_header(RecordHeader { t: time.as_deref(), id: text(record.line.uuid()), replay: false });
+    members::check(state, record, out)
 }

@@ -1,12 +1,13 @@
 //! `system` lines: compaction, output of local commands, hooks, API errors and refusals, notices.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, Meta, MsgIn, Role};
+use engram_core::event::{Author, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::claude_code::blocks::is_harness_text;
 use crate::claude_code::record::Record;
+use crate::claude_code::records::authors::{self, Place};
+use crate::claude_code::records::user::emit_command;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
@@ -29,10 +30,12 @@ pub(super) fn compact_boundary(state: &mut SessionState, record: &Record<'_>, ou
 /// `system/local_command` (1.0.128 and later): a command that the harness runs itself, or its output.
 pub(super) fn local_command(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let command = text(record.line.content()).ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
-    if is_harness_text(command) {
+    let place = Place { is_agents: record.agent.is_some(), is_block: true, follows_command: true };
+    let by = authors::of_text(&record.line, command, place);
+    if by == Author::Harness {
         return notice(state, record, out);
     }
-    out.emit(MsgIn { role: Role::User, by: Author::Person, text: Some(command), attachments: Vec::new() }, CONTENT)?;
+    emit_command(state, by, command, CONTENT, out)?;
     Ok(Outcome::Mapped)
 }
 

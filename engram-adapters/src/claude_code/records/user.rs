@@ -1,22 +1,20 @@
 //! `user` lines: prompts, tool results, and text that the harness writes in the user's place.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::claude_code::blocks::{
-    CONTENT, author, emit_empty_message, images, is_harness_text, malformed_content, message_block, missing_in_block,
-};
+use super::authors::{self, Place};
+use crate::claude_code::blocks::{CONTENT, emit_empty_message, images, malformed_content, message_block, missing_in_block};
+use crate::claude_code::context_events::emit_text;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::results::tool_result::tool_result;
 use crate::claude_code::schema::{Block, Line};
+use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Value, is_true, raw_str, text};
-
-/// How the summary begins that replaces history after a compaction. Up to 1.0.60 nothing else marks it.
-const COMPACTED: &str = "This session is being continued from a previous conversation that ran out of context.";
 
 /// What the blocks of a `user` line gave.
 #[derive(Default)]
@@ -35,7 +33,12 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let line = &record.line;
     let content = record.message.content().ok_or_else(|| malformed_content("nothing"))?;
     if let Some(text) = content.text() {
-        emit_input(state, line, text, Vec::new(), Pointer::At(CONTENT), out)?;
+        if let Some(to) = state.rewinds.target(record, &state.lines).filter(|_| may_be_held(record, text)) {
+            state.prompts.remove(text);
+            state.rewinds.hold(DeferredText::new(content, &record.line, out.location()), to);
+            return Ok(Outcome::Duplicate { record: "user", rule: rule::HELD });
+        }
+        emit_input(state, record, (text, false), Vec::new(), Pointer::At(CONTENT), out)?;
         return Ok(Outcome::Mapped);
     }
     if !content.is_array() {
@@ -79,7 +82,7 @@ fn other_block(
             let text = text(block.text()).ok_or_else(|| missing_in_block(index, "text", "text", value.raw()))?;
             // The images of the whole message belong to its first text.
             let attachments = if std::mem::replace(&mut summary.has_text, true) { Vec::new() } else { images(record.message.content()) };
-            emit_input(state, &record.line, text, attachments, pointer, out)?;
+            emit_input(state, record, (text, true), attachments, pointer, out)?;
             summary.emitted = true;
         }
         "image" | "document" if block.source().is_some() => {}
@@ -96,46 +99,69 @@ fn other_block(
 #[inline(never)]
 fn emit_input<'a>(
     state: &mut SessionState,
-    line: &Line<'a>,
-    text: Text<'a>,
+    record: &Record<'a>,
+    (text, is_block): (Text<'a>, bool),
     attachments: Vec<Attachment<'a>>,
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
+    let line = &record.line;
     state.prompts.remove(text);
-    if is_true(line.is_compact_summary()) || text.starts_with(COMPACTED) {
+    let follows_command = *state.follows_command;
+    state.follows_command.set(authors::is_command(text) || (follows_command && authors::is_command_output(text)));
+    if authors::is_summary(line, text) {
         let trigger = state.compaction_trigger.take();
         let trigger = trigger.as_deref().map(Text::Token);
         out.emit(Meta::Compaction { text: Some(text), trigger }, pointer)?;
         return Ok(());
     }
-    if text.starts_with("[Request interrupted by user") {
+    if authors::is_interrupt(line, text) {
         out.emit(Meta::Interrupt { text: Some(text) }, pointer)?;
         return Ok(());
     }
-    if text.starts_with("<command-")
-        && let Some(typed) = typed_command(&text.decode_lossy())
-    {
-        state.prompts.remove(Text::Plain(&typed));
+    let is_agents = record.agent.is_some() || is_true(line.is_sidechain());
+    let by = authors::of_text(line, text, Place { is_agents, is_block, follows_command });
+    if by == Author::Harness && is_true(line.is_meta()) && text.starts_with("<local-command-caveat>") {
+        state.follows_command.set(true);
+    }
+    if by != Author::Harness && authors::stated(line) != Some(Author::Person) && text.starts_with("<command-") {
+        return emit_command(state, by, text, pointer, out);
+    }
+    if by == Author::Person && !is_agents && !record.replay {
+        state.rewinds.set_prompt(out.last_seq().unwrap_or_default());
     }
     let parent = if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
         state.calls.id_by_prompt(text).and_then(|id| out.seq_of_call(Text::Plain(id)))
     } else {
         line.parent_call().and_then(Value::text).and_then(|call| out.seq_of_call(call))
     };
-    let by = author(is_true(line.is_meta()) || is_harness_text(text));
     out.emit_child(parent, MsgIn { role: Role::User, by, text: Some(text), attachments }, pointer)?;
     Ok(())
 }
 
-/// The slash command inside the harness's tags, as it was typed: `/name args`.
-fn typed_command(text: &str) -> Option<String> {
-    let inner = |open: &str, close: &str| text.split_once(open)?.1.split_once(close).map(|(inner, _)| inner);
-    let name = inner("<command-name>", "</command-name>")?;
-    let slash = if name.starts_with('/') { "" } else { "/" };
-    let args = inner("<command-args>", "</command-args>").unwrap_or_default();
-    let gap = if args.is_empty() { "" } else { " " };
-    Some(format!("{slash}{name}{gap}{args}"))
+/// True for a prompt that a person typed and that may be held: its event needs nothing but its text.
+fn may_be_held(record: &Record<'_>, text: Text<'_>) -> bool {
+    authors::stated(&record.line) == Some(Author::Person) && !text.is_empty()
+}
+
+/// Emits a slash command as it was typed, and then the form that the harness gives it.
+pub(super) fn emit_command(
+    state: &mut SessionState,
+    by: Author,
+    text: Text<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
+    let typed = authors::typed_command(text);
+    if let Some(typed) = &typed {
+        state.prompts.remove(Text::Plain(typed));
+    }
+    let words = typed.as_deref().map_or(text, Text::Plain);
+    out.emit(MsgIn { role: Role::User, by, text: Some(words), attachments: Vec::new() }, pointer)?;
+    if typed.is_some() {
+        emit_text("command", Some(text), pointer, out)?;
+    }
+    Ok(())
 }
 
 /// Emits images without a text. Returns whether there were any.
@@ -144,7 +170,8 @@ fn emit_images(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result
     let attachments = images(Some(content));
     let is_any = !attachments.is_empty();
     if is_any {
-        out.emit(MsgIn { role: Role::User, by: author(is_true(line.is_meta())), text: None, attachments }, Pointer::At(CONTENT))?;
+        let by = authors::stated(line).unwrap_or(Author::Person);
+        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At(CONTENT))?;
     }
     Ok(is_any)
 }

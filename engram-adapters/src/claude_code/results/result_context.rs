@@ -3,15 +3,17 @@
 use std::rc::Rc;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{CodeEdit, Decision, EditOp, Meta, Permission, Status};
+use engram_core::event::{Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Permission, Role, Status};
 use engram_core::text::Text;
 
 use super::result_text::{PERSISTED, repeats};
+use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::context_events::emit_text;
-use crate::claude_code::schema::{Block, FileArguments, Structured};
+use crate::claude_code::records::authors::{self, DENIED_BY_PERSON};
+use crate::claude_code::schema::{Block, FileArguments, Line, Structured};
 use crate::claude_code::state::open_calls::{Call, KeptArguments};
 use crate::claude_code::state::session_state::Scratch;
-use crate::shared::value::{Field, Value, non_empty_text, parse};
+use crate::shared::value::{Field, Value, non_empty_text, parse, raw_str, text};
 use engram_core::keys::hash64;
 
 /// One tool result with its call.
@@ -116,6 +118,41 @@ impl<'a> ResultContext<'a> {
         } else {
             out.emit(Meta::Error { code: None, text: reason }, POINTER)?;
         }
+        Ok(())
+    }
+}
+
+impl ResultContext<'_> {
+    /// Emits who decided about the call, and what a person typed when denying it.
+    #[inline]
+    pub fn emit_decision(&self, line: &Line<'_>, (index, failed): (usize, bool), out: &mut Emitter) -> Result<(), Fault> {
+        if let Some(decision) = line.permission_decision()
+            && self.status != Status::Denied
+        {
+            self.emit_stated_decision(decision, out)?;
+        }
+        if failed && self.content.is_some_and(|content| content.starts_with(DENIED_BY_PERSON)) { self.emit_words(index, out) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn emit_stated_decision(&self, stated: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let decision = match raw_str(stated.member("decision")) {
+            "accept" => Decision::Allow,
+            "reject" => Decision::Deny,
+            _ => Decision::Ask,
+        };
+        let text = text(stated.member("source"));
+        let permission = Permission { decision, tool: self.tool(), call_id: self.call_id, text };
+        out.emit(Meta::Permission(permission), Pointer::At("/permissionDecision"))?;
+        Ok(())
+    }
+
+    #[cold]
+    fn emit_words(&self, index: usize, out: &mut Emitter) -> Result<(), Fault> {
+        let content = self.content.map(|content| content.decode_lossy()).unwrap_or_default();
+        let Some(words) = authors::words_of_denial(&content) else { return Ok(()) };
+        let message = MsgIn { role: Role::User, by: Author::Person, text: Some(Text::Plain(words)), attachments: Vec::new() };
+        out.emit(message, Pointer::Field(CONTENT, index, "/content"))?;
         Ok(())
     }
 }

@@ -93,7 +93,7 @@ fn emit_result(
     if reason.is_some() || result.status == Status::Denied {
         result.emit_denial_reason(reason, out)?;
     }
-    Ok(())
+    result.emit_decision(line, (index, failed), out)
 }
 
 /// The file with the whole output of a call whose result has only its beginning.

@@ -71,9 +71,13 @@ impl Dedup {
         text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert(uuid.decode_lossy()))
     }
 
-    /// False for a call that has been emitted.
-    pub fn insert_call(&mut self, call: u64) -> bool {
-        self.calls.insert(call)
+    /// False for a call that has been emitted. Another message may use its id again; then a new result follows.
+    pub fn insert_call(&mut self, call: u64, message: Option<u64>) -> bool {
+        let is_new = self.calls.insert((call, message));
+        if is_new {
+            self.results.remove(call);
+        }
+        is_new
     }
 
     /// False for a call with a result that has been emitted.

@@ -13,6 +13,7 @@ pub struct LastStated {
     title: Restorable<String>,
     agent_name: Restorable<String>,
     permission_mode: Restorable<String>,
+    effort: Restorable<String>,
     mode: Restorable<String>,
     cost: Restorable<String>,
     /// The sub-agent of the last line.
@@ -23,7 +24,7 @@ pub struct LastStated {
 
 /// Which facts a line changes: one bit for each [`Fact`].
 #[derive(Clone, Copy)]
-pub struct Changes(u8);
+pub struct Changes(u16);
 
 impl Changes {
     /// True if the line changes this fact.
@@ -37,7 +38,7 @@ impl Changes {
     }
 
     fn with(self, fact: Fact, changed: bool) -> Changes {
-        Changes(self.0 | u8::from(changed) << fact as u8)
+        Changes(self.0 | u16::from(changed) << fact as u8)
     }
 }
 
@@ -62,7 +63,15 @@ impl LastStated {
     }
 
     fn values(&mut self) -> impl Iterator<Item = &mut Restorable<String>> {
-        let others = [&mut self.model, &mut self.title, &mut self.agent_name, &mut self.permission_mode, &mut self.mode, &mut self.cost];
+        let others = [
+            &mut self.model,
+            &mut self.title,
+            &mut self.agent_name,
+            &mut self.permission_mode,
+            &mut self.effort,
+            &mut self.mode,
+            &mut self.cost,
+        ];
         self.facts.iter_mut().chain(others)
     }
 
@@ -70,7 +79,7 @@ impl LastStated {
     #[inline(never)]
     pub fn set_facts(&mut self, line: &Line<'_>, count: usize) -> Changes {
         let facts = self.facts.iter_mut().zip(line.facts()).take(count).enumerate();
-        Changes(facts.fold(0, |changes, (number, (stored, value))| changes | u8::from(set(stored, value)) << number))
+        Changes(facts.fold(0, |changes, (number, (stored, value))| changes | u16::from(set(stored, value)) << number))
     }
 
     /// Stores the facts that only lines of the conversation state, and adds their changes.
@@ -82,6 +91,9 @@ impl LastStated {
         if is_first_of_agent {
             self.has_parent.set(true);
         }
+        let mode_changed = record.kind == "user" && set(&mut self.permission_mode, record.line.permission_mode());
+        let effort_changed = record.kind == "assistant" && set(&mut self.effort, record.line.effort());
+        let changes = changes.with(Fact::PermissionMode, mode_changed).with(Fact::Effort, effort_changed);
         changes.with(Fact::Model, model_changed).with(Fact::Parent, is_first_of_agent)
     }
 

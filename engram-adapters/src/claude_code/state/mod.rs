@@ -2,6 +2,7 @@
 
 pub mod dedup;
 pub mod deferred;
+pub mod history_copies;
 pub mod last_edit;
 pub mod last_stated;
 pub mod open_calls;
@@ -9,6 +10,9 @@ pub mod orphan_arguments;
 pub mod pending_output;
 pub mod pending_prompts;
 pub mod pending_usage;
+pub mod read_lines;
 pub mod replay;
+pub mod rewinds;
 pub mod session_state;
 pub mod sidechains;
+pub mod titles;

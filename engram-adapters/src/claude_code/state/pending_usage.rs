@@ -1,14 +1,14 @@
-//! Token counts of messages, which every line of a message repeats, and which are emitted once.
+//! Token counts of responses, which every line of a message repeats, and which are emitted once, after the last line of the message.
 //!
-//! A message is logged block by block. Only its last line has the final count (1.0.10 to 2.1.90), and up to 2.0.69 no line may have
-//! a `stop_reason`. So the count is emitted at the line with the stop reason; if there is none, when the next message begins,
-//! attributed to the last line that stated it.
+//! A message is logged block by block. Up to 2.1.90 only its last line has the final count, and up to 2.0.69 no line may have a
+//! `stop_reason`. So the count waits for the next record of another kind, and is attributed to the last line that stated it.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::text::Text;
 
 use crate::claude_code::record::Record;
+use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Usage;
 use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Field, count, number, text};
@@ -16,10 +16,10 @@ use crate::shared::value::{Field, count, number, text};
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
 const MAX_PENDING: usize = 64;
 
-/// Token counts: input, output, read from the cache, written to the cache.
-type Counts = [Option<u64>; 4];
+/// The most output tokens that are counted when a response begins.
+const MAX_FIRST_OUTPUT: u64 = 1;
 
-/// A count that may not be final, and what its event needs of its line.
+/// A count that waits, and what its event needs of its line. Strings are raw JSON, except the agent, the session and the time.
 #[derive(Default)]
 struct PendingCount {
     message: u64,
@@ -31,10 +31,16 @@ struct PendingCount {
     replay: bool,
     prefix: Pointer<'static>,
     model: Option<String>,
-    counts: Counts,
+    message_id: Option<String>,
+    request_id: Option<String>,
+    stop_reason: Option<String>,
+    service_tier: Option<String>,
+    cost_usd: Option<String>,
+    tokens: Tokens,
+    provisional: bool,
 }
 
-/// Counts that may not be final.
+/// Counts that wait.
 #[derive(Default)]
 pub struct PendingUsage {
     /// Oldest first.
@@ -46,15 +52,22 @@ pub struct PendingUsage {
 }
 
 impl PendingUsage {
-    /// Emits the counts of earlier messages of the record's agent. Returns whether it emitted any.
+    /// Emits the counts of the record's agent that the record shows to be complete. Returns whether it emitted any.
+    #[inline]
     pub fn flush_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.pending.is_empty() || record.kind != "assistant" { Ok(false) } else { self.flush_finished(record, out) }
+        if self.pending.is_empty() || !record.is_conversation { Ok(false) } else { self.flush_finished(record, out) }
     }
 
     #[inline(never)]
     fn flush_finished(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let is_finished =
-            |count: &PendingCount| count.agent.as_deref() == record.agent.as_deref() && Some(count.message) != record.message_key;
+        let is_finished = |count: &PendingCount| {
+            count.agent.as_deref() == record.agent.as_deref()
+                && match record.kind {
+                    "assistant" => Some(count.message) != record.message_key,
+                    "user" => true,
+                    _ => count.stop_reason.is_some(),
+                }
+        };
         let before = self.pending.len();
         while let Some(at) = self.pending.iter().position(is_finished) {
             self.pending[at].emit(&mut self.emitted, out)?;
@@ -80,29 +93,30 @@ impl PendingUsage {
         self.pending.drain(..).try_for_each(|count| count.emit(&mut self.emitted, out))
     }
 
-    /// Takes the count that the record states: emits it if it is final, else keeps it.
+    /// Takes the count that the record states.
     #[inline(never)]
-    pub fn update(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let (line, message) = (&record.line, &record.message);
-        let (Some(usage), Some(id)) = (message.usage(), record.message_key) else { return Ok(()) };
-        let is_final = message.stop_reason().is_some() || line.cost_usd().is_some();
-        let was_emitted = if is_final { !self.emitted.insert(id) } else { self.emitted.contains(id) };
-        if was_emitted {
+    pub fn update(&mut self, record: &Record<'_>, dialect: Dialect, out: &mut Emitter) -> Result<(), Fault> {
+        let (Some(usage), Some(id)) = (record.message.usage(), record.message_key) else { return Ok(()) };
+        if self.emitted.contains(id) {
             return Ok(());
         }
-        let usage = Usage::lenient(usage);
-        let counts = [count(usage.input()), count(usage.output()), count(usage.cache_read()), count(usage.cache_write())];
         let earlier = self.pending.iter().position(|count| count.message == id);
-        if let Some(at) = earlier {
-            self.release(at);
+        let is_full = earlier.is_none() && self.pending.len() >= MAX_PENDING;
+        let mut count = match earlier {
+            Some(at) => self.pending.remove(at),
+            None => self.spare.pop().unwrap_or_default(),
+        };
+        let usage = Usage::lenient(usage);
+        count.fill(record, id, out.location());
+        count.tokens = tokens(&usage);
+        set(&mut count.service_tier, raw(usage.service_tier()));
+        count.provisional &= dialect.counts_may_be_late || count.tokens.output.is_none_or(|output| output <= MAX_FIRST_OUTPUT);
+        if is_full {
+            self.emitted.insert(id);
+            return count.emit_usage(out);
         }
-        if !is_final && (earlier.is_some() || self.pending.len() < MAX_PENDING) {
-            let mut count = self.spare.pop().unwrap_or_default();
-            count.fill(record, id, counts, out.location());
-            self.pending.push(count);
-            return Ok(());
-        }
-        emit_usage(text(message.model()), counts, number(line.cost_usd()), out)
+        self.pending.push(count);
+        Ok(())
     }
 
     fn release(&mut self, at: usize) {
@@ -110,17 +124,34 @@ impl PendingUsage {
     }
 }
 
+/// The counts of a response. Input does not include what came from the cache or went to it.
+fn tokens(usage: &Usage<'_>) -> Tokens {
+    let part = |object: Field<'_>, name| count(object.and_then(|object| object.member(name)));
+    Tokens {
+        input: count(usage.input()),
+        cache_read: count(usage.cache_read()),
+        cache_write: count(usage.cache_write()),
+        cache_write_1h: part(usage.cache_creation(), "ephemeral_1h_input_tokens"),
+        output: count(usage.output()),
+        reasoning: part(usage.output_details(), "thinking_tokens"),
+    }
+}
+
 impl PendingCount {
     /// Takes over what the record states.
     #[inline(never)]
-    fn fill(&mut self, record: &Record<'_>, message: u64, counts: Counts, location: RecordLocation) {
+    fn fill(&mut self, record: &Record<'_>, message: u64, location: RecordLocation) {
         (self.message, self.location, self.replay, self.prefix) = (message, location, record.replay, record.prefix);
         set(&mut self.time, record.time.as_deref());
         set(&mut self.id, raw(record.line.uuid()));
         set(&mut self.session, record.session_id().as_deref());
         set(&mut self.agent, record.agent.as_deref());
         set(&mut self.model, raw(record.message.model()));
-        self.counts = counts;
+        set(&mut self.message_id, raw(record.message.id()));
+        set(&mut self.request_id, raw(record.line.request_id()));
+        set(&mut self.stop_reason, raw(record.message.stop_reason()));
+        set(&mut self.cost_usd, number(record.line.cost_usd()).map(Number::as_str));
+        self.provisional = self.stop_reason.is_none() && self.cost_usd.is_none();
     }
 
     fn emit(&self, emitted: &mut SeenSet, out: &mut Emitter) -> Result<(), Fault> {
@@ -131,7 +162,22 @@ impl PendingCount {
         );
         out.set_pointer_prefix(self.prefix);
         emitted.insert(self.message);
-        emit_usage(self.model.as_deref().map(Text::Token), self.counts, None, out)
+        self.emit_usage(out)
+    }
+
+    fn emit_usage(&self, out: &mut Emitter) -> Result<(), Fault> {
+        let usage = UsageEvent {
+            message_id: token(&self.message_id),
+            request_id: token(&self.request_id),
+            model: token(&self.model),
+            tokens: self.tokens,
+            cost_usd: self.cost_usd.as_deref().and_then(Number::of_str),
+            stop_reason: token(&self.stop_reason),
+            service_tier: token(&self.service_tier),
+            provisional: self.provisional,
+        };
+        out.emit(Meta::Usage(usage), Pointer::At("/message/usage"))?;
+        Ok(())
     }
 }
 
@@ -140,18 +186,15 @@ fn raw(field: Field<'_>) -> Option<&str> {
     text(field).map(|text| text.raw())
 }
 
+/// The text of a kept JSON string.
+fn token(raw: &Option<String>) -> Option<Text<'_>> {
+    raw.as_deref().map(Text::Token)
+}
+
 /// Replaces a text and reuses its memory.
 fn set(slot: &mut Option<String>, text: Option<&str>) {
     match (slot.as_mut(), text) {
         (Some(slot), Some(text)) => text.clone_into(slot),
         _ => *slot = text.map(str::to_owned),
     }
-}
-
-#[inline(never)]
-fn emit_usage(model: Option<Text<'_>>, counts: Counts, cost_usd: Option<Number<'_>>, out: &mut Emitter) -> Result<(), Fault> {
-    let [input, output, cache_read, cache_write] = counts;
-    let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::default() };
-    out.emit(Meta::Usage(UsageEvent { model, tokens, cost_usd, ..UsageEvent::default() }), Pointer::At("/message/usage"))?;
-    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::{Line, Message};
 use crate::shared::restorable::Restorable;
 use crate::shared::time::millis;
-use crate::shared::value::{find_line, raw_str, text};
+use crate::shared::value::{find_line, is_true, raw_str, text};
 
 /// The longest time between two records that were copied together, in milliseconds. No model answers that fast.
 const COPY_STEP_MS: i64 = 1;
@@ -25,9 +25,13 @@ pub struct ReplayDetector {
     queued_at: Option<(String, String)>,
     /// The records that are being read are older than the queued prompt.
     copying: bool,
+    /// The file begins with records that are older than the prompt for which it was created.
+    begins_older: bool,
+    /// The agent that writes the summary of a compaction has been asked for it: what comes before is the session's history.
+    summary_asked: bool,
     /// All records so far are copies.
     only_copies: bool,
-    /// The session that the copies come from, until it is emitted.
+    /// The session that the last copies come from, until it is emitted.
     origin: Restorable<Option<String>>,
     origin_taken: Restorable<bool>,
 }
@@ -50,6 +54,8 @@ impl ReplayDetector {
             copied_until: last_foreign_request(head),
             queued_at: None,
             copying: false,
+            begins_older: begins_older(head),
+            summary_asked: false,
             only_copies: true,
             origin: Restorable::default(),
             origin_taken: Restorable::default(),
@@ -83,7 +89,8 @@ impl ReplayDetector {
     }
 
     fn set_origin(&mut self, session: &str) {
-        if self.origin.is_none() {
+        // A copy of a copy has records of several sessions: the last one is the one that was forked.
+        if self.origin.as_deref() != Some(session) {
             self.origin.set(Some(session.to_owned()));
         }
     }
@@ -97,6 +104,9 @@ impl ReplayDetector {
 
     /// True if the log shows that the record is a copy of another session's history.
     pub fn is_replay(&mut self, record: &Record<'_>) -> bool {
+        if record.agent.as_deref().is_some_and(|agent| agent.starts_with(COMPACTING_AGENT)) {
+            return self.is_before_summary(record);
+        }
         let may_be_foreign = record.line.request_session_id().is_some() || self.copied_until.is_some();
         let replay = (self.restamped.is_some() && self.is_restamped(record))
             || (may_be_foreign && self.is_foreign(record))
@@ -105,11 +115,23 @@ impl ReplayDetector {
         replay
     }
 
+    /// 2.1.90: a sub-agent writes the summary of a compaction. Its file begins with the history, under the same ids.
+    #[cold]
+    fn is_before_summary(&mut self, record: &Record<'_>) -> bool {
+        let asked = text(record.message.content()).is_some_and(|content| SUMMARY_REQUESTS.iter().any(|text| content.starts_with(text)));
+        self.summary_asked |= record.kind == "user" && asked;
+        !self.summary_asked
+    }
+
     /// Up to 2.0.10: the file begins with records that all have the time of copying. If copied prompts are lists of blocks
     /// (1.0.45 and later), the first prompt that is a string is new.
     #[inline(never)]
     fn is_restamped(&mut self, record: &Record<'_>) -> bool {
         let Some(copies) = &mut self.restamped else { return false };
+        // Warm-up lines of sub-agents may come before the copies (2.0.20).
+        if copies.last.is_none() && is_true(record.line.is_sidechain()) {
+            return false;
+        }
         let is_string = record.kind == "user" && text(record.message.content()).is_some();
         let continues = match (record.time.as_deref().and_then(millis), copies.last) {
             (Some(now), None) => {
@@ -117,7 +139,8 @@ impl ReplayDetector {
                 true
             }
             (Some(now), Some(last)) => {
-                let step = if copies.prompts_are_strings { 0 } else { COPY_STEP_MS };
+                // An answer or a result that comes as fast as that is a copy. A prompt may be new.
+                let step = if copies.prompts_are_strings && is_string { 0 } else { COPY_STEP_MS };
                 copies.last = Some(now);
                 (0..=step).contains(&(now - last)) && (copies.prompts_are_strings || !is_string)
             }
@@ -154,14 +177,39 @@ impl ReplayDetector {
             self.copying = false;
             return false;
         }
+        // The first line of a conversation is older than the prompt only if it is a copy. Hooks run before the prompt.
+        let is_first = record.line.parent_uuid().is_none()
+            && (record.kind == "user" || raw_str(record.line.subtype()) == "compact_boundary");
         let foreign = record.session_id().filter(|session| session != own_session);
         if let (Some(session), "user") = (foreign, record.kind) {
             self.copying = true;
             self.set_origin(&session);
         }
-        self.copying |= self.only_copies;
+        self.copying |= is_first || (self.only_copies && self.begins_older);
         self.copying
     }
+}
+
+/// The id of the sub-agent that writes the summary of a compaction begins with this.
+const COMPACTING_AGENT: &str = "acompact";
+
+/// How that sub-agent is asked for the summary.
+const SUMMARY_REQUESTS: &[&str] = &["CRITICAL: Respond with TEXT ONLY", "Your task is to create a detailed summary"];
+
+/// True if the first prompt or answer is older than the prompt that was queued before it.
+fn begins_older(head: &Head<'_>) -> bool {
+    let mut queued_at: Option<String> = None;
+    let is_older = find_line(head.lines(), |line| {
+        let line = Line::lenient(line);
+        let time = raw_str(line.timestamp());
+        match raw_str(line.kind()) {
+            "queue-operation" => queued_at = Some(time.to_owned()),
+            "user" | "assistant" => return Some(queued_at.as_deref().is_some_and(|queued_at| time < queued_at)),
+            _ => {}
+        }
+        None
+    });
+    is_older == Some(true)
 }
 
 /// True if the first answer of the model has the same time as the record before it.
@@ -171,6 +219,9 @@ fn begins_with_copies(head: &Head<'_>) -> bool {
         let line = Line::lenient(line);
         let model = Message::lenient(line.message()?).model();
         let time = millis(raw_str(line.timestamp()));
+        if is_true(line.is_sidechain()) {
+            return None;
+        }
         if raw_str(line.kind()) == "assistant" && raw_str(model) != SYNTHETIC_MODEL {
             return Some((before, time));
         }

@@ -5,6 +5,7 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::text::DecodeBuffer;
 
 use super::dedup::Dedup;
+use super::history_copies::HistoryCopies;
 use super::last_edit::{LastCell, LastEdit};
 use super::last_stated::LastStated;
 use super::open_calls::OpenCalls;
@@ -12,8 +13,11 @@ use super::orphan_arguments::OrphanArguments;
 use super::pending_output::PendingOutput;
 use super::pending_prompts::PendingPrompts;
 use super::pending_usage::PendingUsage;
+use super::read_lines::ReadLines;
 use super::replay::ReplayDetector;
+use super::rewinds::Rewinds;
 use super::sidechains::Sidechains;
+use super::titles::PendingTitles;
 use crate::claude_code::revisions::{Dialect, dialect};
 use crate::shared::restorable::Restorable;
 use crate::shared::value::StructuralIndex;
@@ -27,16 +31,22 @@ pub struct SessionState {
     pub last_stated: LastStated,
     pub calls: OpenCalls,
     pub dedup: Dedup,
+    pub lines: ReadLines,
+    pub copies: HistoryCopies,
     pub replay: ReplayDetector,
     pub sidechains: Sidechains,
     pub usage: PendingUsage,
     pub prompts: PendingPrompts,
+    pub titles: PendingTitles,
+    pub rewinds: Rewinds,
     pub output: PendingOutput,
     pub orphans: OrphanArguments,
     pub last_edit: LastEdit,
     pub last_cell: LastCell,
     /// The trigger of the last compaction (a JSON string), until the summary comes.
     pub compaction_trigger: Option<String>,
+    /// The last text in the user's place was a command, or what one printed.
+    pub follows_command: Restorable<bool>,
     pub scratch: Scratch,
 }
 
@@ -60,21 +70,26 @@ impl SessionState {
             last_stated: LastStated::default(),
             calls: OpenCalls::default(),
             dedup: Dedup::new(dialect),
+            lines: ReadLines::default(),
+            copies: HistoryCopies::new(dialect),
             replay: ReplayDetector::new(init.head, dialect),
             sidechains: Sidechains::new(dialect),
             usage: PendingUsage::default(),
             prompts: PendingPrompts::default(),
+            titles: PendingTitles::default(),
+            rewinds: Rewinds::default(),
             output: PendingOutput::default(),
             orphans: OrphanArguments::default(),
             last_edit: LastEdit::default(),
             last_cell: LastCell::default(),
             compaction_trigger: None,
+            follows_command: Restorable::default(),
             scratch: Scratch::default(),
         }
     }
 
     /// Ends a record. What a malformed one has changed is restored.
-    pub fn end_record(&mut self, is_converted: bool) {
+    pub fn end_record(&mut self, is_converted: bool, out: &Emitter) {
         if is_converted {
             self.dialect.commit();
             self.last_stated.commit();
@@ -82,6 +97,8 @@ impl SessionState {
             self.replay.commit();
             self.dedup.commit();
             self.usage.commit();
+            self.lines.commit(out.last_seq().unwrap_or_default());
+            self.follows_command.commit();
         } else {
             self.dialect.roll_back();
             self.last_stated.roll_back();
@@ -89,12 +106,16 @@ impl SessionState {
             self.replay.roll_back();
             self.dedup.roll_back();
             self.usage.roll_back();
+            self.lines.roll_back();
+            self.follows_command.roll_back();
         }
     }
 
     /// Emits everything that waited for a later line.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.usage.finish(out)?;
+        self.rewinds.finish(out)?;
+        self.titles.finish(out)?;
         self.output.finish(out)?;
         self.orphans.finish(out)?;
         self.prompts.finish(out)
