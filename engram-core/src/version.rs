@@ -182,11 +182,26 @@ impl VersionMatrix {
     }
 
     /// The revision of an artifact, and how well it is known. Decided by the version if one is recorded, otherwise by the schema that the
-    /// structure proves.
+    /// structure proves. A version does not decide about a schema that several versions write beside another one.
     pub fn identify(&self, identity: &Identity) -> (Option<&'static Revision>, Support) {
         match (&identity.version, identity.schema.and_then(|schema| self.schema(schema))) {
             (None, Some(revision)) => (Some(revision), Support::Tested),
+            (Some(version), Some(revision)) if revision.versions.is_none() => (Some(revision), self.support_beside(version, revision)),
             (version, _) => self.resolve(version.as_deref()),
+        }
+    }
+
+    /// How well a version is known of a schema that the structure proves.
+    fn support_beside(&self, version: &str, revision: &Revision) -> Support {
+        let Some(parsed) = parse(version) else { return Support::Unknown };
+        let (oldest, newest) = (revision.recorded().min(), revision.recorded().max());
+        match (oldest, newest) {
+            _ if self.is_known_bad(&parsed) => Support::KnownBad,
+            _ if revision.tested.contains(&version) => Support::Tested,
+            (Some((oldest, _)), _) if release(&parsed) < release(&oldest) => Support::Unknown,
+            (_, Some((newest, _))) if release(&parsed) < release(&newest) => Support::Between,
+            (_, Some(_)) => Support::Ahead,
+            _ => Support::Unknown,
         }
     }
 

@@ -7,7 +7,8 @@ use engram_core::event::Kind;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification =
+    Certification::new().with_printed_sessions().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[

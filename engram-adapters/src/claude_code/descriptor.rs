@@ -13,7 +13,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     harness_family: "claude-code",
     matrix: MATRIX,
     schema_detection_strategy: "a line with sessionId, uuid, parentUuid, isSidechain and version, or a line of session state or queued \
-                                prompts; the first recorded version gives the revision",
+                                prompts; the first recorded version gives the revision. A stream has a system/init line with tools",
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/subtype", "/operation", "/attachment/type", "/data/type"],
@@ -35,7 +35,28 @@ const GAPS: &[Gap] = &[
     gap("read.no_lines", "2.1.329/g_rich", "reads of images, documents and notebooks have no lines"),
     gap("read.not_utf8", "2.1.329/b_edit", "the log has U+FFFD in place of the original bytes, so nothing is hashed"),
     gap("read.shell", "2.1.329/g_rich", "what a shell command reads is only in its output"),
-    gap("edit.shell", "2.1.275/b_edit", "before 2.1.300 the log does not record which files a shell command changes"),
+    gap(
+        "edit.shell",
+        "2.1.275/b_edit",
+        "before 2.1.300 the log does not record which files a shell command changes; later not if it fails, or runs in the background or in a \
+         sub-agent",
+    ),
+    gap(
+        "edit.shell_names_only",
+        "2.1.329/n_bashedits",
+        "of more than five files, and of big and binary ones, the log has only the names: `op` is `update` even if a file is new or deleted",
+    ),
+    gap(
+        "edit.bare_result",
+        "1.0.100/n_stream",
+        "a stream before 2.0.60, and its sub-agents in any version, have no structured results, so their edits are snippets",
+    ),
+    gap("prompt.not_printed", "2.1.329/n_stream", "a stream has what a person typed only if it was asked to repeat it"),
+    gap(
+        "usage.before_end",
+        "2.1.329/n_stream",
+        "a stream has the counts of a response from before its end; only the totals of a turn are final",
+    ),
     gap(
         "edit.shell_no_text",
         "2.1.329/b_edit",
@@ -54,5 +75,10 @@ const GAPS: &[Gap] = &[
         "2.1.329/c_subagent",
         "from 2.1.20 on lines of sub-agents have no structured results, so their edits are snippets",
     ),
-    gap("edit.big_file", "2.1.329/g_rich", "from 2.1.150 on the log leaves out big files, so their edits have lines but no hashes"),
+    gap(
+        "edit.big_file",
+        "2.1.329/g_rich",
+        "from 2.1.101 on the log leaves out files of more than 10,000 characters: their edits have the hashes of the lines that the texts of \
+         the call prove, else lines alone or snippets",
+    ),
 ];

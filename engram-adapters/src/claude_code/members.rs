@@ -21,6 +21,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/attached_files.members"),
     include_str!("members/session.members"),
     include_str!("members/arguments.members"),
+    include_str!("members/stream.members"),
 ]);
 
 /// The names of arguments in the table begin with this.

@@ -1,4 +1,5 @@
-//! Claude Code: JSON Lines transcripts under `~/.claude/projects` (0.2.109 and later), and the SQLite database of 0.2.96.
+//! Claude Code: JSON Lines transcripts under `~/.claude/projects` (0.2.109 and later), the SQLite database of 0.2.96, and what
+//! `--output-format stream-json` prints.
 //!
 //! A line goes from `records` (by its type) to `results` (if it returns from a tool) and to `state` (what later lines need).
 
@@ -10,6 +11,7 @@ use engram_core::ledger::Outcome;
 
 use crate::registration::Registration;
 use crate::shared::value::{StructuralIndex, parse};
+use records::stream::Stream;
 use state::session_state::SessionState;
 
 mod blocks;
@@ -62,6 +64,9 @@ impl StreamAdapter for ClaudeCode {
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        if source::detect::is_stream(init.head) {
+            return Box::new(Stream::new(init));
+        }
         Box::new(Transcript { state: SessionState::new(init), index: StructuralIndex::default() })
     }
 }

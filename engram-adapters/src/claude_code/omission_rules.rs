@@ -26,6 +26,8 @@ pub(super) mod rule {
     pub const PARTIAL_OUTPUT: &str = "progress.so_far";
     /// The input of a StructuredOutput call again.
     pub const STRUCTURED: &str = "result.structured";
+    /// A question of the harness to the program that runs it.
+    pub const CONTROL: &str = "stream.control";
     /// An unchanged name that a person gave.
     pub const SAME_NAME: &str = "state.same_name";
     /// An unchanged title, mode or cost.
@@ -33,7 +35,7 @@ pub(super) mod rule {
 }
 
 /// Every rule.
-pub(super) const RULES: &[OmissionRule] = &joined([RECORD_RULES, FIELD_RULES, WRAPPED_RULES]);
+pub(super) const RULES: &[OmissionRule] = &joined([RECORD_RULES, FIELD_RULES, WRAPPED_RULES, STREAM_RULES]);
 
 /// Rules for whole records.
 const RECORD_RULES: &[OmissionRule] = &[
@@ -124,6 +126,49 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::bookkeeping(rule::UNCHANGED, "permission-mode", "the same mode again"),
     OmissionRule::bookkeeping(rule::UNCHANGED, "mode", "the same mode again"),
     OmissionRule::bookkeeping(rule::UNCHANGED, "cost-state", "the same cost again"),
+];
+
+/// Rules for whole records of captures.
+const STREAM_RULES: &[OmissionRule] = &[
+    OmissionRule::bookkeeping(
+        rule::CONTROL,
+        "control_request",
+        "a question to the program that runs the harness: a hook, a message of a server",
+    ),
+    OmissionRule::bookkeeping(
+        rule::CONTROL,
+        "control_response",
+        "an answer to the program that runs the harness: commands, models, account",
+    ),
+    OmissionRule::bookkeeping("stream.state", "system/status", "the harness is busy: it compacts, or requests an answer"),
+    OmissionRule::duplicate("stream.state", "system/task_started", "a background task begins; its call has the command or prompt"),
+    OmissionRule::bookkeeping("stream.state", "system/task_progress", "what a background task does, for display; its lines are records"),
+    OmissionRule::bookkeeping("stream.state", "system/task_updated", "the state of a background task; a notification follows"),
+    OmissionRule::bookkeeping("stream.state", "system/background_tasks_changed", "the tasks in the background; their calls are records"),
+    OmissionRule::bookkeeping("stream.state", "system/thinking_tokens", "an estimate of reasoning tokens while the model thinks"),
+    OmissionRule::bookkeeping("stream.state", "system/hook_started", "a hook begins; its response follows"),
+    OmissionRule::duplicate("stream.partial", "stream_event", "a part of an answer as it arrives; the whole block follows as a record"),
+    OmissionRule::field("stream.result", "result/*", "/result", "the last answer again; a different text is an event"),
+    OmissionRule::field("stream.result", "result/*", "/permission_denials/**", "the denied calls again"),
+    OmissionRule::field(
+        "stream.init",
+        "system/init",
+        "/**",
+        "names of tools, servers, commands, agents and skills; tools are kept as a hash",
+    ),
+    OmissionRule::field("stream.init", "control_request", "/request/**", "the arguments of the call again, and suggested rules"),
+    OmissionRule::field("read.file", "user", "/tool_use_result/file/content", "as in a transcript"),
+    OmissionRule::field("edit.file_before", "user", "/tool_use_result/originalFile", "as in a transcript"),
+    OmissionRule::field("edit.file_before", "user", "/tool_use_result/original_file", "as in a transcript"),
+    OmissionRule::field("edit.file_after", "user", "/tool_use_result/updated_file", "as in a transcript"),
+    OmissionRule::field("edit.patch", "user", "/tool_use_result/structuredPatch/*/lines/*", "as in a transcript"),
+    OmissionRule::field("edit.shell_diff", "user", "/tool_use_result/bashEditDiff/files/*/hunks/*/lines/*", "as in a transcript"),
+    OmissionRule::field("result.error", "user", "/tool_use_result", "as in a transcript"),
+    OmissionRule::field("result.state", "user", "/tool_use_result/prompt", "as in a transcript"),
+    OmissionRule::field("result.state", "user", "/tool_use_result/task/output", "as in a transcript"),
+    OmissionRule::field("result.state", "user", "/tool_use_result/oldTodos/**", "as in a transcript"),
+    OmissionRule::opaque("image.base64", "user", "/tool_use_result/file/base64", "the same image again"),
+    OmissionRule::opaque("image.base64", "user", "/tool_use_result/*/source/data", "the same image again"),
 ];
 
 /// Rules for fields of records that give events.
@@ -263,7 +308,12 @@ const FIELD_RULES: &[OmissionRule] = &[
         "/attachment/content/file/content",
         "a file that the user attached, kept as hash and size",
     ),
-    OmissionRule::field("attachment.file", "attachment/already_read_file", "/attachment/content/file/content", "the same, of a file that was read"),
+    OmissionRule::field(
+        "attachment.file",
+        "attachment/already_read_file",
+        "/attachment/content/file/content",
+        "the same, of a file that was read",
+    ),
     OmissionRule::field(
         "request.prompt",
         "attachment/prompt_snapshot",
@@ -339,9 +389,12 @@ const WRAPPED_RULES: &[OmissionRule] = wrapped! {
     opaque "image.base64" "/toolUseResult/file/base64" "as in a line that is not wrapped";
 };
 
+/// The number of rows of all tables.
+const ALL: usize = RECORD_RULES.len() + FIELD_RULES.len() + WRAPPED_RULES.len() + STREAM_RULES.len();
+
 /// The rows of all tables, in their order.
-const fn joined(tables: [&[OmissionRule]; 3]) -> [OmissionRule; RECORD_RULES.len() + FIELD_RULES.len() + WRAPPED_RULES.len()] {
-    let mut all = [RECORD_RULES[0]; RECORD_RULES.len() + FIELD_RULES.len() + WRAPPED_RULES.len()];
+const fn joined(tables: [&[OmissionRule]; 4]) -> [OmissionRule; ALL] {
+    let mut all = [RECORD_RULES[0]; ALL];
     let (mut at, mut table) = (0, 0);
     while table < tables.len() {
         let mut row = 0;

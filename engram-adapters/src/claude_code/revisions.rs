@@ -14,7 +14,18 @@ pub(super) struct Dialect {
     pub messages_are_repeated: bool,
     /// A line without a `stop_reason` has a count from before the end of its message.
     pub counts_may_be_late: bool,
+    /// Results may lack their structured form, so that the arguments of their calls are needed.
+    pub results_may_be_bare: bool,
 }
+
+/// What the printed stream has in common with no revision of the transcripts.
+const STREAM_DIALECT: Dialect = Dialect {
+    copies_are_restamped: false,
+    agents_share_the_file: false,
+    messages_are_repeated: false,
+    counts_may_be_late: true,
+    results_may_be_bare: true,
+};
 
 /// Schema names, oldest first.
 const MESSAGE_ROWS: &str = "message-rows";
@@ -23,17 +34,42 @@ const BLOCK_LINES: &str = "block-lines";
 const AGENT_FILES: &str = "agent-files";
 const BARE_AGENT_RESULTS: &str = "bare-agent-results";
 const SHELL_DIFFS: &str = "shell-diffs";
+/// What `--output-format stream-json` prints. Every version writes it beside its transcripts.
+pub(super) const STREAM: &str = "stream-json/1";
 
 /// The dialect of a revision. An unknown revision has the dialect of the newest one.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
+        Some(STREAM) => STREAM_DIALECT,
         // Database rows are never copied, and their times are whole seconds.
-        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false },
-        Some(MESSAGE_LINES | BLOCK_LINES) => {
-            Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false }
-        }
-        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: true, counts_may_be_late: false },
-        _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: false, counts_may_be_late: true },
+        Some(MESSAGE_ROWS) => Dialect {
+            copies_are_restamped: false,
+            agents_share_the_file: true,
+            messages_are_repeated: true,
+            counts_may_be_late: false,
+            results_may_be_bare: false,
+        },
+        Some(MESSAGE_LINES | BLOCK_LINES) => Dialect {
+            copies_are_restamped: true,
+            agents_share_the_file: true,
+            messages_are_repeated: true,
+            counts_may_be_late: false,
+            results_may_be_bare: false,
+        },
+        Some(AGENT_FILES) => Dialect {
+            copies_are_restamped: false,
+            agents_share_the_file: false,
+            messages_are_repeated: true,
+            counts_may_be_late: false,
+            results_may_be_bare: false,
+        },
+        _ => Dialect {
+            copies_are_restamped: false,
+            agents_share_the_file: false,
+            messages_are_repeated: false,
+            counts_may_be_late: true,
+            results_may_be_bare: false,
+        },
     }
 }
 
@@ -53,20 +89,30 @@ const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
 
 const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
 
+/// The claims of a stream that are weaker than those of a transcript.
+const STREAM_META: Grade = Grade::Partial(&["usage.before_end"]);
+const STREAM_PROMPTS: Grade = Grade::Partial(&["prompt.not_printed"]);
+
 /// The claim that holds for all revisions together: the gaps of all of them.
-pub(super) const WEAKEST: Coverage = coverage(
-    READS,
-    Grade::Partial(&[
-        "edit.shell",
-        "edit.shell_no_text",
-        "edit.not_utf8",
-        "edit.write_no_before",
-        "edit.notebook_no_text",
-        "edit.copied_snippet",
-        "edit.agent_snippet",
-        "edit.big_file",
-    ]),
-);
+pub(super) const WEAKEST: Coverage = Coverage {
+    meta: STREAM_META,
+    msg_in: STREAM_PROMPTS,
+    ..coverage(
+        READS,
+        Grade::Partial(&[
+            "edit.shell",
+            "edit.shell_no_text",
+            "edit.not_utf8",
+            "edit.write_no_before",
+            "edit.notebook_no_text",
+            "edit.copied_snippet",
+            "edit.agent_snippet",
+            "edit.big_file",
+            "edit.shell_names_only",
+            "edit.bare_result",
+        ]),
+    )
+};
 
 /// The matrix. There are fixtures of every tested version. No recording lies between two ranges.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -114,7 +160,20 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: SHELL_DIFFS,
             versions: Some(">=2.1.300, <=2.1.329"),
             tested: &["2.1.300", "2.1.329"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell_no_text", "edit.agent_snippet", "edit.big_file"])),
+            coverage: coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.shell_no_text", "edit.shell_names_only", "edit.agent_snippet", "edit.big_file"]),
+            ),
+        },
+        Revision {
+            schema: STREAM,
+            versions: None,
+            tested: &["1.0.100", "2.0.60", "2.1.90", "2.1.329"],
+            coverage: Coverage {
+                meta: STREAM_META,
+                msg_in: STREAM_PROMPTS,
+                ..coverage(READS, Grade::Partial(&["edit.shell", "edit.bare_result"]))
+            },
         },
     ],
     known_bad: &[],

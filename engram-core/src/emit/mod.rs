@@ -68,6 +68,8 @@ pub struct Emitter<'s> {
     /// The record that events are attributed to.
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
+    /// The first part of pointers that stands for another one: the part, and the member that the source has.
+    pointer_alias: Option<(&'static str, &'static str)>,
     /// The type of the first unknown block of the current record.
     unknown_block: Option<String>,
     /// An error of a method that returns no `Result`. The next event fails with it.
@@ -140,6 +142,7 @@ impl<'s> Emitter<'s> {
             has_own_events: false,
             location: RecordLocation::default(),
             pointer_prefix: Pointer::Root,
+            pointer_alias: None,
             unknown_block: None,
             error: None,
             members: MemberCheck::default(),
@@ -257,6 +260,26 @@ impl<'s> Emitter<'s> {
     /// Sets the first part of all pointers until the next record. For a record inside another record.
     pub fn set_pointer_prefix(&mut self, prefix: Pointer<'static>) {
         self.pointer_prefix = prefix;
+    }
+
+    /// Makes pointers that begin with `name` begin with `member`, for an artifact that names a member otherwise. Records inside others keep
+    /// their names.
+    pub fn set_pointer_alias(&mut self, name: &'static str, member: &'static str) {
+        self.pointer_alias = Some((name, member));
+    }
+
+    /// The pointer's first part and its rest, as the source names them.
+    fn named_as_in_source<'p>(&self, pointer: Pointer<'p>) -> (Pointer<'static>, Pointer<'p>) {
+        let same = (self.pointer_prefix, pointer);
+        let Some((name, member)) = self.pointer_alias.filter(|_| self.pointer_prefix.is_root()) else { return same };
+        let rest = |path: &'p str| path.strip_prefix(name);
+        let renamed = match pointer {
+            Pointer::At(path) => rest(path).map(Pointer::At),
+            Pointer::Item(path, index) => rest(path).map(|path| Pointer::Item(path, index)),
+            Pointer::Field(path, index, field) => rest(path).map(|path| Pointer::Field(path, index, field)),
+            _ => None,
+        };
+        renamed.map_or(same, |rest| (Pointer::At(member), rest))
     }
 
     /// The number of the latest `tool.call` with this id that is still open, else of the latest one; `None` if there is none so far.
@@ -408,6 +431,7 @@ impl<'s> Emitter<'s> {
             return Err(Fault::Fatal(error));
         }
         let Header { t, t_basis, id, replay } = &self.header;
+        let (pointer_prefix, pointer) = self.named_as_in_source(pointer);
         let record = EventRecord {
             seq,
             t,
@@ -422,7 +446,7 @@ impl<'s> Emitter<'s> {
             origin: Origin {
                 line: Some(self.location.line).filter(|line| *line > 0),
                 part: self.location.part,
-                pointer_prefix: self.pointer_prefix,
+                pointer_prefix,
                 pointer,
                 id: Some(&**id).filter(|id| !id.is_empty()).map(Text::Canonical),
             },

@@ -73,13 +73,7 @@ fn output_block(state: &mut SessionState, record: &Record<'_>, value: Value<'_>,
 
 /// A tool call. Returns false for a call that was emitted before.
 #[inline(never)]
-fn tool_call(
-    state: &mut SessionState,
-    record: &Record<'_>,
-    block: &Block<'_>,
-    index: usize,
-    out: &mut Emitter,
-) -> Result<bool, Fault> {
+fn tool_call(state: &mut SessionState, record: &Record<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
     let line = &record.line;
     let tool = text(block.name()).ok_or_else(|| missing_in_block(index, "name", "the name of a tool", "nothing"))?;
     let id = text(block.id());
@@ -89,7 +83,9 @@ fn tool_call(
             if !state.dedup.insert_call(key, record.message_key) {
                 return Ok(false);
             }
-            let keep_all = is_true(line.is_sidechain()) || line.parent_call().is_some() || state.dialect.copies_are_restamped;
+            let dialect = &*state.dialect;
+            let keep_all =
+                is_true(line.is_sidechain()) || line.parent_call().is_some() || dialect.copies_are_restamped || dialect.results_may_be_bare;
             let call = Call::new(id, &tool.decode_lossy(), block.input(), keep_all);
             let kind = call.kind;
             state.calls.open(key, call);

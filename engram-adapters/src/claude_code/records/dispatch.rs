@@ -7,6 +7,8 @@ use super::agent_lines::{unwrapped, wrapped_lines};
 use super::attachments::{self, AttachmentLine, Conversion};
 use super::progress::{bash_progress, hook_progress};
 use super::session_meta::{begin_record, check_repeated};
+#[cfg(test)]
+use super::stream;
 use super::{assistant, queue, session_lines, system, user};
 use crate::claude_code::descriptor::DESCRIPTOR;
 use crate::claude_code::members;
@@ -189,7 +191,7 @@ fn nested<H: Copy>(table: &[Route<H>], outer: &str, inner: &str) -> Result<Route
 }
 
 /// The outcome of a record type that gives no event.
-fn omitted(record: &str) -> Result<Outcome, Fault> {
+pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
     DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
 }
 
@@ -256,12 +258,21 @@ fn agent_progress(state: &mut SessionState, record: &Record<'_>, data: &Progress
 mod tests {
     use super::*;
 
+    /// Types of lines that transcripts and captures have.
+    const SHARED: [&str; 4] = ["assistant", "user", "system/compact_boundary", "system/informational"];
+
     /// Every row of every table, and whether it omits its records.
     fn rows() -> Vec<(&'static str, bool)> {
         fn of<H>(table: &'static [Route<H>]) -> impl Iterator<Item = (&'static str, bool)> {
             table.iter().map(|row| (row.record, matches!(row.action, Action::Omit)))
         }
-        of(RECORDS).chain(of(SYSTEM)).chain(of(PROGRESS)).chain(of(QUEUE_OPERATIONS)).chain(of(ATTACHMENTS)).collect()
+        of(RECORDS)
+            .chain(of(SYSTEM))
+            .chain(of(PROGRESS))
+            .chain(of(QUEUE_OPERATIONS))
+            .chain(of(ATTACHMENTS))
+            .chain(stream::rows().filter(|(record, _)| !SHARED.contains(record)))
+            .collect()
     }
 
     #[test]

@@ -9,5 +9,6 @@ mod progress;
 mod queue;
 mod session_lines;
 mod session_meta;
+pub mod stream;
 mod system;
 mod user;

@@ -29,13 +29,15 @@ pub(super) fn emit(
     let Some(lines) = lines.filter(|lines| !lines.is_empty()) else { return emit_ranges(edit, None, patch, out) };
     let with_line_end = if new.is_empty() && !old.ends_with('\n') { Some(format!("{old}\n")) } else { None };
     let variants = with_line_end.iter().map(|old| &**old).chain([old]);
-    let located = variants.map(|old| Located::find(old, new, everywhere, &lines, growth(patch))).find(|located| *located != Located::Nowhere);
+    let located =
+        variants.map(|old| Located::find(old, new, everywhere, &lines, growth(patch))).find(|located| *located != Located::Nowhere);
     let located = located.unwrap_or(Located::Nowhere);
     if located == Located::Nowhere {
         return emit_ranges(edit, None, patch, out);
     }
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
-    let events: Vec<CodeEdit<'_>> = runs_of(lines.iter().map(|line| line.at)).map(|run| located.event(edit, run.before, run.after, &lines)).collect();
+    let events: Vec<CodeEdit<'_>> =
+        runs_of(lines.iter().map(|line| line.at)).map(|run| located.event(edit, run.before, run.after, &lines)).collect();
     if events.iter().all(|event| event.before_hash.is_none() && event.after_hash.is_none()) {
         out.emit(snippet(edit, Some(old), Some(new)), Pointer::At("/toolUseResult"))?;
         return Ok(true);

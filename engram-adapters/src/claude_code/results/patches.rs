@@ -19,7 +19,12 @@ pub(super) struct Run {
 }
 
 /// Emits an edit whose text is not known: the line numbers of its patch, and the hash of the file before, if that is known.
-pub(super) fn emit_ranges(edit: &EditTarget<'_>, file_before_hash: Option<Hash>, patch: Field<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn emit_ranges(
+    edit: &EditTarget<'_>,
+    file_before_hash: Option<Hash>,
+    patch: Field<'_>,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let runs: Vec<Run> = runs_of(patch_lines(patch)).collect();
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
     if runs.is_empty() {

@@ -91,12 +91,7 @@ fn emit_write(
 }
 
 /// Edit and MultiEdit: one snippet for each replacement.
-fn emit_snippets(
-    edit: &EditTarget<'_>,
-    arguments: &FileArguments<'_>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter,
-) -> Result<(), Fault> {
+fn emit_snippets(edit: &EditTarget<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
     for replacement in Replacement::list_or(arguments.edits(), single) {
         let (old, new) = (decoded(text(replacement.old)), decoded(text(replacement.new)));

@@ -1,4 +1,4 @@
-//! Recognises a transcript by named marks in its content, never by a file name, and reads what its head records.
+//! Recognises a transcript, or a capture of what the harness prints, by named marks in its content, never by a file name, and reads what its head records.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,6 +8,7 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
+use crate::claude_code::revisions::STREAM;
 use crate::shared::time::tape_time;
 use crate::shared::value::{find_line, raw_str, text};
 use crate::shared::view::view;
@@ -66,8 +67,9 @@ view! {
 }
 
 impl Probe<'_> {
+    /// The id of a session is a UUID. iFlow, whose lines have the same fields, writes `session-` before it.
     fn has_session(&self) -> bool {
-        self.session_id().is_some()
+        self.session_id().is_some() && !raw_str(self.session_id()).starts_with("session-")
     }
 
     fn has_version(&self) -> bool {
@@ -78,13 +80,53 @@ impl Probe<'_> {
 /// The number of lines that detection reads. A conversation line comes early, and ends the search.
 const MAX_LINES: usize = 64;
 
-/// The names of all marks.
-pub fn marks() -> Vec<&'static str> {
-    MARKS.iter().map(|mark| mark.name).collect()
+/// The mark of a capture: its turns begin with a line that no other harness prints in this form.
+const STREAM_INIT: &str = "stream.init.tools+session_id";
+
+view! {
+    /// The fields of a printed line that detection reads.
+    Printed {
+        kind: "type" String,
+        subtype: "subtype" String,
+        session_id: "session_id" String,
+        camel_session_id: "sessionId" Any,
+        tools: "tools" Array,
+        /// Of other harnesses that print lines of this form.
+        permission_mode: "permission_mode" Any,
+        version: "claude_code_version" String,
+        timestamp: "timestamp" String,
+    }
 }
 
-/// The marks of the head's lines; none if it is not a transcript.
+impl Printed<'_> {
+    fn is_init(&self) -> bool {
+        let is_named = raw_str(self.kind()) == "system" && raw_str(self.subtype()) == "init";
+        let is_other = self.camel_session_id().is_some() || self.permission_mode().is_some();
+        is_named && self.session_id().is_some() && self.tools().is_some() && !is_other
+    }
+}
+
+/// The lines of the head that may begin a turn of a capture.
+fn init_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
+    static INIT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"init\""));
+    head.lines().take(MAX_LINES).filter(|line| line.starts_with('{') && INIT.find(line.as_bytes()).is_some())
+}
+
+/// True for a head of what `--output-format stream-json` prints.
+pub fn is_stream(head: &Head<'_>) -> bool {
+    find_line(init_lines(head), |line| Printed::lenient(line).is_init().then_some(())).is_some()
+}
+
+/// The names of all marks.
+pub fn marks() -> Vec<&'static str> {
+    MARKS.iter().map(|mark| mark.name).chain([STREAM_INIT]).collect()
+}
+
+/// The marks of the head's lines; none if it is neither a transcript nor a capture.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
+    if is_stream(head) {
+        return Some(Evidence { marks: vec![STREAM_INIT], framing: Framing::Lines });
+    }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(head.lines().take(MAX_LINES).filter(|line| may_have_mark(line)), |line| {
         let line = Probe::lenient(line);
@@ -103,8 +145,25 @@ fn may_have_mark(line: &str) -> bool {
     NAMES.iter().any(|name| name.find(line.as_bytes()).is_some())
 }
 
+/// The first version, session and time that a capture records.
+fn identify_stream(head: &Head<'_>) -> Identity {
+    let mut identity = Identity { schema: Some(STREAM), ..Identity::default() };
+    find_line(init_lines(head), |line| {
+        let line = Printed::lenient(line);
+        line.is_init().then(|| {
+            fill(&mut identity.version, text(line.version()));
+            fill(&mut identity.session_id, text(line.session_id()));
+        })
+    });
+    identity.start = find_line(head.lines().take(MAX_LINES), |line| tape_time(Printed::lenient(line).timestamp()).map(Cow::into_owned));
+    identity
+}
+
 /// The first version, session, agent and time that the head records.
 pub fn identify(head: &Head<'_>) -> Identity {
+    if is_stream(head) {
+        return identify_stream(head);
+    }
     let mut identity = Identity::default();
     find_line(head.lines(), |line| {
         let line = Probe::lenient(line);

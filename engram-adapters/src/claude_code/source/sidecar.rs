@@ -181,7 +181,8 @@ mod tests {
         let root = std::env::temp_dir().join(format!("engram-workflows-{}", std::process::id()));
         let run = root.join("s").join("subagents").join("workflows").join("wf_1-a");
         fs::create_dir_all(&run).unwrap();
-        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"toolUseResult":{"runId":"wf_1-a"}}"#;
+        let result =
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"toolUseResult":{"runId":"wf_1-a"}}"#;
         fs::write(root.join("s.jsonl"), format!("{result}\n")).unwrap();
         let path = run.join("agent-a1.jsonl");
         fs::write(&path, "").unwrap();

@@ -178,8 +178,8 @@ impl ReplayDetector {
             return false;
         }
         // The first line of a conversation is older than the prompt only if it is a copy. Hooks run before the prompt.
-        let is_first = record.line.parent_uuid().is_none()
-            && (record.kind == "user" || raw_str(record.line.subtype()) == "compact_boundary");
+        let is_first =
+            record.line.parent_uuid().is_none() && (record.kind == "user" || raw_str(record.line.subtype()) == "compact_boundary");
         let foreign = record.session_id().filter(|session| session != own_session);
         if let (Some(session), "user") = (foreign, record.kind) {
             self.copying = true;

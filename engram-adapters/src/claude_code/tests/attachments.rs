@@ -58,20 +58,38 @@ fn plans_and_selections_are_emitted_as_text_and_names_are_omitted() {
 #[test]
 fn instructions_goals_and_findings_of_an_editor_are_context() {
     let lines = [
-        attached(1, json!({"type": "instructions", "files": [{"path": "/p/CLAUDE.md", "type": "Project", "content": "Use tabs."},
-            {"path": "/h/CLAUDE.md", "type": "User", "content": "Be brief."}]})),
+        attached(
+            1,
+            json!({"type": "instructions", "files": [{"path": "/p/CLAUDE.md", "type": "Project", "content": "Use tabs."},
+            {"path": "/h/CLAUDE.md", "type": "User", "content": "Be brief."}]}),
+        ),
         attached(2, json!({"type": "directory", "path": "/p/src", "content": "a.py\nb.py", "displayPath": "src"})),
-        attached(3, json!({"type": "already_read_file", "filename": "/p/b.py",
-            "content": {"type": "text", "file": {"filePath": "/p/b.py", "content": "b = 1\nc = 2\n", "numLines": 3}}})),
+        attached(
+            3,
+            json!({"type": "already_read_file", "filename": "/p/b.py",
+            "content": {"type": "text", "file": {"filePath": "/p/b.py", "content": "b = 1\nc = 2\n", "numLines": 3}}}),
+        ),
         attached(4, json!({"type": "unknown_command_fallback", "commandName": "nosuch", "availableCommandNames": ["init"]})),
-        attached(5, json!({"type": "diagnostics", "files": [{"uri": "file:///p/a.rs", "diagnostics": [{"message": "unused value"}]}], "isNew": true})),
+        attached(
+            5,
+            json!({"type": "diagnostics", "files": [{"uri": "file:///p/a.rs", "diagnostics": [{"message": "unused value"}]}], "isNew": true}),
+        ),
         attached(6, json!({"type": "opened_file_in_ide", "filename": "/p/a.rs"})),
         attached(7, json!({"type": "goal_status", "met": false, "condition": "all tests pass", "reason": "three tests fail"})),
     ];
     let metas = events(&lines, "meta");
     let context: Vec<&Value> = metas.iter().filter(|event| event["label"] == "context").collect();
     let names: Vec<&str> = context.iter().map(|event| event["name"].as_str().unwrap()).collect();
-    let expected = ["instructions", "instructions", "directory", "already_read_file", "unknown_command_fallback", "diagnostics", "opened_file_in_ide", "goal_status"];
+    let expected = [
+        "instructions",
+        "instructions",
+        "directory",
+        "already_read_file",
+        "unknown_command_fallback",
+        "diagnostics",
+        "opened_file_in_ide",
+        "goal_status",
+    ];
     assert_eq!(names, expected);
     assert_eq!((&context[1]["file"], &context[1]["text"]), (&json!("/h/CLAUDE.md"), &json!("Be brief.")));
     assert_eq!(context[3]["hash"], engram_core::hash::Hash::of_text("b = 1\nc = 2\n").to_string());

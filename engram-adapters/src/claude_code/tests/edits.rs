@@ -110,10 +110,8 @@ fn every_file_that_a_command_changed_is_an_edit() {
 fn silent_command_has_no_output() {
     let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "true"}}]);
     let output = json!({"stdout": "", "stderr": "", "interrupted": false});
-    let lines = [
-        assistant_line("2.1.329", 1, "m1", call),
-        result_line("2.1.329", 2, "t1", "(Bash completed with no output)", Some(output)),
-    ];
+    let lines =
+        [assistant_line("2.1.329", 1, "m1", call), result_line("2.1.329", 2, "t1", "(Bash completed with no output)", Some(output))];
     assert!(events(&lines, "tool.result")[0].get("stdout").is_none());
     assert!(events(&lines, "meta").iter().any(|event| event["text"] == "(Bash completed with no output)"));
 }

@@ -1,0 +1,27 @@
+//! `assistant` and `user` lines. Their messages are those of a transcript.
+
+use engram_core::emit::{Emitter, Fault};
+use engram_core::keys::hash64;
+use engram_core::ledger::Outcome;
+
+use super::StreamState;
+use super::dispatch::StreamRecord;
+use crate::claude_code::records;
+use crate::claude_code::schema::Block;
+use crate::shared::value::{Value, non_empty_text};
+
+/// `assistant`: one block of a message.
+pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let texts = stream.record.message.content().into_iter().flat_map(Value::elements).map(Block::lenient);
+    if stream.record.agent.is_none()
+        && let Some(text) = texts.filter_map(|block| non_empty_text(block.text())).last()
+    {
+        state.last_text.set(Some(hash64(text.raw())));
+    }
+    records::assistant::assistant(&mut state.session, &stream.record, out)
+}
+
+/// `user`: a tool result, the prompt of a sub-agent, or a text of the harness. What a person typed is printed only on demand.
+pub(super) fn user(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    records::user::user(&mut state.session, &stream.record, out)
+}

@@ -1,0 +1,133 @@
+//! Which handler converts each type of a printed line: one row in the table. A type without a row is unrecognized.
+
+use std::borrow::Cow;
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Meta, SessionFacts};
+use engram_core::ledger::Outcome;
+
+use super::conversation::{assistant, user};
+use super::{Printed, StreamState, notices};
+use crate::claude_code::members;
+use crate::claude_code::omission_rules::rule;
+use crate::claude_code::record::Record;
+use crate::claude_code::records::dispatch::omitted;
+use crate::claude_code::records::session_meta::{begin_record, check_repeated};
+use crate::claude_code::schema::Line;
+use crate::shared::route::{Action, Route};
+use crate::shared::value::{Value, raw_str, text};
+
+/// A printed line, and the same as a line of a transcript.
+pub(super) struct StreamRecord<'a> {
+    pub printed: Printed<'a>,
+    pub record: Record<'a>,
+}
+
+type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+
+/// What happens to a line, by its `type` and `subtype`. A row that ends with `*` is for all types with that beginning.
+static RECORDS: &[Route<Handler>] = &[
+    Route::convert("assistant", assistant),
+    Route::convert("user", user),
+    Route::convert("system/init", notices::init),
+    Route::convert("result/*", notices::result),
+    Route::convert("system/compact_boundary", notices::compact_boundary),
+    Route::convert("system/informational", notices::informational),
+    Route::convert("system/notification", notices::notification),
+    Route::convert("system/task_notification", notices::task_notification),
+    Route::convert("system/hook_response", notices::hook_response),
+    Route::convert("system/permission_denied", notices::permission_denied),
+    Route::convert("system/api_retry", notices::api_retry),
+    Route::convert("conversation_reset", notices::conversation_reset),
+    Route::convert("control_request", notices::control_request),
+    Route::omit("control_response"),
+    Route::omit("system/status"),
+    Route::omit("system/task_started"),
+    Route::omit("system/task_progress"),
+    Route::omit("system/task_updated"),
+    Route::omit("system/background_tasks_changed"),
+    Route::omit("system/thinking_tokens"),
+    Route::omit("system/hook_started"),
+    Route::omit("stream_event"),
+];
+
+/// Every row, and whether it omits its records.
+#[cfg(test)]
+pub(in crate::claude_code::records) fn rows() -> impl Iterator<Item = (&'static str, bool)> {
+    RECORDS.iter().map(|row| (row.record, matches!(row.action, Action::Omit)))
+}
+
+/// Converts one printed line.
+pub(super) fn line(state: &mut StreamState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let mut printed = Printed::default();
+    printed.strict_into(value, "")?;
+    let mut stream = StreamRecord { record: Record { line: as_transcript(&printed), ..Record::default() }, printed };
+    let record = &mut stream.record;
+    if !state.session.lines.begin(&record.line)
+        && let Some(named) = members::named_type(&mut state.session.scratch, &record.line)
+    {
+        check_repeated(&mut state.session, record, out)?;
+        return Ok(Outcome::Duplicate { record: named, rule: rule::REPEATED });
+    }
+    let agent = text(stream.printed.agent_id().or(stream.printed.parent_call()));
+    record.agent = agent.map(|agent| agent.decode_lossy());
+    let facts_changed = begin_record(&mut state.session, record, out)?;
+    let is_first = agent.is_some_and(|agent| state.agents.insert(agent.raw())) && emit_agent(&stream, out)?;
+    let outcome = convert(state, &stream, out)?;
+    Ok(if facts_changed || is_first { Outcome::Mapped } else { outcome })
+}
+
+fn convert(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let kind = record_type(&stream.printed);
+    let covers = |row: &&Route<Handler>| row.record.strip_suffix('*').map_or(row.record == kind, |beginning| kind.starts_with(beginning));
+    let row = RECORDS.iter().find(covers).ok_or_else(|| Fault::unrecognized(&kind))?;
+    match row.action {
+        Action::Convert(handler) => handler(state, stream, out),
+        Action::Omit => omitted(row.record),
+    }
+}
+
+fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
+    match raw_str(printed.subtype()) {
+        "" => Cow::Borrowed(raw_str(printed.kind())),
+        subtype => Cow::Owned(format!("{}/{subtype}", raw_str(printed.kind()))),
+    }
+}
+
+/// The line as one of a transcript.
+fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
+    let mut line = Line::empty_of(printed.object());
+    for (name, field) in [
+        ("type", printed.kind()),
+        ("subtype", printed.subtype()),
+        ("uuid", printed.uuid()),
+        ("timestamp", printed.timestamp()),
+        ("sessionId", printed.session_id()),
+        ("message", printed.message()),
+        ("toolUseResult", printed.tool_use_result()),
+        ("parentToolUseID", printed.parent_call()),
+        ("isMeta", printed.is_synthetic()),
+        ("requestId", printed.request_id()),
+        ("error", printed.error()),
+        ("isApiErrorMessage", printed.is_api_error()),
+        ("apiErrorStatus", printed.api_error_status()),
+        ("compactMetadata", printed.compact_metadata()),
+    ] {
+        line.set(name, field);
+    }
+    line
+}
+
+/// Emits who started the sub-agent whose first line this is.
+fn emit_agent(stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let (printed, call) = (&stream.printed, text(stream.printed.parent_call()));
+    let facts = SessionFacts {
+        parent_session_id: text(printed.session_id()),
+        parent_call_id: call,
+        agent: text(printed.agent_type()),
+        ..SessionFacts::default()
+    };
+    let parent = call.and_then(|call| out.seq_of_call(call));
+    out.emit_child(parent, Meta::Session(facts), Pointer::At("/parent_tool_use_id"))?;
+    Ok(true)
+}
