@@ -54,12 +54,13 @@ pub const ROWS: &[GapRow] = &[
         edits_by(case, &["execute"], |edit, _| has_no_hashes(edit) && edit.range("after_range").is_some())
     })
     .without_hash(has_no_hashes),
+    GapRow::new("edit.shell_names_only", Kind::CodeEdit, |case| edits_by(case, &["execute"], |edit, _| names_only(edit)))
+        .without_hash(names_only),
     GapRow::new("edit.big_file", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && truth_hash_only(real)))
         .without_hash(has_no_hashes),
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
-        case.events(Kind::CodeEdit).any(|(session, edit)| {
-            edit.text("op") == Some("create") && is_patch(session, edit) && real_of(case, edit).is_some_and(|real| real.before.is_some())
-        })
+        case.events(Kind::CodeEdit)
+            .any(|(_, edit)| edit.text("op") == Some("create") && real_of(case, edit).is_some_and(|real| real.before.is_some()))
     }),
     GapRow::new("read.no_total", Kind::CodeRead, |case| {
         case.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_some() && !read.has("total_lines"))
@@ -136,6 +137,11 @@ fn truth_hash_only(real: &RealEdit) -> bool {
 /// The edit hashes neither the file nor the span before.
 pub fn has_no_hashes(edit: &Event) -> bool {
     lacks_file_before_hash(edit) && !edit.has("before_hash") && !edit.has("file_after_hash")
+}
+
+/// The edit has the file and the operation alone.
+pub fn names_only(edit: &Event) -> bool {
+    ["before_range", "after_range", "before_hash", "after_hash", "file_before_hash", "file_after_hash"].iter().all(|key| !edit.has(key))
 }
 
 /// The edit does not hash the file before.

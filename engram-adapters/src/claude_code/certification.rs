@@ -1,9 +1,12 @@
 //! What the compatibility kit needs to know about Claude Code.
 
+use engram_conformance::Case;
 use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_hashes, is_snippet, lacks_file_before_hash};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
+use serde_json::Value;
 
+use super::revisions::STREAM;
 use crate::certification::Certification;
 
 /// See [`Certification`].
@@ -29,6 +32,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("state.repository", "every_text_of_a_structured_result_is_accounted_for"),
     ("state.same_name", "names_and_directories_are_session_facts"),
     ("state.worktree", "names_and_directories_are_session_facts"),
+    ("stream.partial", "parts_of_an_answer_are_left_out"),
     ("ui.nudge", "refusal_is_an_error_with_its_reason"),
 ];
 
@@ -36,7 +40,9 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 const GAP_ROWS: &[GapRow] = &[
     EDIT_NOT_UTF8,
     GapRow::new("edit.write_no_before", Kind::CodeEdit, |case| {
-        edits_by(case, &["write"], |edit, real| lacks_file_before_hash(edit) && real.before.is_some())
+        edits_by(case, &["write"], |edit, real| {
+            lacks_file_before_hash(edit) && edit.text("op") == Some("overwrite") && real.before.is_some()
+        })
     })
     .without_hash(lacks_file_before_hash),
     GapRow::new("edit.notebook_no_text", Kind::CodeEdit, |case| {
@@ -49,7 +55,22 @@ const GAP_ROWS: &[GapRow] = &[
         has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && is_sub_agents(edit))
     })
     .without_lines(is_sub_agents),
+    GapRow::new("edit.bare_result", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_snippet) && is_any_stream(case))
+        .without_lines(|_| true),
+    GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {
+        let by_person = |message: &Event| message.text("by") == Some("person");
+        is_any_stream(case) && !case.truth.prompts.is_empty() && !has_event(case, Kind::MsgIn, by_person)
+    }),
+    GapRow::new("usage.before_end", Kind::Meta, |case| {
+        is_any_stream(case) && has_event(case, Kind::Meta, |meta| meta.0.get("provisional").is_some())
+    }),
 ];
+
+/// True if a session of the recording is what the harness printed.
+fn is_any_stream(case: &Case<'_>) -> bool {
+    let is_stream = |start: &Event| start.0.pointer("/harness/schema").and_then(Value::as_str) == Some(STREAM);
+    case.sessions.iter().any(|session| session.events.first().is_some_and(is_stream))
+}
 
 fn is_sub_agents(edit: &Event) -> bool {
     edit.0.pointer("/source/agent_id").is_some()

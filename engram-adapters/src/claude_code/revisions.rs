@@ -138,7 +138,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: BLOCK_LINES,
             versions: Some(">=1.0.10, <=2.0.10"),
-            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.100", "2.0.0", "2.0.10"],
+            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10"],
             coverage: coverage(
                 READS,
                 Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),

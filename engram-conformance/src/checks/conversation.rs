@@ -259,7 +259,7 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             continue;
         }
         findings.count("results");
-        if let Some(missing) = missing_line(case, returned, event) {
+        if let Some(missing) = missing_line(case, session, returned, event) {
             findings.fail(case.place_of(session, event), format!("tool.result {id} lacks `{}`", excerpt(missing)));
         }
         let status = event.text("status").unwrap_or_default();
@@ -285,10 +285,15 @@ fn is_result_logged(case: &Case<'_>, id: &str, text: &str) -> bool {
     case.is_logged(id) && case.is_logged(mark)
 }
 
-/// A line that the model saw and the record contains, but the event does not.
-fn missing_line<'t>(case: &Case<'_>, returned: &'t RealResult, event: &Event) -> Option<&'t str> {
+/// A line that the model saw and the record contains, but neither the event does nor what its record gave beside it: the model may see
+/// another text than what a command printed.
+fn missing_line<'t>(case: &Case<'_>, session: &ConvertedSession, returned: &'t RealResult, event: &Event) -> Option<&'t str> {
     let text = returned.text.as_str();
-    let actual = format!("{}\n{}", event.text("stdout").unwrap_or_default(), event.text("stderr").unwrap_or_default());
+    let line = event.0.pointer("/origin/line");
+    let is_beside = |other: &&Event| line.is_some() && other.0.pointer("/origin/line") == line && other.text("label") == Some("context");
+    let beside = session.events.iter().filter(is_beside).filter_map(|other| other.text("text"));
+    let own = [event.text("stdout"), event.text("stderr")].into_iter().flatten();
+    let actual = own.chain(beside).collect::<Vec<_>>().join("\n");
     let actual = actual.replace("\r\n", "\n");
     if event.has("attachments") || event.has("artifact") || actual.contains(text.trim()) {
         return None;

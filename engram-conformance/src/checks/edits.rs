@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
+use crate::gaps::names_only;
 use crate::ground_truth::{Call, FileState, RealEdit, in_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
@@ -179,6 +180,9 @@ fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &R
             findings.count("ops");
         } else if op == "create" && has_no_before && subject.declares("edit.add_over_file") {
             findings.gap("edit.add_over_file");
+        } else if op == "update" && names_only(event) && subject.declares("edit.shell_names_only") {
+            // The source names a changed file, not how it changed.
+            findings.gap("edit.shell_names_only");
         } else {
             findings.fail(case.place_of(edits.session, event), format!("op `{op}` on {}, but the file {was}", edits.file));
         }

@@ -183,3 +183,28 @@ fn fill(slot: &mut Option<String>, found: Option<Text<'_>>) {
         *slot = found.map(|text| text.decode_lossy().into_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::value::{StructuralIndex, parse};
+
+    fn is_marked(line: &str) -> bool {
+        let mut index = StructuralIndex::default();
+        let value = parse(line, &mut index).unwrap();
+        MARKS.iter().any(|mark| (mark.is_in)(&Probe::lenient(value))) || Printed::lenient(value).is_init()
+    }
+
+    #[test]
+    fn lines_of_other_harnesses_have_no_mark() {
+        let line = |session: &str| {
+            format!(r#"{{"uuid":"u1","parentUuid":null,"sessionId":"{session}","type":"user","isSidechain":false,"version":"1.0.0"}}"#)
+        };
+        assert!(is_marked(&line("0a")));
+        assert!(!is_marked(&line("session-0a")), "iFlow");
+        let init = |more: &str| format!(r#"{{"type":"system","subtype":"init","session_id":"s","tools":["Edit"]{more}}}"#);
+        assert!(is_marked(&init("")));
+        assert!(!is_marked(&init(r#","permission_mode":"default","qwen_code_version":"0.1.0""#)), "Qwen Code");
+        assert!(!is_marked(r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#), "Cursor");
+    }
+}

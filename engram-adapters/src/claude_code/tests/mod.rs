@@ -9,6 +9,7 @@ mod progress;
 mod results;
 mod session;
 mod state;
+mod stream;
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;

@@ -103,7 +103,7 @@ fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
         ("uuid", printed.uuid()),
         ("timestamp", printed.timestamp()),
         ("sessionId", printed.session_id()),
-        ("message", printed.message()),
+        ("message", printed.message().filter(|message| message.is_object())),
         ("toolUseResult", printed.tool_use_result()),
         ("parentToolUseID", printed.parent_call()),
         ("isMeta", printed.is_synthetic()),

@@ -26,7 +26,8 @@ view! {
         uuid: "uuid" String,
         timestamp: "timestamp" String,
         session_id: "session_id" String,
-        message: "message" Object,
+        /// The message of a model or a person; of a denied call, a text.
+        message: "message" Any,
         tool_use_result: "tool_use_result" Any,
         /// The call that started the sub-agent of the line.
         parent_call: "parent_tool_use_id" String,

@@ -1,0 +1,96 @@
+//! What `--output-format stream-json` prints.
+
+use engram_core::adapter::convert_str;
+use engram_core::pipeline::Options;
+use serde_json::{Value, json};
+
+use super::ClaudeCode;
+
+fn convert(lines: &[Value]) -> Vec<Value> {
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
+    tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn of_kind<'t>(tape: &'t [Value], kind: &str) -> Vec<&'t Value> {
+    tape.iter().filter(|event| event["k"] == kind).collect()
+}
+
+fn init() -> Value {
+    json!({"type": "system", "subtype": "init", "cwd": "/p", "session_id": "s", "tools": ["Edit"], "mcp_servers": [], "model": "m",
+        "permissionMode": "default", "apiKeySource": "none", "claude_code_version": "2.1.329", "uuid": "i1"})
+}
+
+fn assistant(uuid: &str, block: &Value, parent: Option<&str>) -> Value {
+    let message = json!({"id": format!("m{uuid}"), "type": "message", "role": "assistant", "model": "m", "content": [block], "stop_reason": null,
+        "usage": {"input_tokens": 3, "output_tokens": 1}});
+    json!({"type": "assistant", "message": message, "parent_tool_use_id": parent, "session_id": "s", "uuid": uuid,
+        "timestamp": "2026-01-01T00:00:01.000Z"})
+}
+
+fn user(uuid: &str, content: &Value, rest: &Value) -> Value {
+    let mut line = json!({"type": "user", "message": {"role": "user", "content": content}, "session_id": "s", "uuid": uuid,
+        "timestamp": "2026-01-01T00:00:02.000Z"});
+    line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    line
+}
+
+fn result(text: &str) -> Value {
+    json!({"type": "result", "subtype": "success", "is_error": false, "duration_ms": 1, "duration_api_ms": 1, "num_turns": 1, "result": text,
+        "session_id": "s", "total_cost_usd": 0.5, "uuid": "r1"})
+}
+
+#[test]
+fn stream_names_its_version_and_its_own_schema() {
+    let tape = convert(&[init(), assistant("a1", &json!({"type": "text", "text": "done"}), None), result("done")]);
+    assert_eq!(tape[0]["harness"], json!({"family": "claude-code", "version": "2.1.329", "schema": "stream-json/1"}));
+    assert_eq!(tape[0]["coverage"]["msg.in"], "partial");
+    let usage: Vec<_> = tape.iter().filter(|event| event["label"] == "usage").collect();
+    assert_eq!((usage.len(), &usage[0]["provisional"]), (1, &json!(true)));
+    let last = tape.last().unwrap();
+    assert_eq!((&last["ledger"]["mapped"], last["ledger"].get("unknown_members")), (&json!(3), None));
+    // The result repeats the answer.
+    assert_eq!(tape.iter().filter(|event| event["text"] == "done").count(), 1);
+}
+
+#[test]
+fn results_have_pointers_of_the_stream() {
+    let call =
+        json!({"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "x", "new_string": "y"}});
+    let block = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]);
+    let edited = json!({"filePath": "/p/a", "oldString": "x", "newString": "y", "originalFile": "x\n", "structuredPatch": []});
+    let tape = convert(&[init(), assistant("a1", &call, None), user("u1", &block, &json!({"tool_use_result": edited}))]);
+    let edit = of_kind(&tape, "code.edit")[0];
+    assert_eq!((&edit["origin"]["pointer"], &edit["before_range"]), (&json!("/tool_use_result"), &json!([1, 1])));
+    let tape = convert(&[init(), assistant("a1", &call, None), user("u1", &block, &json!({}))]);
+    let edit = of_kind(&tape, "code.edit")[0];
+    assert_eq!((&edit["basis"], &edit["after_lines"]), (&json!("snippet"), &json!(1)));
+}
+
+#[test]
+fn sub_agents_name_the_call_that_started_them() {
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "look", "description": "d"}});
+    let text = json!([{"type": "text", "text": "look"}]);
+    let lines = [
+        init(),
+        assistant("a1", &call, None),
+        user("u1", &text, &json!({"parent_tool_use_id": "t1"})),
+        assistant("a2", &json!({"type": "text", "text": "seen"}), Some("t1")),
+        assistant("a2", &json!({"type": "text", "text": "seen"}), Some("t1")),
+    ];
+    let tape = convert(&lines);
+    let call = of_kind(&tape, "tool.call")[0]["seq"].clone();
+    let start = tape.iter().find(|event| event["parent_call_id"] == "t1").unwrap();
+    assert_eq!((&start["parent"], &start["source"]["agent_id"]), (&call, &json!("t1")));
+    assert_eq!(of_kind(&tape, "msg.in")[0]["by"], "agent");
+    assert_eq!((of_kind(&tape, "msg.out").len(), &tape.last().unwrap()["ledger"]["duplicate"]), (1, &json!(1)));
+}
+
+#[test]
+fn parts_of_an_answer_are_left_out() {
+    let part = json!({"type": "stream_event", "event": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "do"}},
+        "session_id": "s", "parent_tool_use_id": null, "uuid": "e1"});
+    let tape = convert(&[init(), part, result("something else")]);
+    assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
+    assert!(tape.iter().any(|event| event["name"] == "result" && event["text"] == "something else"));
+}
