@@ -50,6 +50,12 @@ const GAPS: &[Gap] = &[
     gap("edit.notebook_no_text", "2.0.69/b_edit", "up to 2.0.69 a NotebookEdit does not log the file before or after the edit"),
     gap("edit.copied_snippet", "2.0.10/d_resume", "copies of history up to 2.0.10 have no structured results, so their edits are snippets"),
     gap(
+        "usage.provisional",
+        "2.1.20/b_edit",
+        "a response without a stop reason has the count from when it began: 2.1.10 to 2.1.45 log no other, nor does any version for an \
+         answer that was stopped",
+    ),
+    gap(
         "edit.agent_snippet",
         "2.1.329/c_subagent",
         "from 2.1.20 on lines of sub-agents have no structured results, so their edits are snippets",

@@ -14,6 +14,8 @@ pub(super) mod rule {
     pub const FOREIGN_TITLE: &str = "title.other_session";
     /// A prompt that waits for the next line.
     pub const HELD: &str = "prompt.held";
+    /// A result that the log has before its call.
+    pub const EARLY_RESULT: &str = "result.early";
     /// The last prompt again.
     pub const LAST_PROMPT: &str = "prompt.last";
     /// A queued prompt that is also in the conversation.
@@ -89,6 +91,11 @@ const RECORD_RULES: &[OmissionRule] = &[
         rule::FOREIGN_TITLE,
         "summary",
         "names the last line of its session; it is this session's title only if that line follows, else a notice at the end of the tape",
+    ),
+    OmissionRule::duplicate(
+        rule::EARLY_RESULT,
+        "user",
+        "a result that the log has before its call (2.1.91 to 2.1.172): its events follow the call",
     ),
     OmissionRule::duplicate(
         rule::HELD,

@@ -24,15 +24,22 @@ const AGENT_FILES: &str = "agent-files";
 const BARE_AGENT_RESULTS: &str = "bare-agent-results";
 const SHELL_DIFFS: &str = "shell-diffs";
 
+/// The schema of files that have nothing but titles (1.0.100 to 2.0.10).
+pub(super) const TITLES_SCHEMA: &str = BLOCK_LINES;
+
 /// The dialect of a revision. An unknown revision has the dialect of the newest one.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
         // Database rows are never copied, and their times are whole seconds.
-        Some(MESSAGE_ROWS) => Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false },
+        Some(MESSAGE_ROWS) => {
+            Dialect { copies_are_restamped: false, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false }
+        }
         Some(MESSAGE_LINES | BLOCK_LINES) => {
             Dialect { copies_are_restamped: true, agents_share_the_file: true, messages_are_repeated: true, counts_may_be_late: false }
         }
-        Some(AGENT_FILES) => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: true, counts_may_be_late: false },
+        Some(AGENT_FILES) => {
+            Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: true, counts_may_be_late: false }
+        }
         _ => Dialect { copies_are_restamped: false, agents_share_the_file: false, messages_are_repeated: false, counts_may_be_late: true },
     }
 }
@@ -51,10 +58,15 @@ const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     }
 }
 
+/// The same claim for a schema that may have only a count from the beginning of a response.
+const fn with_early_counts(coverage: Coverage) -> Coverage {
+    Coverage { meta: Grade::Partial(&["usage.provisional"]), ..coverage }
+}
+
 const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
 
 /// The claim that holds for all revisions together: the gaps of all of them.
-pub(super) const WEAKEST: Coverage = coverage(
+pub(super) const WEAKEST: Coverage = with_early_counts(coverage(
     READS,
     Grade::Partial(&[
         "edit.shell",
@@ -66,7 +78,7 @@ pub(super) const WEAKEST: Coverage = coverage(
         "edit.agent_snippet",
         "edit.big_file",
     ]),
-);
+));
 
 /// The matrix. There are fixtures of every tested version. No recording lies between two ranges.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -92,29 +104,35 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: BLOCK_LINES,
             versions: Some(">=1.0.10, <=2.0.10"),
-            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.100", "2.0.0", "2.0.10"],
-            coverage: coverage(
+            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10"],
+            coverage: with_early_counts(coverage(
                 READS,
                 Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),
-            ),
+            )),
         },
         Revision {
             schema: AGENT_FILES,
             versions: Some(">=2.0.45, <=2.1.10"),
             tested: &["2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"])),
+            coverage: with_early_counts(coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+            )),
         },
         Revision {
             schema: BARE_AGENT_RESULTS,
             versions: Some(">=2.1.20, <=2.1.275"),
-            tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"])),
+            tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.170", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
+            coverage: with_early_counts(coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"]),
+            )),
         },
         Revision {
             schema: SHELL_DIFFS,
             versions: Some(">=2.1.300, <=2.1.329"),
             tested: &["2.1.300", "2.1.329"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell_no_text", "edit.agent_snippet", "edit.big_file"])),
+            coverage: with_early_counts(coverage(READS, Grade::Partial(&["edit.shell_no_text", "edit.agent_snippet", "edit.big_file"]))),
         },
     ],
     known_bad: &[],

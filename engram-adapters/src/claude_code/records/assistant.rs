@@ -73,13 +73,7 @@ fn output_block(state: &mut SessionState, record: &Record<'_>, value: Value<'_>,
 
 /// A tool call. Returns false for a call that was emitted before.
 #[inline(never)]
-fn tool_call(
-    state: &mut SessionState,
-    record: &Record<'_>,
-    block: &Block<'_>,
-    index: usize,
-    out: &mut Emitter,
-) -> Result<bool, Fault> {
+fn tool_call(state: &mut SessionState, record: &Record<'_>, block: &Block<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
     let line = &record.line;
     let tool = text(block.name()).ok_or_else(|| missing_in_block(index, "name", "the name of a tool", "nothing"))?;
     let id = text(block.id());

@@ -24,8 +24,7 @@ const HARNESS_TEXT: &[&str] = &[
 ];
 
 /// Beginnings of a command's output, which follows the command.
-const COMMAND_OUTPUT: &[&str] =
-    &["<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>", "(no content)"];
+const COMMAND_OUTPUT: &[&str] = &["<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>", "(no content)"];
 
 /// Beginnings of the templates that the harness gives a sub-agent.
 const AGENT_TEMPLATES: &[&str] = &["Base directory for this skill: ", "CRITICAL: Respond with TEXT ONLY", "Warmup"];
@@ -34,7 +33,8 @@ const AGENT_TEMPLATES: &[&str] = &["Base directory for this skill: ", "CRITICAL:
 const INTERRUPTS: &[&str] = &["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
 
 /// The unmarked summary of a compaction begins so (up to 1.0.60).
-const COMPACTED: &str = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below";
+const COMPACTED: &str =
+    "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below";
 
 /// What the model sees of a call that a person denied begins so.
 pub(in crate::claude_code) const DENIED_BY_PERSON: &str = "The user doesn't want to proceed with this tool use.";

@@ -108,7 +108,11 @@ impl ResultContext<'_> {
         {
             self.emit_stated_decision(decision, out)?;
         }
-        if failed && self.content.is_some_and(|content| content.starts_with(DENIED_BY_PERSON)) { self.emit_words(index, out) } else { Ok(()) }
+        if failed && self.content.is_some_and(|content| content.starts_with(DENIED_BY_PERSON)) {
+            self.emit_words(index, out)
+        } else {
+            Ok(())
+        }
     }
 
     #[inline(never)]

@@ -39,7 +39,7 @@ impl HistoryCopies {
         }
         let key = content_key(record);
         let begin = match (text(record.line.parent_uuid()), self.copied) {
-            (None, _) => Some(0),
+            (None, _) if record.kind != "assistant" => Some(0),
             (Some(parent), Some((at, last))) if hash64(parent.raw()) == last => Some(at),
             _ => None,
         };
