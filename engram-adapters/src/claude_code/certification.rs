@@ -20,6 +20,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("prompt.held", "rewind_comes_before_the_prompt_that_follows_it"),
     ("result.early", "result_before_its_call_follows_it"),
     ("title.other_session", "title_of_another_session_is_a_notice"),
+    ("title.repeated", "title_of_another_session_is_a_notice"),
     ("progress.so_far", "partial_output_is_emitted_if_there_is_no_result"),
     ("progress.state", "progress_of_a_running_call_is_bookkeeping"),
     ("queue.taken_back", "queued_prompt_that_is_taken_back_is_emitted_at_the_end"),

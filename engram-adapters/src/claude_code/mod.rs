@@ -4,7 +4,7 @@
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 
@@ -97,10 +97,13 @@ impl Transcript {
 
     #[cold]
     fn emit_early(&mut self, is_end: bool, out: &mut Emitter) -> Result<(), Fault> {
-        let state = &mut self.state;
+        let (state, here) = (&mut self.state, out.location());
         loop {
             let due = state.early_results.take_due(&state.lines);
-            let Some(early) = due.or_else(|| is_end.then(|| state.early_results.take_oldest())?) else { return Ok(()) };
+            let Some(early) = due.or_else(|| is_end.then(|| state.early_results.take_oldest())?) else {
+                out.attribute_to(here, RecordHeader::default());
+                return Ok(());
+            };
             let converted = records::dispatch::early_result(state, &early, &mut self.index, out);
             state.end_record(converted.is_ok(), out);
             // A malformed result must not count against the line that follows it.

@@ -12,6 +12,8 @@ pub(super) mod rule {
     pub const COPIED: &str = "history.copied";
     /// The title of another session.
     pub const FOREIGN_TITLE: &str = "title.other_session";
+    /// The same title of the same session.
+    pub const SAME_TITLE: &str = "title.repeated";
     /// A prompt that waits for the next line.
     pub const HELD: &str = "prompt.held";
     /// A result that the log has before its call.
@@ -86,7 +88,7 @@ const RECORD_RULES: &[OmissionRule] = &[
     ),
     OmissionRule::bookkeeping("progress.state", "progress/waiting_for_task", "a call waits for a background command"),
     OmissionRule::duplicate(rule::LAST_PROMPT, "last-prompt", "the last prompt with its white space shortened, for a list of sessions"),
-    OmissionRule::duplicate(rule::UNCHANGED, "summary", "the same title again"),
+    OmissionRule::duplicate(rule::SAME_TITLE, "summary", "the same title of the same session again"),
     OmissionRule::duplicate(
         rule::FOREIGN_TITLE,
         "summary",

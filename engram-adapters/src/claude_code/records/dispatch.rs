@@ -222,6 +222,7 @@ fn queue_operation(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
 
 fn attachment(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let line = AttachmentLine::new(&record.line)?;
+    state.has_attachments = true;
     let row = nested(ATTACHMENTS, "attachment", line.kind())?;
     match row.action {
         Action::Convert(conversion) => line.convert(conversion, state, out),

@@ -9,7 +9,7 @@ use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use engram_core::keys::hash64;
 
-/// The command that begins a new session. It is a record of that session.
+/// The command that begins a new session.
 const CLEAR: &str = "/clear";
 
 /// Commands that the harness logs under another name.
@@ -116,10 +116,12 @@ impl PendingPrompts {
         Ok(fits)
     }
 
-    /// Emits the prompts that never reached the conversation.
-    pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+    /// Emits the prompts that never reached the conversation. Where logs have attachments (2.1.100 and later), `/clear` is a record of
+    /// the session that it begins.
+    pub(super) fn finish(&mut self, has_attachments: bool, out: &mut Emitter) -> Result<(), Fault> {
         let clear = hash64(CLEAR);
-        self.pending.drain(..).filter(|queued| queued.key != clear).try_for_each(|queued| queued.emit(out))
+        let is_elsewhere = |queued: &QueuedPrompt| has_attachments && queued.key == clear;
+        self.pending.drain(..).filter(|queued| !is_elsewhere(queued)).try_for_each(|queued| queued.emit(out))
     }
 }
 

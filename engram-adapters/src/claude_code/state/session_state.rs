@@ -49,6 +49,8 @@ pub struct SessionState {
     pub last_cell: LastCell,
     /// The trigger of the last compaction (a JSON string), until the summary comes.
     pub compaction_trigger: Option<String>,
+    /// The log has `attachment` lines.
+    pub has_attachments: bool,
     /// The last text in the user's place was a command, or what one printed.
     pub follows_command: Restorable<bool>,
     pub scratch: Scratch,
@@ -89,6 +91,7 @@ impl SessionState {
             last_edit: LastEdit::default(),
             last_cell: LastCell::default(),
             compaction_trigger: None,
+            has_attachments: false,
             follows_command: Restorable::default(),
             scratch: Scratch::default(),
         }
@@ -106,6 +109,8 @@ impl SessionState {
             self.lines.commit(out.last_seq().unwrap_or_default());
             self.follows_command.commit();
             self.commands.commit();
+            self.copies.commit();
+            self.rewinds.commit();
         } else {
             self.dialect.roll_back();
             self.last_stated.roll_back();
@@ -116,6 +121,8 @@ impl SessionState {
             self.lines.roll_back();
             self.follows_command.roll_back();
             self.commands.roll_back();
+            self.copies.roll_back();
+            self.rewinds.roll_back();
         }
     }
 
@@ -126,6 +133,6 @@ impl SessionState {
         self.titles.finish(out)?;
         self.output.finish(out)?;
         self.orphans.finish(out)?;
-        self.prompts.finish(out)
+        self.prompts.finish(self.has_attachments, out)
     }
 }
