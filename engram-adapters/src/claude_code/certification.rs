@@ -21,6 +21,10 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("attachment.path", "rare_attachments_are_emitted_as_context"),
     ("attachment.skills", "rare_attachments_are_emitted_as_context"),
     ("history.appended_again", "repeated_message_and_result_are_duplicates"),
+    ("prompt.held", "rewind_comes_before_the_prompt_that_follows_it"),
+    ("result.early", "result_before_its_call_follows_it"),
+    ("title.other_session", "title_of_another_session_is_a_notice"),
+    ("title.repeated", "title_of_another_session_is_a_notice"),
     ("progress.so_far", "partial_output_is_emitted_if_there_is_no_result"),
     ("progress.state", "progress_of_a_running_call_is_bookkeeping"),
     ("queue.taken_back", "queued_prompt_that_is_taken_back_is_emitted_at_the_end"),
@@ -49,6 +53,9 @@ const GAP_ROWS: &[GapRow] = &[
         edits_by(case, EDITORS, |edit, real| real.file.ends_with(".ipynb") && lacks_file_before_hash(edit) && real.before.is_some())
     })
     .without_hash(has_no_hashes),
+    GapRow::new("usage.provisional", Kind::Meta, |case| {
+        has_event(case, Kind::Meta, |event| event.0["label"] == "usage" && event.0["provisional"] == true)
+    }),
     GapRow::new("edit.copied_snippet", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && edit.is_replay()))
         .without_lines(Event::is_replay),
     GapRow::new("edit.agent_snippet", Kind::CodeEdit, |case| {
@@ -60,9 +67,6 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {
         let by_person = |message: &Event| message.text("by") == Some("person");
         is_any_stream(case) && !case.truth.prompts.is_empty() && !has_event(case, Kind::MsgIn, by_person)
-    }),
-    GapRow::new("usage.before_end", Kind::Meta, |case| {
-        is_any_stream(case) && has_event(case, Kind::Meta, |meta| meta.0.get("provisional").is_some())
     }),
 ];
 

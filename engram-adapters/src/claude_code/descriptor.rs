@@ -52,11 +52,7 @@ const GAPS: &[Gap] = &[
         "a stream before 2.0.60, and its sub-agents in any version, have no structured results, so their edits are snippets",
     ),
     gap("prompt.not_printed", "2.1.329/n_stream", "a stream has what a person typed only if it was asked to repeat it"),
-    gap(
-        "usage.before_end",
-        "2.1.329/n_stream",
-        "a stream has the counts of a response from before its end; only the totals of a turn are final",
-    ),
+    gap("edit.add_over_file", "2.1.329/n_edits", "a Write over an empty file is logged as one of a new file"),
     gap(
         "edit.shell_no_text",
         "2.1.329/b_edit",
@@ -70,6 +66,12 @@ const GAPS: &[Gap] = &[
     gap("edit.write_no_before", "2.0.45/b_edit", "up to 2.0.45 a Write does not log the file that it replaces"),
     gap("edit.notebook_no_text", "2.0.69/b_edit", "up to 2.0.69 a NotebookEdit does not log the file before or after the edit"),
     gap("edit.copied_snippet", "2.0.10/d_resume", "copies of history up to 2.0.10 have no structured results, so their edits are snippets"),
+    gap(
+        "usage.provisional",
+        "2.1.20/b_edit",
+        "a response without a stop reason has the count from when it began: 2.1.10 to 2.1.45 log no other, nor does any version for an \
+         answer that was stopped",
+    ),
     gap(
         "edit.agent_snippet",
         "2.1.329/c_subagent",

@@ -5,7 +5,7 @@
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 
@@ -80,6 +80,7 @@ struct Transcript {
 
 impl Session for Transcript {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        self.emit_due(false, out)?;
         let value = parse(source, &mut self.index)?;
         let outcome = records::dispatch::line(&mut self.state, value, out);
         self.state.end_record(outcome.is_ok(), out);
@@ -87,6 +88,33 @@ impl Session for Transcript {
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.emit_due(true, out)?;
         self.state.finish(out)
+    }
+}
+
+impl Transcript {
+    /// Emits the results that were read before their calls, if these have come or `is_end`.
+    #[inline]
+    fn emit_due(&mut self, is_end: bool, out: &mut Emitter) -> Result<(), Fault> {
+        if self.state.early_results.is_empty() { Ok(()) } else { self.emit_early(is_end, out) }
+    }
+
+    #[cold]
+    fn emit_early(&mut self, is_end: bool, out: &mut Emitter) -> Result<(), Fault> {
+        let (state, here) = (&mut self.state, out.location());
+        loop {
+            let due = state.early_results.take_due(&state.lines);
+            let Some(early) = due.or_else(|| is_end.then(|| state.early_results.take_oldest())?) else {
+                out.attribute_to(here, RecordHeader::default());
+                return Ok(());
+            };
+            let converted = records::dispatch::early_result(state, &early, &mut self.index, out);
+            state.end_record(converted.is_ok(), out);
+            // A malformed result must not count against the line that follows it.
+            if let Err(fault @ Fault::Fatal(_)) = converted {
+                return Err(fault);
+            }
+        }
     }
 }

@@ -12,8 +12,12 @@ pub(super) mod rule {
     pub const COPIED: &str = "history.copied";
     /// The title of another session.
     pub const FOREIGN_TITLE: &str = "title.other_session";
+    /// The same title of the same session.
+    pub const SAME_TITLE: &str = "title.repeated";
     /// A prompt that waits for the next line.
     pub const HELD: &str = "prompt.held";
+    /// A result that the log has before its call.
+    pub const EARLY_RESULT: &str = "result.early";
     /// The last prompt again.
     pub const LAST_PROMPT: &str = "prompt.last";
     /// A queued prompt that is also in the conversation.
@@ -86,11 +90,16 @@ const RECORD_RULES: &[OmissionRule] = &[
     ),
     OmissionRule::bookkeeping("progress.state", "progress/waiting_for_task", "a call waits for a background command"),
     OmissionRule::duplicate(rule::LAST_PROMPT, "last-prompt", "the last prompt with its white space shortened, for a list of sessions"),
-    OmissionRule::duplicate(rule::UNCHANGED, "summary", "the same title again"),
+    OmissionRule::duplicate(rule::SAME_TITLE, "summary", "the same title of the same session again"),
     OmissionRule::duplicate(
         rule::FOREIGN_TITLE,
         "summary",
         "names the last line of its session; it is this session's title only if that line follows, else a notice at the end of the tape",
+    ),
+    OmissionRule::duplicate(
+        rule::EARLY_RESULT,
+        "user",
+        "a result that the log has before its call (2.1.91 to 2.1.172): its events follow the call",
     ),
     OmissionRule::duplicate(
         rule::HELD,

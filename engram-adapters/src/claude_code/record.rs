@@ -30,6 +30,8 @@ pub(super) struct Record<'a> {
     pub time: Option<Cow<'a, str>>,
     /// The line belongs to the conversation, and gives events: the session facts that it states are emitted with it.
     pub is_conversation: bool,
+    /// The line was read before its time and has waited.
+    pub is_early: bool,
     /// The line is a copy of another session's history.
     pub replay: bool,
 }

@@ -37,6 +37,9 @@ const SHELL_DIFFS: &str = "shell-diffs";
 /// What `--output-format stream-json` prints. Every version writes it beside its transcripts.
 pub(super) const STREAM: &str = "stream-json/1";
 
+/// The schema of files that have nothing but titles (1.0.100 to 2.0.10).
+pub(super) const TITLES_SCHEMA: &str = BLOCK_LINES;
+
 /// The dialect of a revision. An unknown revision has the dialect of the newest one.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
@@ -87,17 +90,20 @@ const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     }
 }
 
+/// The same claim for a schema that may have only a count from the beginning of a response.
+const fn with_early_counts(coverage: Coverage) -> Coverage {
+    Coverage { meta: Grade::Partial(&["usage.provisional"]), ..coverage }
+}
+
 const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
 
-/// The claims of a stream that are weaker than those of a transcript.
-const STREAM_META: Grade = Grade::Partial(&["usage.before_end"]);
+/// The claim of a stream that is weaker than that of a transcript.
 const STREAM_PROMPTS: Grade = Grade::Partial(&["prompt.not_printed"]);
 
 /// The claim that holds for all revisions together: the gaps of all of them.
 pub(super) const WEAKEST: Coverage = Coverage {
-    meta: STREAM_META,
     msg_in: STREAM_PROMPTS,
-    ..coverage(
+    ..with_early_counts(coverage(
         READS,
         Grade::Partial(&[
             "edit.shell",
@@ -109,9 +115,10 @@ pub(super) const WEAKEST: Coverage = Coverage {
             "edit.agent_snippet",
             "edit.big_file",
             "edit.shell_names_only",
+            "edit.add_over_file",
             "edit.bare_result",
         ]),
-    )
+    ))
 };
 
 /// The matrix. There are fixtures of every tested version. No recording lies between two ranges.
@@ -139,40 +146,62 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: BLOCK_LINES,
             versions: Some(">=1.0.10, <=2.0.10"),
             tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10"],
-            coverage: coverage(
+            coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),
-            ),
+                Grade::Partial(&[
+                    "edit.shell",
+                    "edit.not_utf8",
+                    "edit.write_no_before",
+                    "edit.notebook_no_text",
+                    "edit.copied_snippet",
+                    "edit.add_over_file",
+                ]),
+            )),
         },
         Revision {
             schema: AGENT_FILES,
             versions: Some(">=2.0.45, <=2.1.10"),
             tested: &["2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"])),
+            coverage: with_early_counts(coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+            )),
         },
         Revision {
             schema: BARE_AGENT_RESULTS,
             versions: Some(">=2.1.20, <=2.1.275"),
-            tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
-            coverage: coverage(READS, Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"])),
+            tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.170", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
+            coverage: with_early_counts(coverage(
+                READS,
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"]),
+            )),
         },
         Revision {
             schema: SHELL_DIFFS,
             versions: Some(">=2.1.300, <=2.1.329"),
             tested: &["2.1.300", "2.1.329"],
-            coverage: coverage(
+            coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.shell_no_text", "edit.shell_names_only", "edit.agent_snippet", "edit.big_file"]),
-            ),
+                Grade::Partial(&[
+                    "edit.shell",
+                    "edit.shell_no_text",
+                    "edit.shell_names_only",
+                    "edit.agent_snippet",
+                    "edit.big_file",
+                    "edit.add_over_file",
+                ]),
+            )),
         },
         Revision {
             schema: STREAM,
             versions: None,
             tested: &["1.0.100", "2.0.60", "2.1.90", "2.1.329"],
             coverage: Coverage {
-                meta: STREAM_META,
                 msg_in: STREAM_PROMPTS,
-                ..coverage(READS, Grade::Partial(&["edit.shell", "edit.bare_result"]))
+                ..with_early_counts(coverage(
+                    Grade::Partial(&["read.no_total", "read.not_utf8"]),
+                    Grade::Partial(&["edit.shell", "edit.shell_no_text", "edit.not_utf8", "edit.write_no_before", "edit.bare_result"]),
+                ))
             },
         },
     ],

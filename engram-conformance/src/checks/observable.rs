@@ -119,8 +119,9 @@ pub fn recorded_time(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// Events are in the order of their source lines, with two exceptions: usage comes when its message ends, and facts that only the
-/// end of the session decides come last. Both name the line of their own record.
+/// Events are in the order of their source lines. Exceptions name the line of their own record: usage comes when its message ends, a
+/// prompt where it was delivered, a title when the line that it names comes, a result after a call that was written later, and facts
+/// that only the end of the session decides come last.
 pub fn order(case: &Case<'_>, findings: &mut Findings) {
     for session in &case.sessions {
         let mut last = 0;
@@ -133,11 +134,23 @@ pub fn order(case: &Case<'_>, findings: &mut Findings) {
                     findings.fail(case.place_of(session, early), format!("comes after line {last}, but line {line} follows"));
                 }
                 last = line;
-            } else {
+            } else if !may_be_late(session, event, line) {
                 late = late.or(Some(event));
             }
         }
     }
+}
+
+/// True for a prompt, a title, and the events of a line with a result whose call is on a later line.
+fn may_be_late(session: &ConvertedSession, event: &Event, line: u64) -> bool {
+    let follows_its_call = |result: &&Event| session.call_of(result).and_then(Event::line).is_some_and(|call| call > line);
+    event.is(Kind::MsgIn)
+        || (event.is_meta("session") && event.has("title"))
+        || session
+            .events
+            .iter()
+            .filter(|other| other.is(Kind::ToolResult) && other.line() == Some(line))
+            .any(|result| follows_its_call(&result))
 }
 
 /// No record of a supported version is unrecognized.

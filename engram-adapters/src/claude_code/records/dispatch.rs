@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use super::agent_lines::{unwrapped, wrapped_lines};
 use super::attachments::{self, AttachmentLine, Conversion};
 use super::progress::{bash_progress, hook_progress};
-use super::session_meta::{begin_record, check_repeated};
+use super::session_meta::{begin_early, begin_record, check_repeated};
 #[cfg(test)]
 use super::stream;
 use super::{assistant, queue, session_lines, system, user};
@@ -15,9 +15,10 @@ use crate::claude_code::members;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::schema::Progress;
+use crate::claude_code::state::early_results::EarlyResult;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 type Handler = fn(&mut SessionState, &Record<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 type ProgressHandler = fn(&mut SessionState, &Record<'_>, &Progress<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -57,7 +58,7 @@ static SYSTEM: &[Route<Handler>] = &[
     Route::convert("system/local_command", system::local_command),
     Route::convert("system/compact_boundary", system::compact_boundary),
     Route::convert("system/microcompact_boundary", system::notice),
-    Route::convert("system/informational", system::notice),
+    Route::convert("system/informational", system::informational),
     Route::convert("system/bridge_status", system::notice),
     Route::convert("system/away_summary", system::notice),
     Route::convert("system/scheduled_task_fire", system::notice),
@@ -148,12 +149,29 @@ static ATTACHMENTS: &[Route<Conversion>] = &[
 pub fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut record = Record::default();
     record.line.strict_into(value, "")?;
+    state.early_results.count_line();
     if !state.lines.begin(&record.line)
         && let Some(outcome) = repeated(state, &record, out)?
     {
         return Ok(outcome);
     }
     convert(state, &mut record, out)
+}
+
+/// Converts a result that has waited for its call. It was compared with the member table when it was read.
+pub fn early_result(
+    state: &mut SessionState,
+    early: &EarlyResult,
+    index: &mut StructuralIndex,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let mut record = Record { is_early: true, replay: early.replay, ..Record::default() };
+    record.line.strict_into(parse(&early.json, index)?, "")?;
+    begin_early(state, &mut record, early.location, out)?;
+    if user::user(state, &record, out)? == Outcome::Mapped {
+        out.duplicate_was_mapped("user", rule::EARLY_RESULT);
+    }
+    Ok(())
 }
 
 /// A line that was read before. None if the ledger has no name for its type.
@@ -213,6 +231,7 @@ fn queue_operation(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
 
 fn attachment(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let line = AttachmentLine::new(&record.line)?;
+    state.has_attachments = true;
     let row = nested(ATTACHMENTS, "attachment", line.kind())?;
     match row.action {
         Action::Convert(conversion) => line.convert(conversion, state, out),

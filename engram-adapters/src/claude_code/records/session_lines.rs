@@ -20,7 +20,7 @@ pub(super) fn summary(state: &mut SessionState, record: &Record<'_>, out: &mut E
     };
     let foreign = Outcome::Duplicate { record: "summary", rule: rule::FOREIGN_TITLE };
     if !state.lines.insert_title(leaf.raw(), text.raw()) {
-        return Ok(Outcome::Duplicate { record: "summary", rule: rule::UNCHANGED });
+        return Ok(Outcome::Duplicate { record: "summary", rule: rule::SAME_TITLE });
     }
     if state.lines.has(leaf) {
         state.last_stated.set_title(title);

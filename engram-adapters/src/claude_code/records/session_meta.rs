@@ -1,6 +1,6 @@
 //! What every line states before its own content: session, sub-agent, time, version, and changed session facts.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
 
@@ -31,7 +31,7 @@ fn fill_in(state: &mut SessionState, record: &mut Record<'_>) -> Result<(), Faul
     if record.kind.is_empty() {
         return Err(Fault::malformed("/type", "the type of a record", record.line.object().raw()));
     }
-    record.message_key = record.message.id().map(|id| hash64(id.raw()));
+    record.message_key = record.message.id().or_else(|| record.line.request_id()).map(|id| hash64(id.raw()));
     if record.agent.is_none() {
         record.agent = state.sidechains.agent(&record.line);
     }
@@ -139,4 +139,21 @@ pub(super) fn check_repeated(state: &mut SessionState, record: &Record<'_>, out:
     let time = line_time(&record.line);
     out.set_header(RecordHeader { t: time.as_deref(), id: text(record.line.uuid()), replay: false });
     members::check(state, record, out)
+}
+
+/// Begins a line again that has waited for a later one.
+pub(super) fn begin_early(
+    state: &mut SessionState,
+    record: &mut Record<'_>,
+    location: RecordLocation,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let replay = record.replay;
+    fill_in(state, record)?;
+    record.replay = replay;
+    let _ = state.usage.flush_before(record, out)?;
+    state.last_stated.forget_session();
+    set_source(state, record, out);
+    out.attribute_to(location, RecordHeader { t: record.time.as_deref(), id: text(record.line.uuid()), replay });
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `system` lines: compaction, output of local commands, hooks, API errors and refusals, notices.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, Meta};
+use engram_core::event::{Author, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -12,6 +12,19 @@ use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 const CONTENT: Pointer<'static> = Pointer::At("/content");
+
+/// `system/informational`: a notice. That a hook has blocked a prompt has the prompt in it.
+pub(super) fn informational(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    const BLOCKED: &str = "UserPromptSubmit operation blocked by hook";
+    const PROMPT: &str = "\n\nOriginal prompt: ";
+    let content = text(record.line.content()).filter(|content| content.starts_with(BLOCKED)).map(|content| content.decode_lossy());
+    if let Some((_, prompt)) = content.as_deref().and_then(|content| content.split_once(PROMPT)) {
+        let prompt = Text::Plain(prompt);
+        state.prompts.remove(prompt);
+        out.emit(MsgIn { role: Role::User, by: Author::Person, text: Some(prompt), attachments: Vec::new() }, CONTENT)?;
+    }
+    notice(state, record, out)
+}
 
 /// A notice, named by its subtype.
 pub(super) fn notice(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -35,7 +48,7 @@ pub(super) fn local_command(state: &mut SessionState, record: &Record<'_>, out: 
     if by == Author::Harness {
         return notice(state, record, out);
     }
-    emit_command(state, by, command, CONTENT, out)?;
+    emit_command(state, &record.line, (command, by), CONTENT, out)?;
     Ok(Outcome::Mapped)
 }
 

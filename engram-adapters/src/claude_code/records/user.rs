@@ -45,10 +45,16 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         return Err(malformed_content(content.raw()));
     }
     let mut summary = BlockSummary::default();
+    // A result waits for its call, but not a second time.
+    let out_of_order = record.is_early;
     for (index, value) in content.elements().enumerate() {
         let block = message_block(value, index)?;
         summary.has_image |= block.source().is_some();
         if raw_str(block.kind()) == "tool_result" {
+            if !out_of_order && state.early_results.keep(record, &state.lines, out.location()) {
+                return Ok(Outcome::Duplicate { record: "user", rule: rule::EARLY_RESULT });
+            }
+            state.commands.set_result(line);
             let emitted = tool_result(state, line, &block, index, out)?;
             summary.emitted |= emitted;
             summary.repeated |= !emitted;
@@ -125,7 +131,11 @@ fn emit_input<'a>(
         state.follows_command.set(true);
     }
     if by != Author::Harness && authors::stated(line) != Some(Author::Person) && text.starts_with("<command-") {
-        return emit_command(state, by, text, pointer, out);
+        let by = if state.commands.is_launched(line) { Author::Agent } else { by };
+        return emit_command(state, line, (text, by), pointer, out);
+    }
+    if by == Author::Person {
+        state.commands.set_typed(line, text);
     }
     if by == Author::Person && !is_agents && !record.replay {
         state.rewinds.set_prompt(out.last_seq().unwrap_or_default());
@@ -147,21 +157,26 @@ fn may_be_held(record: &Record<'_>, text: Text<'_>) -> bool {
 /// Emits a slash command as it was typed, and then the form that the harness gives it.
 pub(super) fn emit_command(
     state: &mut SessionState,
-    by: Author,
-    text: Text<'_>,
+    line: &Line<'_>,
+    (text, by): (Text<'_>, Author),
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
-    let typed = authors::typed_command(text);
-    if let Some(typed) = &typed {
-        state.prompts.remove(Text::Plain(typed));
+    let message = |text| MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() };
+    let Some(mut typed) = authors::typed_command(text) else {
+        state.prompts.remove(text);
+        out.emit(message(text), pointer)?;
+        return Ok(());
+    };
+    if state.prompts.has(&typed) {
+        state.prompts.remove(Text::Plain(&typed));
+    } else if let Some(sent) = state.prompts.take_alias(&typed) {
+        sent.clone_into(&mut typed);
     }
-    let words = typed.as_deref().map_or(text, Text::Plain);
-    out.emit(MsgIn { role: Role::User, by, text: Some(words), attachments: Vec::new() }, pointer)?;
-    if typed.is_some() {
-        emit_text("command", Some(text), pointer, out)?;
+    if !state.commands.is_typed_again(line, &typed) {
+        out.emit(message(Text::Plain(&typed)), pointer)?;
     }
-    Ok(())
+    emit_text("command", Some(text), pointer, out)
 }
 
 /// Emits images without a text. Returns whether there were any.

@@ -8,7 +8,7 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::claude_code::revisions::STREAM;
+use crate::claude_code::revisions::{STREAM, TITLES_SCHEMA};
 use crate::shared::time::tape_time;
 use crate::shared::value::{find_line, raw_str, text};
 use crate::shared::view::view;
@@ -165,6 +165,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
         return identify_stream(head);
     }
     let mut identity = Identity::default();
+    let mut only_titles = true;
     find_line(head.lines(), |line| {
         let line = Probe::lenient(line);
         fill(&mut identity.version, text(line.version()));
@@ -173,8 +174,11 @@ pub fn identify(head: &Head<'_>) -> Identity {
         if identity.start.is_none() {
             identity.start = tape_time(line.timestamp()).map(Cow::into_owned);
         }
+        only_titles &= raw_str(line.kind()) == "summary";
         (identity.version.is_some() && identity.session_id.is_some() && identity.start.is_some()).then_some(())
     });
+    // Some files have nothing but titles. Only these versions write them.
+    identity.schema = (only_titles && identity.version.is_none()).then_some(TITLES_SCHEMA);
     identity
 }
 

@@ -5,6 +5,7 @@ use engram_core::keys::hash64;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Block;
+use crate::shared::restorable::Restorable;
 use crate::shared::value::{Value, is_true, raw_str, text};
 
 /// A copy may leave out this many records of the history in a row.
@@ -15,14 +16,28 @@ pub struct HistoryCopies {
     may_occur: bool,
     /// What each record says, as a hash.
     history: Vec<u64>,
+    /// The number of converted records of the history.
+    converted: usize,
     /// The position in the history that the copy has reached, and the last copied line.
-    copied: Option<(usize, u64)>,
+    copied: Restorable<Option<(usize, u64)>>,
 }
 
 impl HistoryCopies {
     /// No history.
     pub fn new(dialect: Dialect) -> Self {
-        HistoryCopies { may_occur: dialect.copies_are_restamped, history: Vec::new(), copied: None }
+        HistoryCopies { may_occur: dialect.copies_are_restamped, history: Vec::new(), converted: 0, copied: Restorable::default() }
+    }
+
+    /// The record is converted.
+    pub(super) fn commit(&mut self) {
+        self.converted = self.history.len();
+        self.copied.commit();
+    }
+
+    /// The record is malformed: it is no part of the history.
+    pub(super) fn roll_back(&mut self) {
+        self.history.truncate(self.converted);
+        self.copied.roll_back();
     }
 
     /// True for a record that repeats the history: a copy begins with a line without a parent, and goes on in the order of the history.
@@ -38,8 +53,8 @@ impl HistoryCopies {
             return false;
         }
         let key = content_key(record);
-        let begin = match (text(record.line.parent_uuid()), self.copied) {
-            (None, _) => Some(0),
+        let begin = match (text(record.line.parent_uuid()), *self.copied) {
+            (None, _) if record.kind != "assistant" => Some(0),
             (Some(parent), Some((at, last))) if hash64(parent.raw()) == last => Some(at),
             _ => None,
         };
@@ -48,9 +63,11 @@ impl HistoryCopies {
             Some(at + rest.iter().take(MAX_LEFT_OUT).position(|known| *known == key)?)
         });
         match (found, text(record.line.uuid())) {
-            (Some(at), Some(uuid)) => self.copied = Some((at + 1, hash64(uuid.raw()))),
+            (Some(at), Some(uuid)) => self.copied.set(Some((at + 1, hash64(uuid.raw())))),
             _ => {
-                self.copied = None;
+                if self.copied.is_some() {
+                    self.copied.set(None);
+                }
                 self.history.push(key);
             }
         }

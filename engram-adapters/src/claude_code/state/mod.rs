@@ -2,6 +2,7 @@
 
 pub mod dedup;
 pub mod deferred;
+pub mod early_results;
 pub mod history_copies;
 pub mod last_edit;
 pub mod last_stated;
@@ -16,3 +17,4 @@ pub mod rewinds;
 pub mod session_state;
 pub mod sidechains;
 pub mod titles;
+pub mod typed_commands;

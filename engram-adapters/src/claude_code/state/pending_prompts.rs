@@ -9,8 +9,11 @@ use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use engram_core::keys::hash64;
 
-/// The command that begins a new session. It is a record of that session.
+/// The command that begins a new session.
 const CLEAR: &str = "/clear";
+
+/// Commands that the harness logs under another name.
+const ALIASES: &[(&str, &str)] = &[("/cost", "/usage"), ("/stats", "/usage")];
 
 /// Queued prompts that have not reached the conversation, oldest first.
 #[derive(Default)]
@@ -26,6 +29,8 @@ struct QueuedPrompt {
     by: Author,
     /// The log shows that it left the queue: it comes before the next answer.
     is_delivered: bool,
+    /// It was sent as the next prompt.
+    is_sent: bool,
     prompt: DeferredText,
 }
 
@@ -39,6 +44,27 @@ impl PendingPrompts {
         if let Some(at) = self.pending.iter().position(|queued| queued.key == key) {
             self.bytes -= self.pending.remove(at).prompt.bytes();
         }
+    }
+
+    /// The next prompt was sent.
+    pub fn send(&mut self) {
+        if let Some(queued) = self.pending.iter_mut().find(|queued| !queued.is_sent) {
+            queued.is_sent = true;
+        }
+    }
+
+    /// The command that was sent and that the harness logs under this other name.
+    pub fn take_alias(&mut self, logged: &str) -> Option<&'static str> {
+        let (alias, _) = ALIASES.iter().find(|(_, name)| *name == logged)?;
+        let key = hash64(alias);
+        let at = self.pending.iter().position(|queued| queued.key == key && queued.is_sent)?;
+        self.bytes -= self.pending.remove(at).prompt.bytes();
+        Some(alias)
+    }
+
+    /// True if a prompt with this text waits.
+    pub fn has(&self, text: &str) -> bool {
+        !self.pending.is_empty() && self.pending.iter().any(|queued| queued.key == hash64(text))
     }
 
     /// A prompt left the queue: the one with this text, else the only one.
@@ -83,17 +109,19 @@ impl PendingPrompts {
         let fits = bytes <= MAX_DEFERRED_BYTES;
         if fits {
             self.bytes = bytes;
-            self.pending.push(QueuedPrompt { key: hash64(text.decode_lossy()), by, is_delivered: false, prompt });
+            self.pending.push(QueuedPrompt { key: hash64(text.decode_lossy()), by, is_delivered: false, is_sent: false, prompt });
         } else {
             emit_prompt(text, by, out)?;
         }
         Ok(fits)
     }
 
-    /// Emits the prompts that never reached the conversation.
-    pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+    /// Emits the prompts that never reached the conversation. Where logs have attachments (2.1.100 and later), `/clear` is a record of
+    /// the session that it begins.
+    pub(super) fn finish(&mut self, has_attachments: bool, out: &mut Emitter) -> Result<(), Fault> {
         let clear = hash64(CLEAR);
-        self.pending.drain(..).filter(|queued| queued.key != clear).try_for_each(|queued| queued.emit(out))
+        let is_elsewhere = |queued: &QueuedPrompt| has_attachments && queued.key == clear;
+        self.pending.drain(..).filter(|queued| !is_elsewhere(queued)).try_for_each(|queued| queued.emit(out))
     }
 }
 

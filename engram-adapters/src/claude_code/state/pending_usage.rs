@@ -64,7 +64,7 @@ impl PendingUsage {
             count.agent.as_deref() == record.agent.as_deref()
                 && match record.kind {
                     "assistant" => Some(count.message) != record.message_key,
-                    "user" => true,
+                    "user" | "system" => true,
                     _ => count.stop_reason.is_some(),
                 }
         };

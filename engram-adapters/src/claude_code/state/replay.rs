@@ -10,7 +10,7 @@ use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::{Line, Message};
 use crate::shared::restorable::Restorable;
 use crate::shared::time::millis;
-use crate::shared::value::{find_line, is_true, raw_str, text};
+use crate::shared::value::{Value, find_line, is_true, raw_str, text};
 
 /// The longest time between two records that were copied together, in milliseconds. No model answers that fast.
 const COPY_STEP_MS: i64 = 1;
@@ -43,6 +43,8 @@ struct RestampedCopies {
     last: Option<i64>,
     /// The first of them is a prompt that is a string, not a list of blocks.
     prompts_are_strings: bool,
+    /// The `uuid` of the last answer that has no request id, if the head shows it.
+    until: Option<String>,
 }
 
 impl ReplayDetector {
@@ -50,7 +52,7 @@ impl ReplayDetector {
     pub fn new(head: &Head<'_>, dialect: Dialect) -> Self {
         let is_restamped = dialect.copies_are_restamped && begins_with_copies(head);
         ReplayDetector {
-            restamped: is_restamped.then(RestampedCopies::default),
+            restamped: is_restamped.then(|| RestampedCopies { until: last_answer_without_request(head), ..RestampedCopies::default() }),
             copied_until: last_foreign_request(head),
             queued_at: None,
             copying: false,
@@ -133,9 +135,18 @@ impl ReplayDetector {
             return false;
         }
         let is_string = record.kind == "user" && text(record.message.content()).is_some();
+        if let Some(until) = &copies.until
+            && copies.last.is_some()
+        {
+            if text(record.line.uuid()).is_some_and(|uuid| uuid.eq_str(until)) {
+                copies.until = None;
+            }
+            copies.last = record.time.as_deref().and_then(millis).or(copies.last);
+            return true;
+        }
         let continues = match (record.time.as_deref().and_then(millis), copies.last) {
             (Some(now), None) => {
-                *copies = RestampedCopies { last: Some(now), prompts_are_strings: is_string };
+                (copies.last, copies.prompts_are_strings) = (Some(now), is_string);
                 true
             }
             (Some(now), Some(last)) => {
@@ -188,6 +199,25 @@ impl ReplayDetector {
         self.copying |= is_first || (self.only_copies && self.begins_older);
         self.copying
     }
+}
+
+/// The `uuid` of the last copied answer in the head: copies have no request id, and copied prompts are lists of blocks (1.0.45 to 2.0.10).
+fn last_answer_without_request(head: &Head<'_>) -> Option<String> {
+    let mut last = None;
+    let mut has_prompt = false;
+    find_line(head.lines(), |line| {
+        let line = Line::lenient(line);
+        let message = Message::lenient(line.message()?);
+        match raw_str(line.kind()) {
+            "user" if message.content().is_some_and(Value::is_array) => has_prompt = true,
+            "user" => return Some(()),
+            "assistant" if line.request_id().is_some() || !has_prompt => return Some(()),
+            "assistant" => last = text(line.uuid()).map(|uuid| uuid.decode_lossy().into_owned()),
+            _ => {}
+        }
+        None
+    });
+    last
 }
 
 /// The id of the sub-agent that writes the summary of a compaction begins with this.

@@ -9,13 +9,14 @@ use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::state::read_lines::ReadLines;
+use crate::shared::restorable::Restorable;
 use crate::shared::value::text;
 
 /// Prompts that may follow a rewind.
 #[derive(Default)]
 pub struct Rewinds {
     /// The last event before the first prompt, and before the last one.
-    prompts: Option<(Seq, Seq)>,
+    prompts: Restorable<Option<(Seq, Seq)>>,
     /// A prompt that does not go on from the last line, until the next lines show why.
     held: Option<HeldPrompt>,
 }
@@ -29,7 +30,7 @@ struct HeldPrompt {
 impl Rewinds {
     /// The event that a prompt goes on from, if it is before the last prompt: then the person may have gone back.
     pub fn target(&self, record: &Record<'_>, lines: &ReadLines) -> Option<Seq> {
-        let (first, last) = self.prompts?;
+        let (first, last) = (*self.prompts)?;
         let to = match text(record.line.parent_uuid()) {
             Some(parent) => lines.last_event(parent)?,
             None => first,
@@ -45,7 +46,17 @@ impl Rewinds {
     /// A prompt follows this event.
     pub fn set_prompt(&mut self, before: Seq) {
         let first = self.prompts.map_or(before, |(first, _)| first);
-        self.prompts = Some((first, before));
+        self.prompts.set(Some((first, before)));
+    }
+
+    /// The record is converted.
+    pub(super) fn commit(&mut self) {
+        self.prompts.commit();
+    }
+
+    /// The record is malformed: its prompt is forgotten.
+    pub(super) fn roll_back(&mut self) {
+        self.prompts.roll_back();
     }
 
     /// The person has gone back: emits that, and then the prompt. Returns whether there was one.

@@ -5,6 +5,7 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::text::DecodeBuffer;
 
 use super::dedup::Dedup;
+use super::early_results::EarlyResults;
 use super::history_copies::HistoryCopies;
 use super::last_edit::{LastCell, LastEdit};
 use super::last_stated::LastStated;
@@ -18,6 +19,7 @@ use super::replay::ReplayDetector;
 use super::rewinds::Rewinds;
 use super::sidechains::Sidechains;
 use super::titles::PendingTitles;
+use super::typed_commands::TypedCommands;
 use crate::claude_code::revisions::{Dialect, dialect};
 use crate::shared::restorable::Restorable;
 use crate::shared::value::StructuralIndex;
@@ -38,6 +40,8 @@ pub struct SessionState {
     pub usage: PendingUsage,
     pub prompts: PendingPrompts,
     pub titles: PendingTitles,
+    pub commands: TypedCommands,
+    pub early_results: EarlyResults,
     pub rewinds: Rewinds,
     pub output: PendingOutput,
     pub orphans: OrphanArguments,
@@ -45,6 +49,8 @@ pub struct SessionState {
     pub last_cell: LastCell,
     /// The trigger of the last compaction (a JSON string), until the summary comes.
     pub compaction_trigger: Option<String>,
+    /// The log has `attachment` lines.
+    pub has_attachments: bool,
     /// The last text in the user's place was a command, or what one printed.
     pub follows_command: Restorable<bool>,
     pub scratch: Scratch,
@@ -77,12 +83,15 @@ impl SessionState {
             usage: PendingUsage::default(),
             prompts: PendingPrompts::default(),
             titles: PendingTitles::default(),
+            commands: TypedCommands::default(),
+            early_results: EarlyResults::default(),
             rewinds: Rewinds::default(),
             output: PendingOutput::default(),
             orphans: OrphanArguments::default(),
             last_edit: LastEdit::default(),
             last_cell: LastCell::default(),
             compaction_trigger: None,
+            has_attachments: false,
             follows_command: Restorable::default(),
             scratch: Scratch::default(),
         }
@@ -99,6 +108,9 @@ impl SessionState {
             self.usage.commit();
             self.lines.commit(out.last_seq().unwrap_or_default());
             self.follows_command.commit();
+            self.commands.commit();
+            self.copies.commit();
+            self.rewinds.commit();
         } else {
             self.dialect.roll_back();
             self.last_stated.roll_back();
@@ -108,6 +120,9 @@ impl SessionState {
             self.usage.roll_back();
             self.lines.roll_back();
             self.follows_command.roll_back();
+            self.commands.roll_back();
+            self.copies.roll_back();
+            self.rewinds.roll_back();
         }
     }
 
@@ -118,6 +133,6 @@ impl SessionState {
         self.titles.finish(out)?;
         self.output.finish(out)?;
         self.orphans.finish(out)?;
-        self.prompts.finish(out)
+        self.prompts.finish(self.has_attachments, out)
     }
 }

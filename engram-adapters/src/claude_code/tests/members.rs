@@ -36,7 +36,7 @@ fn forms() -> Vec<(Value, &'static str)> {
             "/content",
         ),
         (json!({"type": "permission-mode", "permissionMode": "plan", "sessionId": "s"}), "/permissionMode"),
-        (json!({"type": "last-prompt", "lastPrompt": "go", "sessionId": "s"}), "/lastPrompt"),
+        (json!({"type": "atis-latch", "atis": "go", "sessionId": "s"}), "/atis"),
     ]
 }
 
@@ -92,7 +92,7 @@ fn permissive_counts_a_renamed_member_and_lowers_the_claims() {
         let unknown = &tape.last().unwrap()["ledger"]["unknown_members"];
         assert_eq!((unknown.as_array().map(Vec::len), &unknown[0]["count"]), (Some(1), &json!(1)), "{line}");
         let revisions: Vec<&Value> = tape.iter().filter(|event| event["label"] == "revision").map(|event| &event["degraded"]).collect();
-        let lowered = if line["type"] == "last-prompt" { vec![] } else { vec![json!(["unknown_members"])] };
+        let lowered = if line["type"] == "atis-latch" { vec![] } else { vec![json!(["unknown_members"])] };
         assert_eq!(revisions, lowered.iter().collect::<Vec<_>>(), "{line}");
         assert!(tape.iter().any(|event| event["k"] == "tool.call"), "{line}");
     }

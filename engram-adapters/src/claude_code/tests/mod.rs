@@ -6,6 +6,8 @@ mod legacy_db;
 mod members;
 mod messages;
 mod progress;
+mod prompts;
+mod repeats;
 mod results;
 mod session;
 mod state;

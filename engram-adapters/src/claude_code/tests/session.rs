@@ -79,7 +79,7 @@ fn full_buffers_emit_at_once() {
     };
     let running = |n: usize| {
         let data = json!({"type": "bash_progress", "fullOutput": format!("output number {n}")});
-        line("2.1.20", 2, "progress", json!({"parentToolUseID": format!("t{n}"), "data": data}))
+        line("2.1.20", 2 + u32::try_from(n).unwrap(), "progress", json!({"parentToolUseID": format!("t{n}"), "data": data}))
     };
     let mut lines = vec![line("2.1.20", 1, "user", json!({"message": {"role": "user", "content": "go on"}}))];
     lines.extend((0..1030).map(queued));

@@ -1,0 +1,169 @@
+//! Who wrote a text in the user's place, commands, queued prompts, rewinds.
+
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes};
+
+fn prompt(version: &str, number: u32, text: &str, more: Value) -> Value {
+    let mut line = line(version, number, "user", more);
+    line["message"] = json!({"role": "user", "content": text});
+    line
+}
+
+fn queue(operation: &str, second: u32, text: Option<&str>) -> Value {
+    let mut line = json!({"type": "queue-operation", "operation": operation, "timestamp": format!("2026-01-01T00:00:{second:02}.000Z"), "sessionId": "s"});
+    if let Some(text) = text {
+        line["content"] = json!(text);
+    }
+    line
+}
+
+fn authors(lines: &[Value]) -> Vec<(String, String)> {
+    let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    events(lines, "msg.in").iter().map(|event| (text(event, "by"), text(event, "text"))).collect()
+}
+
+#[test]
+fn what_the_line_states_comes_before_how_the_text_begins() {
+    let typed = json!({"promptSource": "sdk", "permissionMode": "default"});
+    let cases = [
+        ("2.1.329", "<system-reminder>mine</system-reminder>", typed.clone(), "person"),
+        ("2.1.329", "Stop hook feedback:\n- mine", typed, "person"),
+        ("2.1.329", "go", json!({"origin": {"kind": "task-notification"}}), "harness"),
+        ("2.1.329", "go", json!({"isMeta": true, "promptSource": "sdk"}), "harness"),
+        ("2.1.41", "Implement the following plan:\n\nDo it.", json!({"planContent": "Do it."}), "harness"),
+        ("2.0.60", "<command-name>/fold</command-name>", json!({"sourceToolUseID": "t1"}), "agent"),
+        ("2.1.90", "<local-command-stdout>mine</local-command-stdout>", json!({"permissionMode": "default"}), "person"),
+        ("2.1.329", "look around", json!({"isSidechain": true, "agentId": "a1"}), "agent"),
+        ("2.1.20", "Warmup", json!({"isSidechain": true, "agentId": "a1"}), "harness"),
+        ("1.0.100", "<local-command-stdout>mine</local-command-stdout>", json!({}), "person"),
+        ("1.0.100", "<session-start-hook>read this</session-start-hook>", json!({}), "harness"),
+        ("1.0.100", "Bash operation feedback:\n- not that", json!({}), "harness"),
+    ];
+    for (version, text, more, by) in cases {
+        let lines = [prompt(version, 1, text, more)];
+        assert_eq!(authors(&lines)[0].0, by, "{text}");
+        assert_eq!(unaccounted_bytes(&lines), 0, "{text}");
+    }
+}
+
+#[test]
+fn an_interrupt_or_a_summary_is_the_whole_text_of_the_harness() {
+    let typed = [
+        "[Request interrupted by user] why?",
+        "This session is being continued from a previous conversation that ran out of context. Is it?",
+    ];
+    for text in typed {
+        assert_eq!(authors(&[prompt("1.0.100", 1, text, json!({}))]), [("person".to_owned(), text.to_owned())]);
+    }
+    let lines = [prompt("1.0.100", 1, "[Request interrupted by user]", json!({}))];
+    assert_eq!(events(&lines, "meta").iter().filter(|event| event["label"] == "interrupt").count(), 1);
+}
+
+#[test]
+fn output_of_a_command_follows_the_command() {
+    let command = "<command-name>/fold</command-name>\n<command-message>fold</command-message>\n<command-args>a</command-args>";
+    let output = "<local-command-stdout>folded</local-command-stdout>";
+    let after = |number: u32, text| prompt("2.0.60", number, text, json!({"parentUuid": format!("u{}", number - 1)}));
+    let lines = [prompt("2.0.60", 1, command, json!({})), after(2, output), after(3, output)];
+    let expected = [("person", "/fold a"), ("harness", output), ("harness", output)];
+    assert_eq!(authors(&lines), expected.map(|(by, text)| (by.to_owned(), text.to_owned())));
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn a_command_is_stated_once() {
+    let tags = "<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args></command-args>";
+    let with_id = |number, text: &str| prompt("2.1.275", number, text, json!({"promptId": "p1"}));
+    assert_eq!(authors(&[with_id(1, "/compact"), with_id(2, tags)]).len(), 1);
+    let usage = tags.replace("compact", "usage");
+    let lines = [queue("enqueue", 1, Some("/cost")), queue("dequeue", 1, None), prompt("2.1.170", 2, &usage, json!({}))];
+    assert_eq!(authors(&lines), [("person".to_owned(), "/cost".to_owned())]);
+}
+
+#[test]
+fn command_that_a_call_launches_is_the_agent_s() {
+    let call =
+        assistant_line("2.0.10", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "SlashCommand", "input": {"command": "/fold"}}]));
+    let result = result_line("2.0.10", 2, "t1", "Launching slash command: /fold", Some(json!({"success": true, "commandName": "fold"})));
+    let mut command = prompt("2.0.10", 3, "<command-message>fold</command-message>\n<command-name>/fold</command-name>", json!({}));
+    command["parentUuid"] = json!("u2");
+    assert_eq!(authors(&[call, result, command]), [("agent".to_owned(), "/fold".to_owned())]);
+}
+
+#[test]
+fn words_typed_when_denying_a_call_are_a_prompt() {
+    let call = assistant_line("2.1.150", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]));
+    let text = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nuse find";
+    let mut result = result_line("2.1.150", 2, "t1", text, None);
+    result["message"]["content"][0]["is_error"] = json!(true);
+    assert_eq!(authors(&[call, result]), [("person".to_owned(), "use find".to_owned())]);
+}
+
+#[test]
+fn prompt_that_a_hook_has_blocked_is_the_person_s() {
+    let notice = "UserPromptSubmit operation blocked by hook:\n- no\n\nOriginal prompt: fold it";
+    let lines = [line("2.0.0", 1, "system", json!({"subtype": "informational", "content": notice}))];
+    assert_eq!(authors(&lines), [("person".to_owned(), "fold it".to_owned())]);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn queued_prompt_is_emitted_where_it_was_delivered() {
+    let answer = |number, id| assistant_line("2.0.60", number, id, json!([{"type": "text", "text": id}]));
+    let lines = [
+        prompt("2.0.60", 1, "first", json!({})),
+        queue("enqueue", 2, Some("second")),
+        queue("remove", 3, Some("second")),
+        answer(4, "m1"),
+        prompt("2.0.60", 5, "third", json!({})),
+        answer(6, "m2"),
+    ];
+    let texts: Vec<Value> =
+        tape(&lines, Policy::Strict).unwrap().iter().filter(|event| event["k"] != "meta").map(|event| event["text"].clone()).collect();
+    assert_eq!(texts, ["first", "second", "m1", "third", "m2"]);
+    let notice = r#"{"task_id":"b1","task_type":"local_bash"}"#;
+    assert_eq!(authors(&[queue("enqueue", 2, Some(notice)), prompt("2.1.45", 3, "go", json!({}))])[1].0, "harness");
+}
+
+fn rewound(last: Value) -> Vec<Value> {
+    let typed = json!({"promptSource": "typed", "origin": {"kind": "human"}});
+    let chained = |mut line: Value, parent: Value| {
+        line["parentUuid"] = parent;
+        line
+    };
+    let answer = |number, id| assistant_line("2.1.329", number, id, json!([{"type": "text", "text": id}]));
+    vec![
+        prompt("2.1.329", 1, "first", typed.clone()),
+        chained(answer(2, "m1"), json!("u1")),
+        chained(prompt("2.1.329", 3, "second", typed.clone()), json!("u2")),
+        chained(answer(4, "m2"), json!("u3")),
+        chained(prompt("2.1.329", 5, "third", typed), json!("u2")),
+        last,
+        chained(answer(6, "m3"), json!("u5")),
+    ]
+}
+
+#[test]
+fn rewind_comes_before_the_prompt_that_follows_it() {
+    let explicit = json!({"type": "last-prompt", "sessionId": "s", "explicit": true, "leafUuid": "00000000-0000-0000-0000-000000000000"});
+    let lines = rewound(explicit);
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
+    assert_eq!((&tape[rewind + 1]["text"], &tape[rewind + 1]["origin"]["line"]), (&json!("third"), &json!(5)));
+    let to = usize::try_from(tape[rewind]["to"].as_u64().unwrap()).unwrap();
+    assert!(
+        to < rewind && tape[..=to].iter().any(|event| event["text"] == "m1") && tape[..=to].iter().all(|event| event["text"] != "second")
+    );
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn a_second_branch_alone_is_no_rewind() {
+    let lines = rewound(json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "third", "leafUuid": "u5"}));
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    assert!(tape.iter().all(|event| event["label"] != "rewind"));
+    let texts: Vec<&Value> = tape.iter().filter(|event| event["k"] != "meta").map(|event| &event["text"]).collect();
+    assert_eq!(texts, ["first", "m1", "second", "m2", "third", "m3"]);
+}

@@ -1,0 +1,164 @@
+//! Repeated lines, copied history, results before their calls, ids that are used again, titles, and counts of tokens.
+
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes};
+
+fn prompt(version: &str, number: u32, text: &str) -> Value {
+    line(version, number, "user", json!({"message": {"role": "user", "content": text}}))
+}
+
+fn call(version: &str, number: u32, message: &str, id: &str) -> Value {
+    assistant_line(version, number, message, json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}]))
+}
+
+fn chained(mut lines: Vec<Value>) -> Vec<Value> {
+    for at in 1..lines.len() {
+        lines[at]["parentUuid"] = lines[at - 1]["uuid"].clone();
+    }
+    lines
+}
+
+#[test]
+fn repeating_a_line_changes_no_event() {
+    let hook = json!({"attachment": {"type": "hook_success", "hookName": "Stop", "command": "true", "toolUseID": "x", "hookEvent": "Stop", "content": ""}});
+    let queued = json!({"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:09.000Z", "sessionId": "s", "content": "later"});
+    let lines = chained(vec![
+        prompt("2.1.329", 1, "go"),
+        call("2.1.329", 2, "m1", "t1"),
+        result_line("2.1.329", 3, "t1", "a", Some(json!({"stdout": "a", "stderr": "", "interrupted": false}))),
+        line("2.1.329", 4, "attachment", hook),
+        assistant_line("2.1.329", 5, "m2", json!([{"type": "text", "text": "done"}])),
+    ]);
+    let lines = [lines, vec![queued]].concat();
+    let facts = |lines: &[Value]| -> Vec<Value> {
+        let kept = tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["label"] != "tape.stop");
+        let without_line = |mut event: Value| {
+            event["origin"]["line"] = json!(0);
+            event
+        };
+        kept.map(without_line).collect()
+    };
+    let expected = facts(&lines);
+    for repeated in 0..lines.len() {
+        for at in repeated + 1..=lines.len() {
+            let mut doubled = lines.clone();
+            doubled.insert(at, lines[repeated].clone());
+            assert_eq!(facts(&doubled), expected, "line {repeated} again at {at}");
+            assert_eq!(unaccounted_bytes(&doubled), 0);
+        }
+    }
+}
+
+#[test]
+fn history_that_the_file_repeats_is_a_duplicate() {
+    let said = |number: u32, id: &str| assistant_line("1.0.60", number, id, json!([{"type": "text", "text": id}]));
+    let first = chained(vec![prompt("1.0.60", 1, "one"), said(2, "m1")]);
+    let copy = chained(vec![prompt("1.0.60", 3, "one"), said(4, "m1"), prompt("1.0.60", 5, "one"), said(6, "m2")]);
+    let lines = [first, copy].concat();
+    let texts: Vec<Value> =
+        tape(&lines, Policy::Strict).unwrap().iter().filter(|event| event["k"] != "meta").map(|event| event["text"].clone()).collect();
+    assert_eq!(texts, ["one", "m1", "one", "m2"], "the same prompt may be given again");
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn agent_that_compacts_replays_the_session() {
+    let of_agent = |mut line: Value| {
+        line["agentId"] = json!("acompact-1");
+        line["isSidechain"] = json!(true);
+        line
+    };
+    let lines = [
+        prompt("2.1.90", 1, "go"),
+        call("2.1.90", 2, "m1", "t1"),
+        prompt("2.1.90", 3, "CRITICAL: Respond with TEXT ONLY."),
+        call("2.1.90", 4, "m2", "t2"),
+    ];
+    let tape = tape(&lines.map(of_agent), Policy::Strict).unwrap();
+    let replayed: Vec<bool> = tape.iter().filter(|event| event["k"] != "meta").map(|event| event["replay"] == true).collect();
+    assert_eq!(replayed, [true, true, false, false]);
+    assert_eq!(tape.iter().filter(|event| event["label"] == "usage" && event["replay"].is_null()).count(), 1);
+}
+
+#[test]
+fn hook_before_the_first_prompt_is_no_copy() {
+    let queued = json!({"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:05.000Z", "sessionId": "s", "content": "go"});
+    let hook = json!({"attachment": {"type": "hook_success", "hookName": "SessionStart:startup", "command": "true", "toolUseID": "x", "hookEvent": "SessionStart", "content": ""}});
+    let own = [queued.clone(), line("2.1.329", 1, "attachment", hook), prompt("2.1.329", 9, "go")];
+    assert!(tape(&own, Policy::Strict).unwrap().iter().all(|event| event["replay"].is_null()));
+    let forked = [queued, prompt("2.1.329", 1, "old"), prompt("2.1.329", 9, "go")];
+    let replayed: Vec<bool> = events(&forked, "msg.in").iter().map(|event| event["replay"] == true).collect();
+    assert_eq!(replayed, [true, false]);
+}
+
+#[test]
+fn result_before_its_call_follows_it() {
+    let mut result = result_line("2.1.150", 2, "t1", "a", None);
+    result["sourceToolAssistantUUID"] = json!("u3");
+    let lines = [prompt("2.1.150", 1, "go"), result.clone(), call("2.1.150", 3, "m1", "t1"), prompt("2.1.150", 4, "on")];
+    let tape_of = |lines: &[Value]| -> Vec<(String, Value, Value)> {
+        let events = tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["k"] != "meta");
+        events.map(|event| (event["k"].as_str().unwrap().to_owned(), event["tool"].clone(), event["origin"]["line"].clone())).collect()
+    };
+    let kinds = |lines: &[Value]| tape_of(lines).into_iter().map(|(kind, _, _)| kind).collect::<Vec<_>>();
+    assert_eq!(kinds(&lines), ["msg.in", "tool.call", "tool.result", "msg.in"]);
+    assert_eq!(tape_of(&lines)[2], ("tool.result".to_owned(), json!("Bash"), json!(2)));
+    assert_eq!(unaccounted_bytes(&lines), 0);
+    // The call never comes.
+    assert_eq!(kinds(&[lines[0].clone(), result]), ["msg.in", "tool.result"]);
+}
+
+#[test]
+fn a_call_id_may_be_used_again() {
+    let lines = [
+        call("2.1.150", 1, "m1", "t0"),
+        result_line("2.1.150", 2, "t0", "one", None),
+        call("2.1.150", 3, "m2", "t0"),
+        result_line("2.1.150", 4, "t0", "two", None),
+    ];
+    let results = events(&lines, "tool.result");
+    let calls = events(&lines, "tool.call");
+    let parents: Vec<&Value> = results.iter().map(|event| &event["parent"]).collect();
+    assert_eq!(parents, calls.iter().map(|event| &event["seq"]).collect::<Vec<_>>());
+}
+
+#[test]
+fn title_of_another_session_is_a_notice() {
+    let title = |leaf: &str| json!({"type": "summary", "summary": "fold it", "leafUuid": leaf});
+    let session = [prompt("2.0.0", 1, "go"), assistant_line("2.0.0", 2, "m1", json!([{"type": "text", "text": "done"}]))];
+    let facts = |lines: &[Value]| -> Vec<Value> {
+        let metas = events(lines, "meta").into_iter();
+        metas.filter(|event| event["name"] == "summary" || !event["title"].is_null()).map(|event| event["label"].clone()).collect()
+    };
+    let with = |titles: &[Value]| [titles, session.as_slice()].concat();
+    assert_eq!(facts(&with(&[title("u9")])), ["system"]);
+    assert_eq!(facts(&with(&[title("u2"), title("u2")])), ["session"]);
+    assert_eq!(facts(&[session.as_slice(), &[title("u2"), title("u2")]].concat()), ["session"]);
+    assert_eq!(facts(&[title("u9")]), ["system"], "a file may have nothing but titles");
+    assert_eq!(unaccounted_bytes(&with(&[title("u9"), title("u2"), title("u2")])), 0);
+}
+
+#[test]
+fn usage_comes_before_the_next_prompt() {
+    let part = |number: u32, output: u32, stop: Option<&str>| {
+        let usage = json!({"input_tokens": 2, "output_tokens": output, "cache_creation_input_tokens": 9, "service_tier": "standard",
+            "cache_creation": {"ephemeral_1h_input_tokens": 4, "ephemeral_5m_input_tokens": 5}});
+        let content = json!([{"type": "text", "text": format!("part {number}")}]);
+        let message = json!({"id": "m1", "role": "assistant", "model": "m", "content": content, "stop_reason": stop, "usage": usage});
+        line("2.1.329", number, "assistant", json!({"message": message, "requestId": "r1"}))
+    };
+    let lines =
+        [prompt("2.1.329", 1, "one"), part(2, 1, None), part(3, 30, Some("end_turn")), prompt("2.1.329", 4, "two"), part(5, 1, None)];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let usages: Vec<&Value> = tape.iter().filter(|event| event["label"] == "usage").collect();
+    assert_eq!(usages.len(), 1, "a response is counted once");
+    let expected = json!({"input": 2, "cache_write": 9, "cache_write_1h": 4, "output": 30});
+    assert_eq!((&usages[0]["tokens"], &usages[0]["stop_reason"]), (&expected, &json!("end_turn")));
+    assert_eq!([&usages[0]["message_id"], &usages[0]["request_id"], &usages[0]["service_tier"]], ["m1", "r1", "standard"]);
+    let at = |found: &dyn Fn(&Value) -> bool| tape.iter().position(found).unwrap();
+    assert!(at(&|event| event["label"] == "usage") < at(&|event| event["text"] == "two"));
+    let stopped = super::tape(&lines[..2], Policy::Strict).unwrap();
+    assert!(stopped.iter().any(|event| event["label"] == "usage" && event["provisional"] == true));
+}
