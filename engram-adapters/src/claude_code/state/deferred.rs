@@ -18,6 +18,8 @@ pub struct DeferredText {
     json: String,
     location: RecordLocation,
     time: Option<String>,
+    /// The id of the line, as raw JSON.
+    id: Option<String>,
     session: Option<String>,
     agent: Option<String>,
 }
@@ -29,6 +31,7 @@ impl DeferredText {
             json: value.raw().to_owned(),
             location,
             time: line_time(line).map(Cow::into_owned),
+            id: text(line.uuid()).map(|id| id.raw().to_owned()),
             session: text(line.session_id()).map(|id| id.decode_lossy().into_owned()),
             agent: text(line.agent_id()).map(|id| id.decode_lossy().into_owned()),
         }
@@ -42,7 +45,7 @@ impl DeferredText {
     /// Attributes the next events to the record of the text, and gives the text.
     pub fn restore_location(&self, out: &mut Emitter) -> Text<'_> {
         out.set_source(self.session.as_deref(), self.agent.as_deref());
-        out.attribute_to(self.location, RecordHeader { t: self.time.as_deref(), id: None, replay: false });
+        out.attribute_to(self.location, RecordHeader { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: false });
         self.text()
     }
 
