@@ -56,8 +56,11 @@ pub const ROWS: &[GapRow] = &[
     .without_hash(has_no_hashes),
     GapRow::new("edit.shell_names_only", Kind::CodeEdit, |case| edits_by(case, &["execute"], |edit, _| names_only(edit)))
         .without_hash(names_only),
-    GapRow::new("edit.big_file", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && truth_hash_only(real)))
-        .without_hash(has_no_hashes),
+    GapRow::new("edit.big_file", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| has_no_file_hash(edit) && truth_hash_only(real))
+    })
+    .without_hash(has_no_file_hash)
+    .without_lines(is_snippet),
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
         case.events(Kind::CodeEdit)
             .any(|(_, edit)| edit.text("op") == Some("create") && real_of(case, edit).is_some_and(|real| real.before.is_some()))
@@ -137,6 +140,11 @@ fn truth_hash_only(real: &RealEdit) -> bool {
 /// The edit hashes neither the file nor the span before.
 pub fn has_no_hashes(edit: &Event) -> bool {
     lacks_file_before_hash(edit) && !edit.has("before_hash") && !edit.has("file_after_hash")
+}
+
+/// The edit hashes the file neither before nor after.
+fn has_no_file_hash(edit: &Event) -> bool {
+    lacks_file_before_hash(edit) && !edit.has("file_after_hash")
 }
 
 /// The edit has the file and the operation alone.

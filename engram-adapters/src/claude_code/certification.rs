@@ -36,7 +36,9 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("state.repository", "every_text_of_a_structured_result_is_accounted_for"),
     ("state.same_name", "names_and_directories_are_session_facts"),
     ("state.worktree", "names_and_directories_are_session_facts"),
+    ("stream.control", "state_of_tasks_and_of_the_program_is_left_out"),
     ("stream.partial", "parts_of_an_answer_are_left_out"),
+    ("stream.state", "state_of_tasks_and_of_the_program_is_left_out"),
     ("ui.nudge", "refusal_is_an_error_with_its_reason"),
 ];
 

@@ -199,8 +199,15 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(
-                    Grade::Partial(&["read.no_total", "read.not_utf8"]),
-                    Grade::Partial(&["edit.shell", "edit.shell_no_text", "edit.not_utf8", "edit.write_no_before", "edit.bare_result"]),
+                    Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8"]),
+                    Grade::Partial(&[
+                        "edit.shell",
+                        "edit.shell_no_text",
+                        "edit.write_no_before",
+                        "edit.notebook_no_text",
+                        "edit.agent_snippet",
+                        "edit.bare_result",
+                    ]),
                 ))
             },
         },

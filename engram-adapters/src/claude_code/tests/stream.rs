@@ -94,3 +94,33 @@ fn parts_of_an_answer_are_left_out() {
     assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
     assert!(tape.iter().any(|event| event["name"] == "result" && event["text"] == "something else"));
 }
+
+#[test]
+fn state_of_tasks_and_of_the_program_is_left_out() {
+    let state = |kind: &str, subtype: &str, more: &Value| {
+        let mut line = json!({"type": kind, "session_id": "s", "uuid": subtype});
+        if kind == "system" {
+            line["subtype"] = subtype.into();
+        }
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let task = json!({"task_id": "t", "tool_use_id": "c", "description": "d", "task_type": "local_agent"});
+    let lines = [
+        json!({"type": "control_response", "response": {"subtype": "success", "request_id": "r", "response": {"commands": []}}}),
+        json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback"}}),
+        init(),
+        state("system", "status", &json!({"status": "compacting"})),
+        state("system", "hook_started", &json!({"hook_id": "h", "hook_name": "n", "hook_event": "e"})),
+        state("system", "background_tasks_changed", &json!({"tasks": []})),
+        state("system", "task_started", &task),
+        state("system", "task_updated", &json!({"task_id": "t", "patch": {"status": "completed", "end_time": 1}})),
+        state("system", "thinking_tokens", &json!({"estimated_tokens": 1, "estimated_tokens_delta": 1})),
+        json!({"type": "control_request", "request_id": "r2", "request": {"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "c"}}),
+    ];
+    let tape = convert(&lines);
+    let ledger = &tape.last().unwrap()["ledger"];
+    assert_eq!((&ledger["mapped"], &ledger["duplicate"], &ledger["bookkeeping"]), (&json!(2), &json!(1), &json!(7)));
+    assert_eq!(ledger.get("unknown_members"), None);
+    assert!(tape.iter().any(|event| event["label"] == "permission" && event["decision"] == "ask" && event["call_id"] == "c"));
+}
