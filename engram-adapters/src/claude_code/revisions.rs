@@ -195,14 +195,16 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.100", "2.0.60", "2.1.90", "2.1.329"],
+            tested: &["1.0.100", "2.1.90", "2.1.300", "2.1.329"],
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(
-                    Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8"]),
+                    READS,
                     Grade::Partial(&[
                         "edit.shell",
                         "edit.shell_no_text",
+                        "edit.shell_names_only",
+                        "edit.not_utf8",
                         "edit.write_no_before",
                         "edit.notebook_no_text",
                         "edit.agent_snippet",

@@ -83,7 +83,9 @@ fn emit_write(
 ) -> Result<(), Fault> {
     let created = content.is_some_and(|content| content.starts_with("File created successfully"));
     let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
-    if let Some(after) = text(arguments.content()).and_then(|content| content.decode_into(buffer).ok()) {
+    // Over a file with `\r\n`, some versions write another `\r`.
+    let is_kept = |content: &Text<'_>| created || !content.raw().contains("\\r");
+    if let Some(after) = text(arguments.content()).filter(is_kept).and_then(|content| content.decode_into(buffer).ok()) {
         set_after_side(&mut event, after);
     }
     out.emit(event, pointer)?;
