@@ -13,6 +13,7 @@ use crate::claude_code::record::Record;
 use crate::claude_code::results::tool_result::tool_result;
 use crate::claude_code::schema::{Block, Line};
 use crate::claude_code::state::deferred::DeferredText;
+use crate::claude_code::state::replay::COMPACTING_AGENT;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Value, is_true, raw_str, text};
 
@@ -125,7 +126,9 @@ fn emit_input<'a>(
         out.emit(Meta::Interrupt { text: Some(text) }, pointer)?;
         return Ok(());
     }
-    let is_agents = record.agent.is_some() || is_true(line.is_sidechain());
+    // The copy of the session in the file of the agent that compacts it is not the agent's.
+    let is_copy = record.replay && record.agent.as_deref().is_some_and(|agent| agent.starts_with(COMPACTING_AGENT));
+    let is_agents = !is_copy && (record.agent.is_some() || is_true(line.is_sidechain()));
     let by = authors::of_text(line, text, Place { is_agents, is_block, follows_command });
     if by == Author::Harness && is_true(line.is_meta()) && text.starts_with("<local-command-caveat>") {
         state.follows_command.set(true);

@@ -55,7 +55,9 @@ impl PendingUsage {
     /// Emits the counts of the record's agent that the record shows to be complete. Returns whether it emitted any.
     #[inline]
     pub fn flush_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.pending.is_empty() || !record.is_conversation { Ok(false) } else { self.flush_finished(record, out) }
+        // `turn_duration` gives no event, and ends a turn all the same.
+        let may_end = record.is_conversation || record.kind == "system";
+        if self.pending.is_empty() || !may_end { Ok(false) } else { self.flush_finished(record, out) }
     }
 
     #[inline(never)]

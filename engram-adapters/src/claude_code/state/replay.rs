@@ -221,7 +221,7 @@ fn last_answer_without_request(head: &Head<'_>) -> Option<String> {
 }
 
 /// The id of the sub-agent that writes the summary of a compaction begins with this.
-const COMPACTING_AGENT: &str = "acompact";
+pub const COMPACTING_AGENT: &str = "acompact";
 
 /// How that sub-agent is asked for the summary.
 const SUMMARY_REQUESTS: &[&str] = &["CRITICAL: Respond with TEXT ONLY", "Your task is to create a detailed summary"];
