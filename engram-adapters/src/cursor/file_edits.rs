@@ -45,6 +45,21 @@ pub(super) fn whole_file_edits<'a>(
     vec![edit]
 }
 
+/// The edits that a rendered diff shows, one per changed run of lines. Without a diff that is one, or where the lines are the same on both
+/// sides (a final line end was added or removed), only the file is known.
+pub(super) fn diff_edits<'a>(edit: CodeEdit<'a>, diff: Option<&str>) -> Vec<CodeEdit<'a>> {
+    let runs = diff.and_then(|diff| unified_runs(&hunks(diff)?).map(|runs| runs.iter().map(OwnedRun::of).collect::<Vec<_>>()));
+    let runs = runs.filter(|runs| !runs.is_empty() && runs.iter().all(|run| run.before.1 != run.after.1));
+    runs.map_or_else(|| vec![edit.clone()], |runs| runs.iter().map(|run| run.edit(&edit)).collect())
+}
+
+/// The hunks of a rendered diff, without the names of the files.
+fn hunks(diff: &str) -> Option<String> {
+    let at = if diff.starts_with("@@ ") { 0 } else { diff.find("\n@@ ")? + 1 };
+    let hunks = diff.get(at..)?;
+    Some(if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") })
+}
+
 /// A changed run of lines: its range and its text, on each side.
 struct OwnedRun {
     before: (Range, String),
@@ -67,8 +82,7 @@ impl OwnedRun {
 
 /// The changed runs of a rendered diff, if applying it to the text before gives the text after, line by line.
 fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
-    let hunks = diff.find("@@ ").and_then(|at| diff.get(at..))?;
-    let closed = if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") };
+    let closed = hunks(diff)?;
     let runs = unified_runs(&closed).filter(|runs| !runs.is_empty())?;
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (mut from, mut to) = (0, 0);

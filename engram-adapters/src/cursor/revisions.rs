@@ -13,6 +13,12 @@ pub(super) const STREAM: &str = "stream-json";
 /// The command line's and the SDK's `store.db`, opened.
 pub(super) const CHAT: &str = "store-db";
 
+/// The SDK's run store, opened: `index.db`, or a folder of text files.
+pub(super) const RUNS: &str = "run-store";
+
+/// The SDK's messages, as a program printed them.
+pub(super) const MESSAGES: &str = "sdk-messages";
+
 /// Conversations of the editor's `state.vscdb` whose messages are rows (composer `_v` 10 and later), opened.
 pub(super) const EDITOR_ROWS: &str = "editor-rows";
 /// Conversations of the editor's `state.vscdb` of 2024, whose messages are inline, opened.
@@ -27,6 +33,8 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
         Revision { schema: EDITOR_INLINE, versions: None, tested: &["2024.11"], coverage: EDITOR_INLINE_COVERAGE },
         Revision { schema: EDITOR_ROWS, versions: None, tested: &["2026.06"], coverage: EDITOR_ROWS_COVERAGE },
         Revision { schema: CHAT, versions: None, tested: &["2026.09", "sdk-1.0.32"], coverage: CHAT_COVERAGE },
+        Revision { schema: MESSAGES, versions: None, tested: &["sdk-1.0.32"], coverage: MESSAGES_COVERAGE },
+        Revision { schema: RUNS, versions: None, tested: &["sdk-1.0.32"], coverage: RUNS_COVERAGE },
         Revision { schema: "hooks", versions: Some("=2026.10.01-e373342"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
     ],
     known_bad: &[],
@@ -106,6 +114,19 @@ const CHAT_COVERAGE: Coverage = Coverage {
     code_edit: MADE_UP,
     ..NO_CLAIM
 };
+
+const RUNS_COVERAGE: Coverage = Coverage {
+    meta: Grade::Full,
+    msg_in: Grade::Full,
+    msg_out: Grade::Full,
+    tool_call: Grade::Full,
+    tool_result: Grade::Full,
+    code_read: Grade::Partial(&["read.no_lines"]),
+    code_edit: Grade::Partial(&["edit.shell"]),
+    ..NO_CLAIM
+};
+
+const MESSAGES_COVERAGE: Coverage = Coverage { meta: Grade::Partial(&["session.not_recorded"]), ..RUNS_COVERAGE };
 
 const HOOKS_COVERAGE: Coverage = Coverage {
     meta: MADE_UP,

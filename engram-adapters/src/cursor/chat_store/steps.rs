@@ -1,7 +1,7 @@
 //! Steps of the turn graph that no message repeats.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::Meta;
+use engram_core::event::{Author, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -15,20 +15,21 @@ use crate::cursor::tool_calls::result::emit_result;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// A prompt.
-pub(super) fn user_message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn user_message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
-    message_outcome(emit_prompt(text(step.text()), non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
+    let by = step.prompt_by().unwrap_or(prompts_by);
+    message_outcome(emit_prompt(text(step.text()), by, non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
 }
 
 /// A shell command that the user ran, or its output.
-pub(super) fn user_shell(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn user_shell(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let name = Text::Plain(raw_str(line.store()));
     out.emit(Meta::System { name, text: text_or_json(line.step()) }, Pointer::At("/step"))?;
     Ok(Outcome::Mapped)
 }
 
 /// A message of the agent, reasoning, or a call.
-pub(super) fn step(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn step(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
     if let Some(message) = step.assistant_message() {
         return message_outcome(emit_answer(text(StepText::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
