@@ -38,8 +38,36 @@ fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Se
             Err(error) => failures.push((session, error)),
         }
     }
+    let (converted, gaps_by_schema) = gaps_by_schema(subject, recording, converted);
     let mut case = Case::new(recording, converted, failures);
     case.gaps = gaps::exhibited_by(&case, subject.capabilities.gaps);
+    case.gaps.extend(gaps_by_schema.values().flatten());
+    case.gaps_by_schema = gaps_by_schema;
     case.scenarios = scenario::shown_by(&case);
     case
+}
+
+/// The gaps that the sessions of each schema exhibit, where a recording has several schemas: a revision answers for its own sessions.
+/// Returns the sessions in their order.
+fn gaps_by_schema(
+    subject: &Subject<'_>,
+    recording: &Recording,
+    sessions: Vec<ConvertedSession>,
+) -> (Vec<ConvertedSession>, BTreeMap<String, BTreeSet<&'static str>>) {
+    let mut schemas: BTreeMap<String, (Vec<usize>, Vec<ConvertedSession>)> = BTreeMap::new();
+    for (at, session) in sessions.into_iter().enumerate() {
+        let (places, of_schema) = schemas.entry(session.schema().unwrap_or_default().to_owned()).or_default();
+        places.push(at);
+        of_schema.push(session);
+    }
+    let (has_several, mut gaps, mut all) = (schemas.len() > 1, BTreeMap::new(), Vec::new());
+    for (schema, (places, of_schema)) in schemas {
+        let case = Case::new(recording, of_schema, Vec::new());
+        if has_several {
+            gaps.insert(schema, gaps::exhibited_by(&case, subject.capabilities.gaps));
+        }
+        all.extend(places.into_iter().zip(case.sessions));
+    }
+    all.sort_by_key(|(at, _)| *at);
+    (all.into_iter().map(|(_, session)| session).collect(), gaps)
 }

@@ -7,11 +7,30 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use crate::shared::patch::{ChangedRun, unified_runs};
-use crate::shared::spans::{ChangedSpan, hash_and_anchors};
+use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count};
 
 /// Hash and anchors of a text. None of a text that is not valid Unicode.
-pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
+fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
     text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| hash_and_anchors(&text))
+}
+
+/// Sets hashes and line counts of the old and new text of an edit whose lines are not known. Where both are the same (only a line end
+/// changed, which the log does not have), nothing is known but the file.
+pub(super) fn set_snippets(edit: &mut CodeEdit<'_>, before: Option<Text<'_>>, after: Option<Text<'_>>) {
+    let (old, new) = (snippet(before), snippet(after));
+    if old.0.is_some() && old.0 == new.0 {
+        return;
+    }
+    edit.before_lines = old.0.and(before).map(lines);
+    edit.after_lines = new.0.and(after).map(lines);
+    (edit.before_hash, edit.before_anchor_hashes) = old;
+    (edit.after_hash, edit.after_anchor_hashes) = new;
+    edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
+}
+
+/// The number of lines of a text.
+fn lines(text: Text<'_>) -> u64 {
+    line_count(&text.decode_lossy())
 }
 
 /// The edits of one call by the whole file before and after it: one per changed span if a diff separates them. None if nothing changed.

@@ -25,6 +25,7 @@ mod tool_calls;
 mod tools;
 mod transcript;
 mod user_text;
+mod written_files;
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;

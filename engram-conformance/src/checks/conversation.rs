@@ -53,8 +53,11 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
     let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
     let is_expanded =
         text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
+    // A log may have the person's words in a section, with sections of the harness around it.
+    let is_section = prompt.strip_suffix("</user_query>").and_then(|rest| rest.split_once("<user_query>"));
+    let is_section = is_section.is_some_and(|(_, words)| words.trim() == text.trim());
     let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
-    text.trim() == prompt || is_quoted || is_expanded || (is_command && text.contains(args))
+    text.trim() == prompt || is_quoted || is_section || is_expanded || (is_command && text.contains(args))
 }
 
 /// Every logged call is a `tool.call`.

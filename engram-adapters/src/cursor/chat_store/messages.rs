@@ -6,6 +6,7 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
+use super::ChatState;
 use super::message_text::{CursorOptions, emit_agent_text, emit_system_prompt, emit_user_text};
 use super::schema::{Line, Message, Part, Step};
 use crate::cursor::fields::{required, required_name, text_or_json};
@@ -39,7 +40,7 @@ impl<'a> PartContext<'a> {
 }
 
 /// A message of any role. Its content is one text or a list of parts.
-pub(super) fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn message(state: &mut ChatState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = Message::strict(required(line.message(), Pointer::At("/message"), "an object")?, "/message")?;
     let content = required(message.content(), Pointer::At(CONTENT), "text or a list of parts")?;
     let role = raw_str(message.role());
@@ -56,23 +57,29 @@ pub(super) fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>
     for (index, part, pointer) in single.into_iter().chain(listed) {
         let step = line.step_of_part(index)?;
         line.set_header(step.time(), out);
-        let by = step.prompt_by().unwrap_or(prompts_by);
+        let by = step.prompt_by().unwrap_or(state.prompts_by);
         let context = PartContext { role, id, by, options, index, pointer, step };
         events += match part.text() {
             Some(text) if role == "user" => emit_user_text(context.user_text(text), &options, &mut files, out)?,
             Some(text) if role == "assistant" => emit_agent_text(text, &options, pointer, out)?,
-            _ => emit_part(part, &context, &mut files, out)?,
+            _ => emit_part(state, part, &context, &mut files, out)?,
         };
     }
     if !files.is_empty() {
-        out.emit(MsgIn { role: Role::User, by: prompts_by, text: None, attachments: files }, Pointer::At(CONTENT))?;
+        out.emit(MsgIn { role: Role::User, by: state.prompts_by, text: None, attachments: files }, Pointer::At(CONTENT))?;
         events += 1;
     }
     message_outcome(events)
 }
 
 /// Emits a part by its type, and returns the number of events.
-fn emit_part<'a>(value: Value<'a>, context: &PartContext<'a>, files: &mut Vec<Attachment<'a>>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_part<'a>(
+    state: &mut ChatState,
+    value: Value<'a>,
+    context: &PartContext<'a>,
+    files: &mut Vec<Attachment<'a>>,
+    out: &mut Emitter,
+) -> Result<usize, Fault> {
     let PartContext { role, ref options, pointer, .. } = *context;
     let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
     match (raw_str(part.kind()), role) {
@@ -84,7 +91,7 @@ fn emit_part<'a>(value: Value<'a>, context: &PartContext<'a>, files: &mut Vec<At
         ("image" | "file", "user") => Ok(0),
         ("image" | "file", _) => emit_returned_file(&part, context, out),
         ("tool-call", "assistant") => emit_tool_call(&part, context, out),
-        ("tool-result", "tool") => emit_tool_result(&part, context, out),
+        ("tool-result", "tool") => emit_tool_result(state, &part, context, out),
         (kind, _) => {
             out.unrecognized_block(kind, value.raw(), pointer)?;
             Ok(1)
@@ -101,7 +108,7 @@ fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter)
 }
 
 /// A result. The turn graph records how the call ended; without it, only what the model received is known.
-fn emit_tool_result(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_tool_result(state: &mut ChatState, part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
     let call_id = required_name(part.tool_call_id(), Pointer::At("/toolCallId")).map_err(|fault| fault.within(context.pointer))?;
     let in_step = |fault: Fault| fault.within(Pointer::Field("/steps", context.index, "/toolCall"));
     let payload = match context.step.tool_call() {
@@ -114,7 +121,7 @@ fn emit_tool_result(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitte
         model_error: is_true(part.is_error()),
         ..CallRecord::new(call_id, payload, context.pointer)
     };
-    emit_result(&result, false, out).map_err(in_step)?;
+    emit_result(&result, false, &mut state.files, out).map_err(in_step)?;
     Ok(1)
 }
 

@@ -22,23 +22,31 @@ use engram_core::ledger::Outcome;
 #[cfg(test)]
 pub(super) use dispatch::rows;
 
+use crate::cursor::written_files::WrittenFiles;
 use crate::shared::value::{StructuralIndex, parse};
 
 /// The converter of one opened chat.
+#[derive(Default)]
 pub(super) struct ChatStore {
-    /// Who writes the prompts.
-    prompts_by: Author,
+    state: ChatState,
     index: StructuralIndex,
 }
 
-impl Default for ChatStore {
+/// What a chat has shown so far.
+struct ChatState {
+    /// Who writes the prompts.
+    prompts_by: Author,
+    files: WrittenFiles,
+}
+
+impl Default for ChatState {
     fn default() -> Self {
-        ChatStore { prompts_by: Author::Person, index: StructuralIndex::default() }
+        ChatState { prompts_by: Author::Person, files: WrittenFiles::default() }
     }
 }
 
 impl Session for ChatStore {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        dispatch::convert(&mut self.prompts_by, parse(source, &mut self.index)?, out)
+        dispatch::convert(&mut self.state, parse(source, &mut self.index)?, out)
     }
 }

@@ -173,6 +173,10 @@ fn emit_edits(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let Some(file) = ended.file else { return Ok(()) };
     let diff = text(ended.value.diff_string()).and_then(|diff| diff.decode().ok());
     let is_new = diff.as_deref().is_some_and(|diff| diff.starts_with("--- /dev/null\n"));
+    let is_zero = |count: Field<'_>| unsigned(count) == Some(0);
+    if !is_new && is_zero(ended.value.lines_added()) && is_zero(ended.value.lines_removed()) {
+        return Ok(());
+    }
     let op = if is_new { EditOp::Create } else { EditOp::Update };
     let edit = CodeEdit { call_id: Some(ended.call_id), ..CodeEdit::new(op, file) };
     for edit in diff_edits(edit, diff.as_deref()) {

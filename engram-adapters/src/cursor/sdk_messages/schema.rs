@@ -53,6 +53,8 @@ view! {
         content: "content" Any,
         total_lines: "totalLines" Any,
         diff_string: "diffString" Any,
+        lines_added: "linesAdded" Any,
+        lines_removed: "linesRemoved" Any,
         is_error: "isError" Any,
         message: "message" Any,
     }
