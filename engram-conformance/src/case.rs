@@ -24,8 +24,6 @@ pub struct Case<'a> {
     pub open_error: Option<String>,
     /// The gaps that the recording exhibits.
     pub gaps: BTreeSet<&'static str>,
-    /// The gaps that the sessions of each schema exhibit, for a recording with sessions of several.
-    pub(crate) gaps_by_schema: BTreeMap<String, BTreeSet<&'static str>>,
     /// The scenarios that the recording shows.
     pub scenarios: BTreeSet<&'static str>,
     /// What really happened.
@@ -44,13 +42,8 @@ impl<'a> Case<'a> {
             Ok(truth) => (truth, None),
             Err(error) => (Truth::default(), Some(error.to_string())),
         };
-        let (gaps, gaps_by_schema, scenarios) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
-        Case { recording, sessions, failures, open_error: None, gaps, gaps_by_schema, scenarios, truth, missing_calls, truth_error }
-    }
-
-    /// The gaps that the sessions of a schema exhibit.
-    pub(crate) fn gaps_of(&self, schema: &str) -> &BTreeSet<&'static str> {
-        self.gaps_by_schema.get(schema).unwrap_or(&self.gaps)
+        let (gaps, scenarios) = (BTreeSet::new(), BTreeSet::new());
+        Case { recording, sessions, failures, open_error: None, gaps, scenarios, truth, missing_calls, truth_error }
     }
 
     /// `recording/session`.

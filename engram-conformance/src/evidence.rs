@@ -56,7 +56,7 @@ impl Evidence {
         let name = case.recording.name();
         let revision = self.revisions.entry(schema.clone()).or_default();
         revision.kinds.extend(session.events.iter().filter_map(|event| event.kind()).map(Kind::as_str));
-        revision.gaps.extend(case.gaps_of(&schema).iter().map(|gap| (*gap, name.clone())));
+        revision.gaps.extend(case.gaps.iter().map(|gap| (*gap, name.clone())));
         // A newer release may have continued the session: the version in the log counts, not the folder's.
         let logged = start.0.pointer("/harness/version").and_then(Value::as_str).unwrap_or_default();
         revision.versions.insert(if logged.is_empty() { case.recording.version.clone() } else { logged.to_owned() });

@@ -9,7 +9,7 @@ use super::revisions;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification = Certification::new().with_printed_sessions().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
@@ -40,10 +40,8 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("reasoning.unmarked", Kind::MsgOut, |case| has_event(case, Kind::MsgOut, |out| has_text(out, "\n\n[REDACTED]"))),
     GapRow::new("call.no_id", Kind::ToolCall, |case| has_event(case, Kind::ToolCall, |call| !call.has("call_id"))),
     GapRow::new("call.as_executed", Kind::ToolCall, |case| {
-        is_of(case, &[revisions::SDK_HOOKS]) && has_event(case, Kind::ToolCall, |call| has_arg(call, "file_path"))
-    }),
-    GapRow::new("call.path_only", Kind::ToolCall, |case| {
-        is_of(case, RUNS) && has_event(case, Kind::ToolCall, |call| call.text("tool") == Some("edit"))
+        let is_edit = |call: &Event| has_arg(call, "file_path") || call.text("tool") == Some("edit");
+        is_of(case, EXECUTED) && has_event(case, Kind::ToolCall, is_edit)
     }),
     GapRow::new("call.args_as_text", Kind::ToolCall, |case| has_event(case, Kind::ToolCall, |call| call.text("args").is_some())),
     GapRow::new("result.name_only", Kind::ToolResult, |case| {
@@ -83,6 +81,9 @@ const MADE_UP: &[&str] =
 
 /// Schemas of the SDK's messages.
 const RUNS: &[&str] = &[revisions::RUNS, revisions::MESSAGES];
+
+/// Schemas with calls as the harness executes them.
+const EXECUTED: &[&str] = &[revisions::RUNS, revisions::MESSAGES, revisions::SDK_HOOKS];
 
 /// Schemas with the text of files as the harness decoded it.
 const DECODED: &[&str] = &[revisions::CHAT, revisions::STREAM, revisions::SDK_HOOKS];

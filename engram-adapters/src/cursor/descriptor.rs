@@ -76,10 +76,9 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "call.as_executed",
-        reason: "Hooks get calls as the runtime executes them, with its own arguments: an edit is a `Write` of the whole file, an edit that fails before it writes is the `Read` of its file, and a shell command has an id of its own.",
+        reason: "Calls as the runtime executes them, with its own names and arguments. In messages of the SDK an edit has its path only. In hooks it is a `Write` of the whole file, an edit that fails before it writes is the `Read` of its file, and a shell command has an id of its own.",
         fixture: "sdk-1.0.32/hooks_edit",
     },
-    Gap { code: "call.path_only", reason: "Of the arguments of an edit only the path is recorded.", fixture: "sdk-1.0.32/interrupt" },
     Gap { code: "call.no_id", reason: "Transcripts give calls no id.", fixture: "sdk-1.0.32/transcript" },
     Gap {
         code: "result.name_only",

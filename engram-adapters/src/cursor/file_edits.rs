@@ -7,7 +7,7 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use crate::shared::patch::{ChangedRun, unified_runs};
-use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count};
+use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count, with_unix_line_ends};
 
 /// Hash and anchors of a text. None of a text that is not valid Unicode.
 fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
@@ -41,7 +41,7 @@ pub(super) fn whole_file_edits<'a>(
     after: Text<'_>,
     diff: Option<Text<'_>>,
 ) -> Vec<CodeEdit<'a>> {
-    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(Cow::into_owned));
+    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(with_unix_line_ends).map(Cow::into_owned));
     let had_before = before.is_some();
     match (content(before), content(Some(after))) {
         (Some(before), Some(after)) if before == after => return Vec::new(),

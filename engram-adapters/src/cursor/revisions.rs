@@ -129,7 +129,7 @@ const RUNS_COVERAGE: Coverage = Coverage {
     meta: Grade::Partial(&["usage.not_recorded"]),
     msg_in: Grade::Partial(&["prompt.no_files"]),
     msg_out: Grade::Full,
-    tool_call: Grade::Partial(&["call.path_only"]),
+    tool_call: Grade::Partial(&["call.as_executed"]),
     tool_result: Grade::Partial(&["result.no_denial"]),
     code_read: Grade::Partial(&["read.no_lines"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.diff_only"]),
