@@ -54,7 +54,7 @@ checks! {
     "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Case(conversation::prompts);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
-        needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Case(viable::answer);
+        needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Conversion(viable::answer);
     Observable:
     "tape.canonical" asserts "a tape is canonical JSON Lines: parsing and printing it again changes no byte",
         needs Nothing, from "ack: Bundle inclusion", by Case(observable::canonical);

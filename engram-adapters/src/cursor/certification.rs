@@ -9,10 +9,14 @@ use super::revisions;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification = Certification::new().with_printed_sessions().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification =
+    Certification::new().with_printed_sessions().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
+    ("message_pieces", "pieces_of_a_message_are_joined"),
+    ("repeated_event", "events_of_a_run_count_once"),
+    ("run_progress", "pieces_of_a_message_are_joined"),
     ("selection_address", "selections_files_and_images_of_a_prompt_are_converted"),
     ("selection_rendered", "selections_files_and_images_of_a_prompt_are_converted"),
 ];
@@ -31,7 +35,7 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("message.placeholder", Kind::MsgOut, |case| {
         PLACEHOLDERS.iter().any(|mark| has_event(case, Kind::MsgOut, |out| has_text(out, mark)))
     }),
-    GapRow::new("message.no_hook", Kind::MsgOut, |case| {
+    GapRow::new("message.not_logged", Kind::MsgOut, |case| {
         is_of(case, &[revisions::SDK_HOOKS]) && has_event(case, Kind::MsgIn, |_| true) && !has_event(case, Kind::MsgOut, |_| true)
     }),
     GapRow::new("prompt.no_files", Kind::MsgIn, |case| {

@@ -59,7 +59,7 @@ const GAPS: &[Gap] = &[
         fixture: "sdk-1.0.32/placeholders",
     },
     Gap {
-        code: "message.no_hook",
+        code: "message.not_logged",
         reason: "Hooks get answers and reasoning only where the backend asks for it.",
         fixture: "sdk-1.0.32/hooks_edit",
     },
@@ -115,7 +115,7 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "edit.decoded_file",
         reason: "The harness removes the byte order mark of a file that it reads and decodes Latin-1, which the log does not show. So a whole file has a hash only if the harness itself created it.",
-        fixture: "sdk-1.0.18/compaction",
+        fixture: "sdk-1.0.32/hooks_edit",
     },
     Gap {
         code: "edit.diff_only",

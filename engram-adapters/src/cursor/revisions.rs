@@ -141,7 +141,7 @@ const MESSAGES_COVERAGE: Coverage = Coverage { meta: Grade::Partial(&["session.n
 const SDK_HOOKS_COVERAGE: Coverage = Coverage {
     meta: Grade::Partial(&["usage.not_recorded"]),
     msg_in: Grade::Full,
-    msg_out: Grade::Partial(&["message.no_hook"]),
+    msg_out: Grade::Partial(&["message.not_logged"]),
     tool_call: Grade::Partial(&["call.as_executed"]),
     tool_result: Grade::Partial(&["result.stub"]),
     code_read: Grade::Partial(&["read.no_lines"]),

@@ -121,6 +121,10 @@ pub(super) fn words_of(text: &str) -> &str {
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();
+    while let Some((placeholder, after)) = placeholder(rest) {
+        parts.push(Part::Section { name: "placeholder", text: placeholder });
+        rest = after.trim_start();
+    }
     while let Some(name) = opening_tag(rest) {
         // The words may have tags in them, and even the end of their own section.
         let end = if name == WORDS { rest.rfind("</user_query>") } else { rest.find(&format!("</{name}>")) };
@@ -133,6 +137,12 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     let has_words = parts.iter().any(|part| matches!(part, Part::Words(_)));
     let is_context = |part: &Part<'_>| matches!(part, Part::Section { name, .. } if CONTEXT_SECTIONS.contains(name));
     if rest.is_empty() && !parts.is_empty() && (has_words || parts.iter().all(is_context)) { parts } else { vec![Part::Words(text)] }
+}
+
+/// A line at the beginning of a text that stands for an image or a file of the prompt.
+pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
+    let (line, rest) = text.split_once('\n')?;
+    (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']'))).then_some((line, rest))
 }
 
 /// The name of the tag that a text begins with.
@@ -166,13 +176,21 @@ mod tests {
         ];
         assert_eq!(parts(text), expected);
         assert_eq!(words_of(text), "fix it");
+        assert_eq!(parts("[Image]\n<user_query>\nx\n</user_query>"), [section("placeholder", "[Image]"), Part::Words("x")]);
         assert_eq!(parts("<user_query>\na</user_query>\n<b>\n</user_query>"), [Part::Words("a</user_query>\n<b>")]);
     }
 
     #[test]
     fn a_text_that_only_looks_like_sections_is_a_persons() {
-        for text in ["", "hello", "<div>x</div>", "<user_info>", "<user_info>x</user_info> and more", "see <user_query>\nx\n</user_query>"]
-        {
+        for text in [
+            "",
+            "hello",
+            "[Image]\nx",
+            "<div>x</div>",
+            "<user_info>",
+            "<user_info>x</user_info> and more",
+            "see <user_query>\nx\n</user_query>",
+        ] {
             assert_eq!(parts(text), [Part::Words(text)], "{text}");
         }
         assert_eq!(parts("<user_info>x</user_info>"), [section("user_info", "<user_info>x</user_info>")]);
