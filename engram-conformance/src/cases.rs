@@ -22,7 +22,7 @@ pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>
     if forms.is_empty() {
         forms.insert(Form::Stored, Vec::new());
     }
-    let mut cases: Vec<Case<'_>> = forms.into_values().map(|sessions| convert(subject, recording, sessions)).collect();
+    let mut cases: Vec<Case<'_>> = forms.into_values().flat_map(|sessions| convert(subject, recording, sessions)).collect();
     cases[0].open_error = open_error;
     // A recording shows a scenario if one of its forms does.
     let scenarios: BTreeSet<&'static str> = cases.iter().flat_map(|case| case.scenarios.iter().copied()).collect();
@@ -30,7 +30,7 @@ pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>
     cases
 }
 
-fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Session>) -> Case<'a> {
+fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Session>) -> Vec<Case<'a>> {
     let (mut converted, mut failures) = (Vec::new(), Vec::new());
     for session in sessions {
         match subject.tape(&session) {
@@ -38,8 +38,30 @@ fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Se
             Err(error) => failures.push((session, error)),
         }
     }
-    let mut case = Case::new(recording, converted, failures);
-    case.gaps = gaps::exhibited_by(&case, subject.capabilities.gaps);
-    case.scenarios = scenario::shown_by(&case);
-    case
+    let cases = by_schema(converted).into_iter().map(|sessions| {
+        let mut case = Case::new(recording, sessions, std::mem::take(&mut failures));
+        case.gaps = gaps::exhibited_by(&case, subject.capabilities.gaps);
+        case.scenarios = scenario::shown_by(&case);
+        case
+    });
+    cases.collect()
+}
+
+/// A harness may write the same session in several schemas at once, such as a transcript and a database. Then each schema is a form of its
+/// own. Returns at least one list of sessions.
+fn by_schema(sessions: Vec<ConvertedSession>) -> Vec<Vec<ConvertedSession>> {
+    let mut schemas: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for session in &sessions {
+        let ids = schemas.entry(session.schema().unwrap_or_default().to_owned()).or_default();
+        ids.extend(session.session_id().map(str::to_owned));
+    }
+    let mut seen = BTreeSet::new();
+    if schemas.values().flatten().all(|id| seen.insert(id)) {
+        return vec![sessions];
+    }
+    let mut forms: BTreeMap<String, Vec<ConvertedSession>> = BTreeMap::new();
+    for session in sessions {
+        forms.entry(session.schema().unwrap_or_default().to_owned()).or_default().push(session);
+    }
+    forms.into_values().collect()
 }

@@ -54,7 +54,7 @@ checks! {
     "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Case(conversation::prompts);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
-        needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Case(viable::answer);
+        needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Conversion(viable::answer);
     Observable:
     "tape.canonical" asserts "a tape is canonical JSON Lines: parsing and printing it again changes no byte",
         needs Nothing, from "ack: Bundle inclusion", by Case(observable::canonical);
@@ -89,7 +89,7 @@ checks! {
     "call.once" asserts "no call is repeated, and none is invented",
         needs CALLS, from "ack: A ToolInvoked event is emitted", by Conversion(conversation::calls_once);
     "call.facts" asserts "a call has the tool and the arguments that the model sent",
-        needs CALLS, from "ack: event.params contains the tool input", by Case(conversation::call_facts);
+        needs CALLS, from "ack: event.params contains the tool input", by Conversion(conversation::call_facts);
     "call.kind" asserts "the adapter's table has a kind for every tool name, and the tape has the same kind",
         needs TOOLS, from "substrate: Tool Kind normalization", by Conversion(observable::tool_kinds);
     "call.parallel" asserts "each result of parallel calls names its own call",

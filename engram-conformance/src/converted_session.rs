@@ -62,6 +62,11 @@ impl ConvertedSession {
         self.events.first()?.0.pointer("/harness/schema")?.as_str()
     }
 
+    /// The id of the session that the tape names in its first event.
+    pub(crate) fn session_id(&self) -> Option<&str> {
+        self.events.first()?.0.pointer("/source/session_id")?.as_str()
+    }
+
     /// The revision's claim for a kind of event, as the tape states it.
     pub(crate) fn claim(&self, kind: Kind) -> Option<&str> {
         self.events.first()?.0.pointer(&format!("/coverage/{}", kind.as_str())).and_then(Value::as_str)

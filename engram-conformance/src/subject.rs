@@ -63,6 +63,12 @@ impl<'s> Subject<'s> {
         self.descriptor.gaps.iter().any(|gap| gap.code == code)
     }
 
+    /// True if the revision with this schema declares the gap for a kind of event.
+    pub(crate) fn declares_for(&self, schema: Option<&str>, kind: Kind, code: &str) -> bool {
+        let revision = schema.and_then(|schema| self.descriptor.matrix.schema(schema));
+        revision.is_some_and(|revision| revision.coverage.grade(kind).gaps().contains(&code))
+    }
+
     /// What it means that a recording exhibits this gap.
     pub(crate) fn gap_row(&self, code: &str) -> Option<&GapRow> {
         gaps::find(code, self.capabilities.gaps)

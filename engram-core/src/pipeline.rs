@@ -113,7 +113,7 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let head = input.head()?;
     let (adapter, framing) = choose(&head)?;
     let descriptor = adapter.describe();
-    let identity = adapter.identify(&head);
+    let identity = options.context.complete(adapter.identify(&head));
     let (revision, support) = descriptor.matrix.identify(&identity);
     let support = if options.context.unknown_schema { Support::Unknown } else { support };
     if options.policy == Policy::Strict

@@ -48,6 +48,8 @@ pub trait SideFiles: Send + Sync {
 /// Facts about an artifact from files next to it.
 #[derive(Clone, Default)]
 pub struct SideInfo {
+    /// The session's id, for artifacts whose records have none.
+    pub session_id: Option<String>,
     /// The session that started this one.
     pub parent_session_id: Option<String>,
     /// The call that started this one.
@@ -63,12 +65,22 @@ pub struct SideInfo {
 impl fmt::Debug for SideInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SideInfo")
+            .field("session_id", &self.session_id)
             .field("parent_session_id", &self.parent_session_id)
             .field("parent_call_id", &self.parent_call_id)
             .field("agent", &self.agent)
             .field("side_files", &self.side_files.is_some())
             .field("unknown_schema", &self.unknown_schema)
             .finish()
+    }
+}
+
+impl SideInfo {
+    /// The identity that the head states, with the session's id from here if the head has none.
+    #[must_use]
+    pub fn complete(&self, identity: Identity) -> Identity {
+        let session_id = identity.session_id.or_else(|| self.session_id.clone());
+        Identity { session_id, ..identity }
     }
 }
 

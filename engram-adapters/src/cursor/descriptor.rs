@@ -36,16 +36,21 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "evidence.made_up",
         reason: "No real session could be recorded: the SDK wrote the fixtures from made-up conversations, or they were written by hand in the form of real logs. Real sessions may contain more.",
-        fixture: "sdk-1.0.32/transcript",
+        fixture: "2026.09/stream_edit",
+    },
+    Gap {
+        code: "evidence.played",
+        reason: "The recorded sessions ran against a scripted backend: what the runtime writes is real, the contents of the messages were played.",
+        fixture: "sdk-1.0.32/interrupt",
     },
     Gap {
         code: "session.not_recorded",
-        reason: "No model is recorded. Transcripts also record no directory, and no time except the minute of newer prompts.",
+        reason: "No model is recorded, and no directory. Transcripts record no time either, except the minute of newer prompts.",
         fixture: "sdk-1.0.32/transcript",
     },
     Gap {
         code: "usage.not_recorded",
-        reason: "Only captures from March 2026 on (once for the whole run), hook payloads and rows of the editor record tokens.",
+        reason: "Only captures from March 2026 on and runs of the SDK since 1.0.24 (both once for the whole run), some hook payloads, and rows of the editor record tokens.",
         fixture: "2026.02/stream_shell",
     },
     Gap {
@@ -53,6 +58,12 @@ const GAPS: &[Gap] = &[
         reason: "The harness puts `[Image]`, `[File: ..]` or `[Oversize transcript blob omitted: ..]` in place of content.",
         fixture: "sdk-1.0.32/placeholders",
     },
+    Gap {
+        code: "message.not_logged",
+        reason: "Hooks get answers and reasoning only where the backend asks for it.",
+        fixture: "sdk-1.0.32/hooks_edit",
+    },
+    Gap { code: "prompt.no_files", reason: "Images of a prompt are not recorded, only its text.", fixture: "sdk-1.0.9/image" },
     Gap {
         code: "reasoning.unmarked",
         reason: "Transcripts put reasoning and answer into one text, without a mark between them.",
@@ -62,6 +73,11 @@ const GAPS: &[Gap] = &[
         code: "call.args_as_text",
         reason: "The oldest transcripts are text without escapes: arguments stay one text, and a message with a line such as `assistant:` looks like two messages.",
         fixture: "sdk-1.0.32/legacy_text",
+    },
+    Gap {
+        code: "call.as_executed",
+        reason: "Calls as the runtime executes them, with its own names and arguments. In messages of the SDK an edit has its path only. In hooks it is a `Write` of the whole file, an edit that fails before it writes is the `Read` of its file, and a shell command has an id of its own.",
+        fixture: "sdk-1.0.32/hooks_edit",
     },
     Gap { code: "call.no_id", reason: "Transcripts give calls no id.", fixture: "sdk-1.0.32/transcript" },
     Gap {
@@ -76,12 +92,13 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "result.stub",
-        reason: "The editor keeps some results as a stub, such as the number of lines of a file that was read.",
+        reason: "The editor and hooks have some results as a stub, such as the number of lines or characters of a file that was read.",
         fixture: "2026.06/editor",
     },
+    Gap { code: "result.no_denial", reason: "A call that was denied has the status of one that failed.", fixture: "sdk-1.0.32/denied" },
     Gap {
         code: "read.no_lines",
-        reason: "Content with line numbers, or truncated content, does not show which lines it is.",
+        reason: "Content with line numbers, truncated content, and content without its range do not show which lines it is. Hooks get no content of a read.",
         fixture: "2026.09/stream_read",
     },
     Gap {
@@ -95,6 +112,16 @@ const GAPS: &[Gap] = &[
         fixture: "sdk-1.0.32/transcript",
     },
     Gap { code: "edit.shell", reason: "Files that a shell command changed are not recorded.", fixture: "2026.09/stream_shell" },
+    Gap {
+        code: "edit.decoded_file",
+        reason: "The harness removes the byte order mark of a file that it reads and decodes Latin-1, which the log does not show. So a whole file has a hash only if the harness itself created it.",
+        fixture: "sdk-1.0.32/hooks_edit",
+    },
+    Gap {
+        code: "edit.diff_only",
+        reason: "An edit has its diff, not the file: the hash of the whole file is not known, nor the text of a deleted one.",
+        fixture: "sdk-1.0.32/interrupt",
+    },
     Gap {
         code: "edit.no_range",
         reason: "`afterFileEdit` gives old and new text, not the lines: snippets without the call's id.",
@@ -115,6 +142,18 @@ const RULES: &[OmissionRule] = &[
         "assistant",
         "A piece of a message. The capture repeats the message as a whole, or its pieces are joined at the first one.",
     ),
+    OmissionRule::duplicate("reasoning_pieces", "thinking", "A piece of reasoning, or its end. All pieces are joined at the first one."),
+    OmissionRule::duplicate(
+        "reasoning_pieces",
+        "thinking/run_event",
+        "A piece of reasoning, or its end. All pieces are joined at the first one.",
+    ),
+    OmissionRule::duplicate("message_pieces", "assistant/run_event", "A piece of a message. All pieces are joined at the first one."),
+    OmissionRule::duplicate("repeated_event", "run_event", "An event of a run that the store has twice."),
+    OmissionRule::bookkeeping("run_progress", "status", "Records only that a run is under way, or ended successfully."),
+    OmissionRule::bookkeeping("run_progress", "status/run_event", "Records only that a run is under way, or ended successfully."),
+    OmissionRule::bookkeeping("run_progress", "request", "The id of the request of a run."),
+    OmissionRule::bookkeeping("run_progress", "request/run_event", "The id of the request of a run."),
     OmissionRule::duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
     OmissionRule::field(
         "result_text_field",
@@ -209,6 +248,10 @@ const RULES: &[OmissionRule] = &[
         "/after",
         "The whole file after an edit: its hash and its changed lines are in `code.edit`.",
     ),
+    OmissionRule::duplicate("inner_read", "preToolUse", "The read that is the first half of an edit."),
+    OmissionRule::duplicate("inner_read", "postToolUse", "The read that is the first half of an edit."),
+    OmissionRule::duplicate("inner_read", "postToolUseFailure", "The read that is the first half of an edit: there is no such file yet."),
+    OmissionRule::duplicate("inner_read", "beforeReadFile", "The read that is the first half of an edit."),
     OmissionRule::bookkeeping("hook_workspace", "workspaceOpen", "Records only that a workspace was opened."),
     OmissionRule::bookkeeping("hook_session", "session*", "Records only that a session began or ended, and repeats known facts."),
     OmissionRule::bookkeeping("hook_stop", "stop", "Records only that a turn ended successfully."),

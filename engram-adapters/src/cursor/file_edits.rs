@@ -7,11 +7,30 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use crate::shared::patch::{ChangedRun, unified_runs};
-use crate::shared::spans::{ChangedSpan, hash_and_anchors};
+use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count, with_unix_line_ends};
 
 /// Hash and anchors of a text. None of a text that is not valid Unicode.
-pub(super) fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
+fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
     text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| hash_and_anchors(&text))
+}
+
+/// Sets hashes and line counts of the old and new text of an edit whose lines are not known. Where both are the same (only a line end
+/// changed, which the log does not have), nothing is known but the file.
+pub(super) fn set_snippets(edit: &mut CodeEdit<'_>, before: Option<Text<'_>>, after: Option<Text<'_>>) {
+    let (old, new) = (snippet(before), snippet(after));
+    if old.0.is_some() && old.0 == new.0 {
+        return;
+    }
+    edit.before_lines = old.0.and(before).map(lines);
+    edit.after_lines = new.0.and(after).map(lines);
+    (edit.before_hash, edit.before_anchor_hashes) = old;
+    (edit.after_hash, edit.after_anchor_hashes) = new;
+    edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
+}
+
+/// The number of lines of a text.
+fn lines(text: Text<'_>) -> u64 {
+    line_count(&text.decode_lossy())
 }
 
 /// The edits of one call by the whole file before and after it: one per changed span if a diff separates them. None if nothing changed.
@@ -22,7 +41,7 @@ pub(super) fn whole_file_edits<'a>(
     after: Text<'_>,
     diff: Option<Text<'_>>,
 ) -> Vec<CodeEdit<'a>> {
-    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(Cow::into_owned));
+    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(with_unix_line_ends).map(Cow::into_owned));
     let had_before = before.is_some();
     match (content(before), content(Some(after))) {
         (Some(before), Some(after)) if before == after => return Vec::new(),
@@ -43,6 +62,21 @@ pub(super) fn whole_file_edits<'a>(
         _ => {}
     }
     vec![edit]
+}
+
+/// The edits that a rendered diff shows, one per changed run of lines. Without a diff that is one, or where the lines are the same on both
+/// sides (a final line end was added or removed), only the file is known.
+pub(super) fn diff_edits<'a>(edit: CodeEdit<'a>, diff: Option<&str>) -> Vec<CodeEdit<'a>> {
+    let runs = diff.and_then(|diff| unified_runs(&hunks(diff)?).map(|runs| runs.iter().map(OwnedRun::of).collect::<Vec<_>>()));
+    let runs = runs.filter(|runs| !runs.is_empty() && runs.iter().all(|run| run.before.1 != run.after.1));
+    runs.map_or_else(|| vec![edit.clone()], |runs| runs.iter().map(|run| run.edit(&edit)).collect())
+}
+
+/// The hunks of a rendered diff, without the names of the files.
+fn hunks(diff: &str) -> Option<String> {
+    let at = if diff.starts_with("@@ ") { 0 } else { diff.find("\n@@ ")? + 1 };
+    let hunks = diff.get(at..)?;
+    Some(if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") })
 }
 
 /// A changed run of lines: its range and its text, on each side.
@@ -67,8 +101,7 @@ impl OwnedRun {
 
 /// The changed runs of a rendered diff, if applying it to the text before gives the text after, line by line.
 fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
-    let hunks = diff.find("@@ ").and_then(|at| diff.get(at..))?;
-    let closed = if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") };
+    let closed = hunks(diff)?;
     let runs = unified_runs(&closed).filter(|runs| !runs.is_empty())?;
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (mut from, mut to) = (0, 0);

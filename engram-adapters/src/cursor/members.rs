@@ -14,6 +14,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/captures.members"),
     include_str!("members/hooks.members"),
     include_str!("members/chats.members"),
+    include_str!("members/runs.members"),
     include_str!("members/editor.members"),
 ]);
 
@@ -35,4 +36,6 @@ pub(super) mod form {
     pub(in crate::cursor) const DOCUMENT: &str = "document";
     /// A line of a capture.
     pub(in crate::cursor) const CAPTURE: &str = "capture";
+    /// A message of the SDK.
+    pub(in crate::cursor) const MESSAGES: &str = "messages";
 }

@@ -8,12 +8,15 @@ mod descriptor;
 mod faults;
 mod fields;
 mod file_edits;
+mod hex;
 mod hooks;
 mod ide;
 mod members;
 mod messages;
 mod prompt_timestamp;
 mod revisions;
+mod run_store;
+mod sdk_messages;
 mod source;
 mod stream;
 #[cfg(test)]
@@ -21,6 +24,8 @@ mod tests;
 mod tool_calls;
 mod tools;
 mod transcript;
+mod user_text;
+mod written_files;
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
@@ -30,6 +35,8 @@ use crate::registration::Registration;
 use chat_store::ChatStore;
 use hooks::HookLog;
 use ide::EditorConversation;
+use run_store::RunStoreSession;
+use sdk_messages::MessageStream;
 use source::{detect, form::Form, marks, sidecar};
 use stream::Stream;
 use transcript::{document::TranscriptDocument, jsonl::Transcript};
@@ -71,6 +78,8 @@ impl StreamAdapter for Cursor {
             Some(Form::Stream) => Box::<Stream>::default(),
             Some(Form::EditorRows | Form::EditorInline) => Box::<EditorConversation>::default(),
             Some(Form::ChatStore) => Box::<ChatStore>::default(),
+            Some(Form::RunStore) => Box::<RunStoreSession>::default(),
+            Some(Form::MessageStream) => Box::<MessageStream>::default(),
             Some(Form::HookLog) => Box::<HookLog>::default(),
             Some(Form::Transcript) | None => Box::new(Transcript::new(init.context)),
         }

@@ -4,9 +4,15 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
+use super::user_text::placeholder;
+
 /// The time at the beginning of a prompt, in the tape's form. It is local time with its offset, to the minute:
 /// `<timestamp>Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)</timestamp>` (command line 2026.09.28).
 pub(super) fn prompt_time(prompt: &str) -> Option<String> {
+    let mut prompt = prompt;
+    while let Some((_, rest)) = placeholder(prompt) {
+        prompt = rest;
+    }
     let (section, _) = prompt.strip_prefix("<timestamp>")?.split_once("</timestamp>")?;
     let (local, zone) = section.strip_suffix(')')?.split_once(" (UTC")?;
     let local = DateTime::strptime("%A, %b %d, %Y, %I:%M %p", local).ok()?;

@@ -7,6 +7,29 @@ use crate::shared::tool_table::ToolTable;
 /// Names from a census of 191 transcripts, the SDK 1.0.32 tool list, real captures, and public readers of the editor's rows.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
+        // The SDK's messages.
+        ("shell", ToolKind::Execute),
+        ("read", ToolKind::Read),
+        ("edit", ToolKind::Edit),
+        ("delete", ToolKind::Delete),
+        ("grep", ToolKind::Search),
+        ("glob", ToolKind::Search),
+        ("semSearch", ToolKind::Search),
+        ("ls", ToolKind::List),
+        ("updateTodos", ToolKind::Plan),
+        ("readTodos", ToolKind::Plan),
+        ("createPlan", ToolKind::Plan),
+        ("switchMode", ToolKind::Plan),
+        ("readLints", ToolKind::Read),
+        ("webSearch", ToolKind::WebSearch),
+        ("webFetch", ToolKind::Fetch),
+        ("fetch", ToolKind::Fetch),
+        ("askQuestion", ToolKind::Ask),
+        ("generateImage", ToolKind::Media),
+        ("writeShellStdin", ToolKind::Execute),
+        ("CallMcpTool", ToolKind::Mcp),
+        ("GetMcpTools", ToolKind::Mcp),
+        ("List", ToolKind::List),
         ("ApplyPatch", ToolKind::Edit),
         ("AskQuestion", ToolKind::Ask),
         ("CreatePlan", ToolKind::Plan),
@@ -120,6 +143,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("report_bugfix_results", ToolKind::Other),
         ("ai_attribution", ToolKind::Other),
     ],
-    prefixes: &[],
+    // Tools of MCP servers, in hook payloads.
+    prefixes: &[("MCP:", ToolKind::Mcp)],
     ..ToolTable::EMPTY
 };

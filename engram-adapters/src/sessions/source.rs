@@ -114,12 +114,12 @@ impl SessionSource {
             Err(error) => return SessionSource::unrecognised(input, error, origin, options),
         };
         let Some(adapter) = registration.stream() else { return SessionSource::text_only(registration, input, origin, options) };
-        let identity = adapter.identify(&head);
         let context = match (origin.known, origin.sidecar_path) {
             (Some((_, context)), _) => context,
             (None, Some(path)) => registration.sidecar(path, &head),
             (None, None) => SideInfo::default(),
         };
+        let identity = context.complete(adapter.identify(&head));
         Ok(SessionSource {
             path: origin.path.to_owned(),
             store: origin.store,

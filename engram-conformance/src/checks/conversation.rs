@@ -57,8 +57,11 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
     let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
     let is_expanded =
         text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
+    // A log may have the person's words in a section, with sections of the harness around it.
+    let is_section = prompt.strip_suffix("</user_query>").and_then(|rest| rest.split_once("<user_query>"));
+    let is_section = is_section.is_some_and(|(_, words)| words.trim() == text.trim());
     let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
-    text.trim() == prompt || is_quoted || is_expanded || (is_command && text.contains(args))
+    text.trim() == prompt || is_quoted || is_section || is_expanded || (is_command && text.contains(args))
 }
 
 /// Every logged call is a `tool.call`.
@@ -99,7 +102,9 @@ fn is_of(call: &Call, event: &Event) -> bool {
 pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolCall) {
         let Some(id) = event.text("call_id") else {
-            match case.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
+            // A log without call ids has the calls of a ground truth that has them.
+            let has_no_ids = subject.declares_for(session.schema(), Kind::ToolCall, "call.no_id");
+            match case.truth.calls.iter().any(|call| (has_no_ids || !call.has_id()) && is_of(call, event)) {
                 true => findings.count("calls without ids"),
                 false => findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made"),
             }
@@ -134,10 +139,14 @@ fn has_foreign_prefix(case: &Case<'_>, id: &str) -> bool {
 }
 
 /// A `tool.call` has the tool and the arguments that the model sent.
-pub fn call_facts(case: &Case<'_>, findings: &mut Findings) {
+pub fn call_facts(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolCall) {
         let Some(call) = event.text("call_id").and_then(|id| case.call(id)) else { continue };
         findings.count("calls");
+        if subject.declares_for(session.schema(), Kind::ToolCall, "call.as_executed") {
+            findings.note("calls as the harness executes them");
+            continue;
+        }
         if is_invalid(event, call) {
             continue;
         }
@@ -269,6 +278,9 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
         let status = event.text("status").unwrap_or_default();
         if status.is_empty() && session.claim(Kind::ToolResult) != Some("full") {
             findings.note("results without a logged status");
+        } else if status == "error" && event.0.get("exit").and_then(Value::as_i64).is_some_and(|exit| exit != 0) {
+            // Not every harness tells its model that such a command failed.
+            findings.note("results of commands that failed");
         } else if (returned.is_error == Some(true)) == (status == "ok") {
             findings.fail(
                 case.place_of(session, event),

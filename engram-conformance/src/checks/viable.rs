@@ -96,7 +96,7 @@ pub fn text(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// An answer follows the first prompt, unless the scenario of the recording prevents one.
-pub fn answer(case: &Case<'_>, findings: &mut Findings) {
+pub fn answer(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     if ["killed", "interrupt", "api_error"].iter().any(|name| case.scenarios.contains(name)) {
         return findings.note("recordings with an interrupted or failed turn");
     }
@@ -106,7 +106,8 @@ pub fn answer(case: &Case<'_>, findings: &mut Findings) {
     let is_prompt = |event: &Event| {
         event.is(Kind::MsgIn) && event.text("role") == Some("user") && event.text("by") == Some("person") && !event.is_replay()
     };
-    let claims_answers = |session: &&ConvertedSession| session.claim(Kind::MsgOut) != Some("none");
+    let may_lack_answers = |session: &ConvertedSession| subject.declares_for(session.schema(), Kind::MsgOut, "message.not_logged");
+    let claims_answers = |session: &&ConvertedSession| session.claim(Kind::MsgOut) != Some("none") && !may_lack_answers(session);
     let is_answer = |event: &Event| event.is(Kind::MsgOut) && event.has("text");
     let prompted: Vec<&ConvertedSession> =
         case.sessions.iter().filter(claims_answers).filter(|session| session.events.iter().any(is_prompt)).collect();

@@ -55,6 +55,7 @@ const fn repeated(number: u32, name: &'static str, kind: Kind) -> Field {
 /// `ConversationStateStructure`: the root of a conversation.
 pub(super) static ROOT: Layout = Layout(&[
     repeated(1, "rootPromptMessagesJson", Kind::Bytes),
+    one(5, "tokenDetails", Kind::Message(&TOKEN_DETAILS)),
     repeated(8, "turns", Kind::Bytes),
     repeated(9, "previousWorkspaceUris", Kind::Text),
     one(10, "mode", Kind::Int),
@@ -64,6 +65,8 @@ pub(super) static ROOT: Layout = Layout(&[
     one(26, "conversationStartedTimestampMs", Kind::Long),
     one(37, "messageCountAtLastCompaction", Kind::Int),
 ]);
+
+static TOKEN_DETAILS: Layout = Layout(&[one(1, "usedTokens", Kind::Int), one(2, "maxTokens", Kind::Int)]);
 
 /// `ConversationSummaryArchive`: what a compaction replaced.
 pub(super) static SUMMARY_ARCHIVE: Layout =
@@ -94,8 +97,10 @@ pub(super) static USER_MESSAGE: Layout = Layout(&[
     one(1, "text", Kind::Text),
     one(2, "messageId", Kind::Text),
     one(4, "mode", Kind::Int),
+    one(5, "isSimulatedMsg", Kind::Bool),
     one(25, "startedAtMs", Kind::Long),
     one(26, "completedAtMs", Kind::Long),
+    one(27, "sentByAgentId", Kind::Text),
 ]);
 
 /// `ConversationStep`.
@@ -158,8 +163,12 @@ static SHELL_OUTCOME: Layout = Layout(&[
     one(5, "stdout", Kind::Text),
     one(6, "stderr", Kind::Text),
     one(7, "executionTime", Kind::Int),
+    one(8, "outputLocation", Kind::Message(&OUTPUT_LOCATION)),
     one(11, "aborted", Kind::Bool),
 ]);
+
+static OUTPUT_LOCATION: Layout =
+    Layout(&[one(1, "filePath", Kind::Text), one(2, "sizeBytes", Kind::Long), one(3, "lineCount", Kind::Long)]);
 
 static SHELL_TIMEOUT: Layout =
     Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "timeoutMs", Kind::Int)]);

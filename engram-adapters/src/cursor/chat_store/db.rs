@@ -1,22 +1,22 @@
 //! Opens `store.db` of the command line and the SDK: one chat as blobs under their hashes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
-use engram_core::text::Text;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
-use super::chat_proto::{self, push_message};
-use super::turn_graph::{Blobs, StepKey, TurnGraph};
+use super::export::{Chat, root_of_agent};
+use crate::cursor::hex::from_hex;
+use crate::cursor::run_store::rows;
+use crate::cursor::run_store::secret::without_secret;
 use crate::open::database::DatabaseFile;
-use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::lines::json_or_text;
 use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
-use crate::shared::value::{StructuralIndex, parse};
 
 /// A chat open for reading.
 pub(in crate::cursor) struct ChatDatabase {
@@ -29,9 +29,6 @@ pub(in crate::cursor) struct ChatDatabase {
     path: PathBuf,
 }
 
-/// The member of the chat's record that must not leave the store.
-const SECRET: &str = "blobEncryptionKey";
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Meta {
@@ -40,45 +37,11 @@ struct Meta {
     latest_root_blob_id: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Root {
-    #[serde(default)]
-    root_prompt_messages_json: Vec<String>,
-    #[serde(default)]
-    turns: Vec<String>,
-    #[serde(default)]
-    summary_archives: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SummaryArchive {
-    #[serde(default)]
-    summarized_messages: Vec<String>,
-    summary_message: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    role: String,
-    content: Content,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    tool_call_id: Option<String>,
+/// What the run store beside a chat has of its agent.
+#[derive(Default)]
+struct Beside {
+    agent: Option<String>,
+    runs: Vec<String>,
 }
 
 impl ChatDatabase {
@@ -91,123 +54,59 @@ impl ChatDatabase {
             .optional()
             .map_err(refused)?;
         let Some(json) = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok()) else { return Ok(None) };
-        let mut index = StructuralIndex::default();
-        let (Ok(meta), Ok(members)) = (serde_json::from_str::<Meta>(&json), parse(&json, &mut index)) else {
+        let (Ok(meta), Some(kept)) = (serde_json::from_str::<Meta>(&json), without_secret(&json)) else {
             return Ok(None);
         };
-        // Compared decoded, so that escapes in the name cannot hide it.
-        let is_secret = |name: &str| Text::Token(&format!("\"{name}\"")).eq_str(SECRET);
-        let kept = members.members().filter(|(name, _)| !is_secret(name)).map(|(name, value)| format!("\"{name}\":{}", value.raw()));
-        let kept = format!("{{{}}}", kept.collect::<Vec<_>>().join(","));
-        let sessions = vec![StoredSession { id: meta.agent_id, path: path.to_owned() }];
-        let meta_text = json_or_text(kept.as_bytes());
         let chat = ChatDatabase {
             store: Mutex::new(store),
             limits,
-            meta: meta_text,
+            meta: json_or_text(kept.as_bytes()),
             root: meta.latest_root_blob_id,
-            sessions,
+            sessions: vec![StoredSession { id: meta.agent_id, path: path.to_owned() }],
             path: path.to_owned(),
         };
         Ok(Some(chat))
     }
 
     fn text(&self) -> Result<String, AdapterError> {
+        let beside = self.beside();
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let last: Option<String> = store
+            .connection()
+            .query_row("SELECT CAST(id AS TEXT) FROM blobs ORDER BY rowid DESC LIMIT 1", [], |row| row.get(0))
+            .optional()
+            .map_err(refused)?;
+        let own = Some(self.root.clone()).filter(|root| !root.is_empty());
+        let mut roots: Vec<String> = own.into_iter().chain(beside.agent.as_deref().and_then(root_of_agent)).collect();
+        roots.dedup();
         let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1 AND data IS NOT NULL").map_err(refused)?;
         let query = std::cell::RefCell::new(&mut query);
         let blobs = |id: &str| -> Result<Option<Vec<u8>>, AdapterError> {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
-        let mut lines = Lines::new(self.limits);
-        lines.line(&[("store", "\"chat\""), ("meta", &self.meta)])?;
-        if self.root.is_empty() {
-            return Ok(lines.end());
-        }
-        let Some(json) = decoded(&self.root, &chat_proto::ROOT, &blobs)? else {
-            lines.line(&[("store", "\"missing\""), ("blob", &quoted(&self.root))])?;
-            return Ok(lines.end());
+        let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, blobs: &blobs };
+        chat.text(self.limits)
+    }
+
+    /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read.
+    fn beside(&self) -> Beside {
+        let read = || -> Opened<Beside> {
+            let Some(path) = run_store_of(&self.path).filter(|path| path.is_file()) else { return Ok(None) };
+            let Some(index) = DatabaseFile::open(&path, self.limits)?.filter(|index| index.has("agents") && index.has("runs")) else {
+                return Ok(None);
+            };
+            let Some(session) = self.sessions.first() else { return Ok(None) };
+            let Some(agent) = rows::agent(&index.store, &session.id)? else { return Ok(None) };
+            Ok(Some(Beside { agent: Some(agent), runs: rows::runs(&index.store, &session.id)? }))
         };
-        lines.line(&[("store", "\"root\""), ("root", &json)])?;
-        let root: Root = serde_json::from_str(&json).unwrap_or_default();
-        let mut graph = TurnGraph::read(&root.turns, &blobs)?;
-        let mut messages = Lines::new(self.limits);
-        for id in &root.summary_archives {
-            push_summarized(id, &root, &mut graph, &mut messages, &blobs)?;
-        }
-        for id in &root.root_prompt_messages_json {
-            push_message_line(id, &mut graph, &mut messages, &blobs)?;
-        }
-        graph.write_before(&mut lines)?;
-        lines.append(messages)?;
-        graph.write_after(&mut lines)?;
-        Ok(lines.end())
+        read().ok().flatten().unwrap_or_default()
     }
 }
 
-/// A blob that is a protobuf message, as JSON. None if it is missing, or is not a message.
-fn decoded(id: &str, layout: &chat_proto::Layout, blobs: &Blobs<'_>) -> Result<Option<String>, AdapterError> {
-    let mut json = String::new();
-    Ok(blobs(id)?.filter(|bytes| push_message(&mut json, bytes, layout).is_ok()).map(|_| json))
-}
-
-/// Writes what a compaction replaced: the messages that the root no longer names, then the summary.
-fn push_summarized(id: &str, root: &Root, graph: &mut TurnGraph, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
-    let Some(json) = decoded(id, &chat_proto::SUMMARY_ARCHIVE, blobs)? else {
-        return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]);
-    };
-    let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
-    let is_named = |id: &String| root.root_prompt_messages_json.contains(id);
-    for id in archive.summarized_messages.iter().filter(|id| !is_named(id)) {
-        push_message_line(id, graph, lines, blobs)?;
-    }
-    if archive.summary_message.as_ref().is_none_or(|id| !is_named(id)) {
-        lines.line(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)])?;
-    }
-    Ok(())
-}
-
-/// Writes one message as the model received it, with the steps of the turn graph that have the same content.
-fn push_message_line(id: &str, graph: &mut TurnGraph, lines: &mut Lines, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
-    let Some(bytes) = blobs(id)? else { return lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]) };
-    let json = json_or_text(&bytes);
-    let Ok(message) = serde_json::from_str::<Message>(&json) else {
-        return lines.line(&[("store", "\"message\""), ("blob", &quoted(id)), ("message", &json)]);
-    };
-    let keys: Vec<Option<StepKey>> = match &message.content {
-        Content::Text(text) => vec![text_key(&message.role, text)],
-        Content::Parts(parts) => parts.iter().map(|part| part_key(&message.role, part)).collect(),
-    };
-    let mut steps = String::new();
-    for (index, key) in keys.iter().enumerate() {
-        if let Some(step) = key.as_ref().and_then(|key| graph.join(key)) {
-            steps.push_str(if steps.is_empty() { "{" } else { "," });
-            steps.push_str(&format!("\"{index}\":{step}"));
-        }
-    }
-    steps.push_str(if steps.is_empty() { "{}" } else { "}" });
-    let role = quoted(&message.role);
-    lines.line(&[("store", "\"message\""), ("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)])
-}
-
-fn part_key(role: &str, part: &Part) -> Option<StepKey> {
-    match (part.kind.as_str(), &part.text, &part.tool_call_id) {
-        ("text", Some(text), _) => text_key(role, text),
-        ("reasoning", Some(text), _) => Some(StepKey::Reasoning(text.clone())),
-        ("tool-result", _, Some(id)) => Some(StepKey::Call(id.clone())),
-        _ => None,
-    }
-}
-
-fn text_key(role: &str, text: &str) -> Option<StepKey> {
-    match role {
-        "user" => {
-            let query = text.split_once("<user_query>\n").and_then(|(_, rest)| Some(rest.rsplit_once("\n</user_query>")?.0));
-            Some(StepKey::Prompt(query.unwrap_or(text).to_owned()))
-        }
-        "assistant" => Some(StepKey::Answer(text.to_owned())),
-        _ => None,
-    }
+/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
+fn run_store_of(chat: &Path) -> Option<PathBuf> {
+    let agents = chat.parent()?.parent()?;
+    (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))
 }
 
 impl Store for ChatDatabase {
@@ -227,13 +126,4 @@ impl Store for ChatDatabase {
         let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: SideInfo::default() })
     }
-}
-
-fn from_hex(hex: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = hex.chunks_exact(2);
-    if !pairs.remainder().is_empty() {
-        return None;
-    }
-    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::Author;
 use engram_core::ledger::Outcome;
 
+use super::ChatState;
 use super::schema::Line;
 use super::{messages, session_facts, steps};
 use crate::cursor::descriptor::omitted;
@@ -14,7 +16,7 @@ use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
-type Handler = fn(&Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut ChatState, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record, which `store` names.
 static RECORDS: &[Route<Handler>] = &[
@@ -25,19 +27,24 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert("shell_output", steps::user_shell),
     Route::convert("summary", session_facts::summary),
     Route::convert("chat", session_facts::chat),
+    Route::convert("chat_agent", session_facts::agent),
+    Route::convert("chat_run", session_facts::run),
     Route::convert("root", session_facts::root),
     Route::convert("missing", missing_blob),
 ];
 
 /// Converts one line.
-pub(super) fn convert(line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn convert(state: &mut ChatState, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let line = Line::strict(line, "")?;
     line.set_header(line.time(), out);
     let record = raw_str(line.store());
     let action = Route::find(RECORDS, record).ok_or_else(|| Fault::unrecognized(record))?;
     members::check(&type_of(record, raw_str(line.role())), line.object(), out)?;
+    if line.is_of_subagent() {
+        state.prompts_by = Author::Agent;
+    }
     match action {
-        Action::Convert(handler) => handler(&line, out),
+        Action::Convert(handler) => handler(state, &line, out),
         Action::Omit => omitted(record),
     }
 }
@@ -55,7 +62,7 @@ fn type_of<'r>(record: &'r str, role: &str) -> Cow<'r, str> {
 }
 
 /// A blob that the store should have: something in the chat is lost.
-fn missing_blob(line: &Line<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn missing_blob(_: &mut ChatState, line: &Line<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     Err(absent(Pointer::At("/blob"), "the id of a blob of the store", line.blob()))
 }
 

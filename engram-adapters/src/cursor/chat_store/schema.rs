@@ -1,9 +1,10 @@
 //! The fields of an opened chat's lines.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::Author;
 
 use crate::cursor::fields::{required, time_of_millis};
-use crate::shared::value::{Field, Value, non_empty_text};
+use crate::shared::value::{Field, Value, is_true, non_empty_text};
 use crate::shared::view::view;
 
 view! {
@@ -18,6 +19,8 @@ view! {
         steps: "steps" Object,
         step: "step" Object,
         archive: "archive" Object,
+        agent: "agent" Object,
+        run: "run" Object,
     }
 }
 
@@ -48,6 +51,7 @@ view! {
         agent_type: "agentType" Any,
         previous_workspace_uris: "previousWorkspaceUris" Any,
         conversation_started_timestamp_ms: "conversationStartedTimestampMs" Any,
+        token_details: "tokenDetails" Object,
     }
 }
 
@@ -84,6 +88,8 @@ view! {
         thinking_message: "thinkingMessage" Object,
         tool_call: "toolCall" Object,
         text: "text" Any,
+        is_simulated_msg: "isSimulatedMsg" Any,
+        sent_by_agent_id: "sentByAgentId" Any,
         started_at_ms: "startedAtMs" Any,
     }
 }
@@ -102,6 +108,11 @@ impl<'a> Line<'a> {
         let chat = || ChatMeta::lenient(self.meta()?).created_at();
         let root = || Root::lenient(self.root()?).conversation_started_timestamp_ms();
         self.step().and_then(|step| Step::lenient(step).time()).or_else(chat).or_else(root)
+    }
+
+    /// True for the record of a sub-agent's chat: its prompts are the agent's that started it.
+    pub(super) fn is_of_subagent(&self) -> bool {
+        self.meta().is_some_and(|meta| ChatMeta::lenient(meta).subagent_info().is_some())
     }
 
     /// The step of a line that is one.
@@ -135,6 +146,12 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Step<'a> {
+    /// Who wrote a prompt, if the step states it.
+    pub(super) fn prompt_by(&self) -> Option<Author> {
+        let by_agent = || non_empty_text(self.sent_by_agent_id()).map(|_| Author::Agent);
+        is_true(self.is_simulated_msg()).then_some(Author::Harness).or_else(by_agent)
+    }
+
     /// When the step was written or, for a call, completed.
     pub(super) fn time(&self) -> Field<'a> {
         let started = |text: Field<'a>| StepText::lenient(text?).started_at_ms();

@@ -5,6 +5,7 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
+use super::ChatState;
 use super::schema::{Line, StepText};
 use crate::cursor::faults::absent;
 use crate::cursor::fields::text_or_json;
@@ -15,20 +16,21 @@ use crate::cursor::tool_calls::result::emit_result;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// A prompt.
-pub(super) fn user_message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn user_message(state: &mut ChatState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
-    message_outcome(emit_prompt(text(step.text()), non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
+    let by = step.prompt_by().unwrap_or(state.prompts_by);
+    message_outcome(emit_prompt(text(step.text()), by, non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
 }
 
 /// A shell command that the user ran, or its output.
-pub(super) fn user_shell(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn user_shell(_: &mut ChatState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let name = Text::Plain(raw_str(line.store()));
     out.emit(Meta::System { name, text: text_or_json(line.step()) }, Pointer::At("/step"))?;
     Ok(Outcome::Mapped)
 }
 
 /// A message of the agent, reasoning, or a call.
-pub(super) fn step(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn step(state: &mut ChatState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
     if let Some(message) = step.assistant_message() {
         return message_outcome(emit_answer(text(StepText::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
@@ -38,12 +40,12 @@ pub(super) fn step(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fa
         return message_outcome(emit_reasoning(reasoning, Pointer::At("/step/thinkingMessage/text"), out)?);
     }
     match step.tool_call() {
-        Some(call) => call_and_result(line, call, out),
+        Some(call) => call_and_result(state, line, call, out),
         None => Err(Fault::malformed("/step", "a message, reasoning or a call", "none of them")),
     }
 }
 
-fn call_and_result(line: &Line<'_>, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+fn call_and_result(state: &mut ChatState, line: &Line<'_>, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/step/toolCall");
     let payload = CallPayload::read(value).map_err(|fault| fault.within(pointer))?;
     line.set_header(payload.started_at, out);
@@ -57,6 +59,6 @@ fn call_and_result(line: &Line<'_>, value: Value<'_>, out: &mut Emitter) -> Resu
     if out.seq_of_call(call_id).is_none() {
         emit_call(&call, out).map_err(|fault| fault.within(pointer))?;
     }
-    emit_result(&call, false, out).map_err(|fault| fault.within(pointer))?;
+    emit_result(&call, false, &mut state.files, out).map_err(|fault| fault.within(pointer))?;
     Ok(Outcome::Mapped)
 }

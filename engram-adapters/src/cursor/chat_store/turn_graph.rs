@@ -1,6 +1,7 @@
 //! The turn graph of a chat: its steps, with outcomes and times that the messages for the model do not have.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use engram_core::error::AdapterError;
 use serde::Deserialize;
@@ -36,6 +37,10 @@ struct Step {
 pub(super) struct TurnGraph {
     steps: Vec<Step>,
     by_key: HashMap<StepKey, VecDeque<usize>>,
+    /// The turns of agents by the ids of their requests.
+    requests: HashMap<String, usize>,
+    /// The number of turns.
+    turns: usize,
     /// The blobs of turns that the store does not have, or that are not messages.
     missing: Vec<String>,
 }
@@ -51,6 +56,7 @@ struct Turn {
 #[serde(rename_all = "camelCase")]
 struct AgentTurn {
     user_message: Option<String>,
+    request_id: Option<String>,
     #[serde(default)]
     steps: Vec<String>,
 }
@@ -87,7 +93,7 @@ pub(super) type Blobs<'b> = dyn Fn(&str) -> Result<Option<Vec<u8>>, AdapterError
 impl TurnGraph {
     /// Reads the turns of a root. The graph is two levels deep, so it has no cycles.
     pub(super) fn read(ids: &[String], blobs: &Blobs<'_>) -> Result<TurnGraph, AdapterError> {
-        let mut graph = TurnGraph::default();
+        let mut graph = TurnGraph { turns: ids.len(), ..TurnGraph::default() };
         for (turn, id) in ids.iter().enumerate() {
             let Some(json) = graph.message(id, &chat_proto::TURN, blobs)? else { continue };
             let Ok(content) = serde_json::from_str::<Turn>(&json) else { continue };
@@ -108,6 +114,9 @@ impl TurnGraph {
     }
 
     fn agent_turn(&mut self, turn: usize, agent: AgentTurn, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
+        if let Some(request) = agent.request_id {
+            self.requests.entry(request).or_insert(turn);
+        }
         if let Some(json) = agent.user_message.map(|id| self.message(&id, &chat_proto::USER_MESSAGE, blobs)).transpose()?.flatten() {
             let prompt = serde_json::from_str::<WithText>(&json).ok().and_then(|message| message.text);
             self.add(turn, "user_message", json, prompt.map(StepKey::Prompt));
@@ -141,31 +150,34 @@ impl TurnGraph {
         self.steps.push(Step { turn, record, json, joined: false });
     }
 
-    /// Joins the first step with this key with a part of a message, and returns its JSON.
-    pub(super) fn join(&mut self, key: &StepKey) -> Option<&str> {
+    /// The number of turns.
+    pub(super) fn turns(&self) -> usize {
+        self.turns
+    }
+
+    /// The turn that began with this request.
+    pub(super) fn turn_of_request(&self, request_id: &str) -> Option<usize> {
+        self.requests.get(request_id).copied()
+    }
+
+    /// Joins the first step with this key with a part of a message, and returns its turn and its JSON.
+    pub(super) fn join(&mut self, key: &StepKey) -> Option<(usize, &str)> {
         let at = self.by_key.get_mut(key)?.pop_front()?;
         let step = self.steps.get_mut(at)?;
         step.joined = true;
-        Some(&step.json)
+        Some((step.turn, &step.json))
     }
 
-    /// Writes the unjoined steps of the turns before the first joined step: a compaction removed their messages.
-    pub(super) fn write_before(&self, lines: &mut Lines) -> Result<(), AdapterError> {
-        let first = self.steps.iter().find(|step| step.joined).map_or(0, |step| step.turn);
-        self.write(lines, |turn| turn < first)
-    }
-
-    /// Writes the other unjoined steps, and the blobs that are missing.
-    pub(super) fn write_after(&self, lines: &mut Lines) -> Result<(), AdapterError> {
-        let first = self.steps.iter().find(|step| step.joined).map_or(0, |step| step.turn);
-        self.write(lines, |turn| turn >= first)?;
-        self.missing.iter().try_for_each(|id| lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]))
-    }
-
-    fn write(&self, lines: &mut Lines, wanted: impl Fn(usize) -> bool) -> Result<(), AdapterError> {
-        for step in self.steps.iter().filter(|step| !step.joined && wanted(step.turn)) {
+    /// Writes the steps of these turns that no message has: a compaction removed their messages, or the turn was stopped.
+    pub(super) fn write(&self, lines: &mut Lines, turns: Range<usize>) -> Result<(), AdapterError> {
+        for step in self.steps.iter().filter(|step| !step.joined && turns.contains(&step.turn)) {
             lines.line(&[("store", &quoted(step.record)), ("step", &step.json)])?;
         }
         Ok(())
+    }
+
+    /// Writes the blobs that are missing.
+    pub(super) fn write_missing(&self, lines: &mut Lines) -> Result<(), AdapterError> {
+        self.missing.iter().try_for_each(|id| lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]))
     }
 }

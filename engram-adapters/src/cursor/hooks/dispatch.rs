@@ -3,19 +3,21 @@
 use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::ledger::Outcome;
 
+use super::held_reads::{HeldRead, Role};
+use super::open_writes::Before;
 use super::schema::Payload;
-use super::session_facts::LastFacts;
+use super::state::HookState;
 use super::{files, lifecycle, messages, tool_steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::cursor::members;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, non_empty_text, raw_str};
+use crate::shared::value::{StructuralIndex, Value, non_empty_text, parse, raw_str};
 
 /// Converts the payload of one step.
-type Handler = fn(&Payload<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut HookState, &Payload<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
-/// What happens to each hook step (SDK 1.0.32). The session facts that every payload has are emitted before it.
+/// What happens to each hook step (SDK 1.0.9 to 1.0.36). The session facts that every payload has are emitted before it.
 static RECORDS: &[Route<Handler>] = &[
     Route::convert("preToolUse", tool_steps::call),
     Route::convert("postToolUse", tool_steps::result),
@@ -40,22 +42,101 @@ static RECORDS: &[Route<Handler>] = &[
     Route::omit("workspaceOpen"),
 ];
 
+/// Steps after which no call of the turn is under way.
+const ENDS: &[&str] = &["stop", "sessionEnd", "sessionStart", "beforeSubmitPrompt"];
+
 /// Converts one payload.
-pub(super) fn convert(facts: &mut LastFacts, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn convert(state: &mut HookState, source: &str, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let payload = Payload::strict(payload, "")?;
-    begin_record(&payload, out)?;
+    let role = state.reads.role(&payload);
     let step = raw_str(payload.hook_event_name());
+    let location = out.location();
+    // Reads that run side by side with a write that is under way may be the first halves of edits, too.
+    if (matches!(role, Role::Begins) || (role == Role::Other && !state.writes.has(&payload)))
+        && emit_settled(state, ENDS.contains(&step), out)?
+    {
+        out.attribute_to(location, RecordHeader::default());
+    }
+    begin_record(&payload, out)?;
     let action = Route::find(RECORDS, step).ok_or_else(|| Fault::unrecognized(step))?;
     members::check(step, payload.object(), out)?;
-    let now = facts.facts_of(&payload);
-    let has_new_facts = facts.emit_changed(&now, &payload, out)?;
-    let outcome = match action {
-        Action::Convert(handler) => handler(&payload, out)?,
-        Action::Omit => omitted(step)?,
+    let now = state.facts.facts_of(&payload);
+    let has_new_facts = state.facts.emit_changed(&now, &payload, out)?;
+    let outcome = match (role, action) {
+        (Role::Begins | Role::BelongsTo(_), _) => hold(state, role, &payload, source, out)?,
+        (_, Action::Convert(handler)) => {
+            begin_write(state, role, step, &payload);
+            handler(state, &payload, out)?
+        }
+        (_, Action::Omit) => omitted(step)?,
     };
     // Not for a malformed payload: it leaves no events.
-    *facts = now;
+    state.facts = now;
     Ok(if has_new_facts { Outcome::Mapped } else { outcome })
+}
+
+/// Holds the payload of a read.
+fn hold(state: &mut HookState, role: Role, payload: &Payload<'_>, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let location = out.location();
+    match role {
+        Role::BelongsTo(at) => state.reads.add(at, payload, source, location),
+        _ => {
+            if let Some(oldest) = state.reads.begin(payload, source, location) {
+                emit_read(state, oldest, out)?;
+                out.attribute_to(location, RecordHeader::default());
+            }
+        }
+    }
+    Ok(inner_read(raw_str(payload.hook_event_name())))
+}
+
+/// The outcome of a payload of a read that is a part of an edit.
+fn inner_read(step: &str) -> Outcome {
+    let record = match step {
+        "preToolUse" => "preToolUse",
+        "postToolUse" => "postToolUse",
+        "postToolUseFailure" => "postToolUseFailure",
+        _ => "beforeReadFile",
+    };
+    Outcome::Duplicate { record, rule: "inner_read" }
+}
+
+/// Notes a write that begins, with what the read before it shows.
+fn begin_write(state: &mut HookState, role: Role, step: &str, payload: &Payload<'_>) {
+    let read = if let Role::Contains(at) = role { state.reads.take(at) } else { None };
+    if (step, raw_str(payload.tool_name())) == ("preToolUse", "Write") {
+        let before = match read {
+            Some(HeldRead { content: Some(content), .. }) => Before::Text(content),
+            Some(HeldRead { is_missing: true, .. }) => Before::Missing,
+            _ => Before::Unknown,
+        };
+        state.writes.begin(payload, before);
+    }
+}
+
+/// Emits the reads that are calls of their own. True if there were any.
+pub(super) fn emit_settled(state: &mut HookState, at_end: bool, out: &mut Emitter) -> Result<bool, Fault> {
+    let settled = state.reads.take_settled(at_end);
+    let has_any = !settled.is_empty();
+    settled.into_iter().try_for_each(|read| emit_read(state, read, out))?;
+    Ok(has_any)
+}
+
+fn emit_read(state: &mut HookState, read: HeldRead, out: &mut Emitter) -> Result<(), Fault> {
+    let mut index = StructuralIndex::default();
+    for (source, location) in &read.payloads {
+        let payload = Payload::strict(parse(source, &mut index)?, "")?;
+        let step = raw_str(payload.hook_event_name());
+        out.attribute_to(*location, RecordHeader::default());
+        begin_record(&payload, out)?;
+        if let Some(Action::Convert(handler)) = Route::find(RECORDS, step) {
+            handler(state, &payload, out).map(drop)?;
+        }
+        if let Outcome::Duplicate { record, rule } = inner_read(step) {
+            out.duplicate_was_mapped(record, rule);
+        }
+    }
+    Ok(())
 }
 
 /// Sets version, session and id.

@@ -7,14 +7,17 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::events::emit_notice;
+use super::open_writes::{Before, OpenWrite};
 use super::schema::Payload;
+use super::state::HookState;
 use crate::cursor::faults::absent;
 use crate::cursor::fields::required_name;
-use crate::cursor::file_edits::snippet;
+use crate::cursor::file_edits::{set_snippets, whole_file_edits};
+use crate::cursor::written_files::WrittenFiles;
 use crate::shared::value::{non_empty_text, raw_str, text};
 
 /// The whole file that is about to be read: its hash. Another step shows whether it was read.
-pub(super) fn content(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn content(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let content = text(payload.content()).and_then(|content| content.decode().ok());
     let hash = content.as_deref().and_then(Hash::of_lossless_text);
     let bytes = content.as_deref().map(|content| content.len() as u64);
@@ -24,18 +27,44 @@ pub(super) fn content(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Ou
     Ok(Outcome::Mapped)
 }
 
-/// Edits, by their old and new text. A notice keeps the text, since the call may not be in the log.
-pub(super) fn edits(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+/// Edits: by the whole file before and after, if the steps of their call show both, else by their old and new text. A notice keeps the
+/// text, since the call may not be in the log.
+pub(super) fn edits(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let file = required_name(payload.file_path(), Pointer::At("/file_path"))?;
     let edits = payload.edits().filter(|edits| edits.is_array());
     let edits = edits.ok_or_else(|| absent(Pointer::At("/edits"), "a list", payload.edits()))?;
     emit_notice(raw_str(payload.hook_event_name()), payload.edits(), out)?;
+    let write = state.writes.of(payload).map(|write| {
+        write.is_emitted = true;
+        write.clone()
+    });
+    let call_id = write.as_ref().map(|write| Text::Plain(&write.id));
+    if let Some(write) = &write
+        && emit_whole_file(&mut state.files, write, out)?
+    {
+        return Ok(Outcome::Mapped);
+    }
     for (index, replaced) in edits.elements().enumerate() {
-        let mut edit = CodeEdit::new(EditOp::Update, file);
-        (edit.before_hash, edit.before_anchor_hashes) = snippet(text(replaced.member("old_string")));
-        (edit.after_hash, edit.after_anchor_hashes) = snippet(text(replaced.member("new_string")));
-        edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
+        let mut edit = CodeEdit { call_id, ..CodeEdit::new(EditOp::Update, file) };
+        set_snippets(&mut edit, text(replaced.member("old_string")), text(replaced.member("new_string")));
         out.emit(edit, Pointer::Item("/edits", index))?;
     }
     Ok(Outcome::Mapped)
+}
+
+/// Emits the edits of a write by the whole file before and after it. False if the log does not show both.
+pub(super) fn emit_whole_file(files: &mut WrittenFiles, write: &OpenWrite, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let Some(after) = &write.after else { return Ok(false) };
+    let (op, before) = match &write.before {
+        Before::Unknown => return Ok(false),
+        Before::Missing => (EditOp::Create, None),
+        Before::Text(text) => (EditOp::Update, Some(Text::Plain(text))),
+    };
+    let edit = CodeEdit { call_id: Some(Text::Plain(&write.id)), ..CodeEdit::new(op, Text::Plain(&write.file)) };
+    let mut edits = whole_file_edits(edit, before, Text::Plain(after), None);
+    files.settle(&mut edits);
+    for edit in edits {
+        out.emit(edit, Pointer::Root)?;
+    }
+    Ok(true)
 }

@@ -6,12 +6,14 @@ use engram_core::ledger::Outcome;
 
 use super::events::emit_usage;
 use super::schema::Payload;
+use super::state::HookState;
 use crate::cursor::fields::required_text;
 use crate::shared::value::{Value, non_empty_text};
 
 /// A prompt with its attachments.
-pub(super) fn prompt(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn prompt(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/prompt");
+    state.has_usage = false;
     let text = Some(required_text(payload.prompt(), pointer)?);
     let files = payload.attachments().into_iter().flat_map(Value::elements).map(|file| non_empty_text(file.member("file_path")));
     let attachments = files.map(|name| Attachment { media_type: None, hash: None, bytes: None, name }).collect();
@@ -20,15 +22,15 @@ pub(super) fn prompt(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Out
 }
 
 /// An answer with its tokens.
-pub(super) fn answer(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn answer(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/text");
     out.emit(MsgOut { text: Some(required_text(payload.text(), pointer)?), ..MsgOut::default() }, pointer)?;
-    emit_usage(payload, out)?;
+    state.has_usage |= emit_usage(payload, out)?;
     Ok(Outcome::Mapped)
 }
 
 /// Reasoning.
-pub(super) fn reasoning(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn reasoning(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/text");
     let (text, channel) = (Some(required_text(payload.text(), pointer)?), Some(Channel::Reasoning));
     out.emit(MsgOut { text, channel, ..MsgOut::default() }, pointer)?;

@@ -10,6 +10,10 @@ view! {
         generation_id: "generation_id" Any,
         cursor_version: "cursor_version" Any,
         model: "model" Any,
+        /// The model by its id. `model` may be a name for people, or a placeholder.
+        model_id: "model_id" Any,
+        mcp_server_name: "mcp_server_name" Any,
+        url: "url" Any,
         workspace_roots: "workspace_roots" Array,
         transcript_path: "transcript_path" Any,
         composer_mode: "composer_mode" Any,

@@ -1,5 +1,7 @@
 //! The session facts that every payload repeats. Only changes are emitted.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
@@ -7,6 +9,9 @@ use engram_core::text::Text;
 use super::schema::Payload;
 use crate::cursor::fields::decoded;
 use crate::shared::value::{non_empty_text, raw_str};
+
+/// What steps of tools have in place of a model.
+const PLACEHOLDER: &str = "unknown";
 
 /// The facts of the last payload. Empty texts are facts that it did not have.
 #[derive(Default, PartialEq, Eq)]
@@ -44,9 +49,12 @@ impl LastFacts {
     /// The facts of a payload. The model of `preCompact` and `subagentStart` is not the session's.
     pub(super) fn facts_of(&self, payload: &Payload<'_>) -> LastFacts {
         let has_session_model = !matches!(raw_str(payload.hook_event_name()), "preCompact" | "subagentStart");
+        let is_known = |model: &Cow<'_, str>| !model.is_empty() && model != PLACEHOLDER;
+        let stated = decoded(payload.model_id()).filter(is_known).or_else(|| decoded(payload.model()).filter(is_known));
+        let model = stated.filter(|_| has_session_model).map(Cow::into_owned);
         let text = |field| decoded(field).unwrap_or_default().into_owned();
         LastFacts {
-            model: if has_session_model { text(payload.model()) } else { self.model.clone() },
+            model: model.unwrap_or_else(|| self.model.clone()),
             cwd: text(payload.workspace_roots().and_then(|roots| roots.elements().next())),
             transcript_path: text(payload.transcript_path()),
         }

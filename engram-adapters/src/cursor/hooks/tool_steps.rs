@@ -3,50 +3,111 @@
 //! Shell and MCP steps run beside the tool steps of the same call and have no id, so they become notices.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Status, ToolCall, ToolResult};
+use engram_core::event::{CodeEdit, CodeRead, EditOp, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::events::emit_notice;
+use super::files::emit_whole_file;
+use super::open_writes::OpenWrite;
 use super::schema::Payload;
-use crate::cursor::fields::{required_name, text_or_json};
+use super::state::HookState;
+use crate::cursor::fields::{decoded, required_name, text_or_json};
+use crate::cursor::file_edits::set_snippets;
 use crate::cursor::tools;
-use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
+use crate::shared::view::view;
 
 /// A call.
-pub(super) fn call(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn call(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     emit_call(payload, out)?;
     Ok(Outcome::Mapped)
 }
 
-/// The result of a successful call.
-pub(super) fn result(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    emit_result(payload, Status::Ok, payload.tool_output(), None, out)
+/// The result of a call that succeeded, or of a tool of an MCP server that reports an error itself; and the edit or read that it proves.
+pub(super) fn result(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let mut index = StructuralIndex::default();
+    let output = decoded(payload.tool_output());
+    let parsed = output.as_deref().and_then(|output| parse(output, &mut index).ok());
+    let returned = Output::lenient_opt(payload.tool_output().filter(|output| output.is_object()).or(parsed));
+    let is_shell = returned.exit_code().is_some() && returned.output().is_some();
+    let status = if is_true(returned.is_error()) || integer(returned.exit_code()).is_some_and(|exit| exit != 0) {
+        Status::Error
+    } else {
+        Status::Ok
+    };
+    let stdout = if is_shell { text(returned.output()) } else { text_or_json(payload.tool_output()) };
+    let result = ToolResult { status: Some(status), exit: integer(returned.exit_code()), stdout, ..ToolResult::default() };
+    emit_result(payload, result, out)?;
+    let write = state.writes.end(payload.tool_use_id());
+    if status == Status::Ok {
+        emit_code(state, payload, write, out)?;
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// The edit or read that a successful call proves.
+fn emit_code(state: &mut HookState, payload: &Payload<'_>, write: Option<OpenWrite>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let call_id = non_empty_text(payload.tool_use_id());
+    let Some(file) = payload.tool_input().and_then(|input| non_empty_text(input.member("file_path"))) else { return Ok(()) };
+    match raw_str(payload.tool_name()) {
+        "Read" => {
+            let read = CodeRead { call_id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+            out.emit(read, Pointer::At("/tool_input"))?;
+        }
+        "Delete" => {
+            out.emit(CodeEdit { call_id, ..CodeEdit::new(EditOp::Delete, file) }, Pointer::At("/tool_input"))?;
+        }
+        // Where no hook after edits is set up.
+        "Write" => {
+            let write = write.filter(|write| !write.is_emitted);
+            if let Some(write) = write.filter(|write| !write.id.is_empty())
+                && !emit_whole_file(&mut state.files, &write, out)?
+            {
+                let mut edit = CodeEdit { call_id, ..CodeEdit::new(EditOp::Overwrite, file) };
+                set_snippets(&mut edit, None, write.after.as_deref().map(Text::Plain));
+                out.emit(edit, Pointer::At("/tool_input"))?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The result of a call that failed, was denied or was cancelled.
-pub(super) fn failure(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn failure(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let status = match (is_true(payload.is_interrupt()), raw_str(payload.failure_type())) {
         (true, _) => Status::Cancelled,
         (_, "permission_denied") => Status::Denied,
         _ => Status::Error,
     };
-    emit_result(payload, status, None, text(payload.error_message()), out)
+    state.writes.end(payload.tool_use_id());
+    emit_result(payload, ToolResult { status: Some(status), stderr: text(payload.error_message()), ..ToolResult::default() }, out)?;
+    Ok(Outcome::Mapped)
 }
 
 /// A shell command or MCP tool that is about to run.
-pub(super) fn before_execution(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn before_execution(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.tool_input().or(payload.command()), out)
 }
 
 /// The output of a shell command.
-pub(super) fn after_shell(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn after_shell(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.output(), out)
 }
 
 /// The result of an MCP tool.
-pub(super) fn after_mcp(payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn after_mcp(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.result_json(), out)
+}
+
+view! {
+    /// What a tool returned, as JSON. Shell commands have exit code and output, tools of MCP servers state whether they failed.
+    Output {
+        output: "output" String,
+        exit_code: "exitCode" Number,
+        is_error: "isError" Any,
+    }
 }
 
 fn execution_notice(payload: &Payload<'_>, value: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
@@ -67,20 +128,13 @@ fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
 }
 
 /// Emits a result, and its call first if no earlier payload had it.
-fn emit_result<'a>(
-    payload: &Payload<'a>,
-    status: Status,
-    output: Field<'a>,
-    stderr: Option<Text<'a>>,
-    out: &mut Emitter,
-) -> Result<Outcome, Fault> {
+fn emit_result<'a>(payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
     if call_id.is_none_or(|id| out.seq_of_call(id).is_none()) {
         emit_call(payload, out)?;
     }
     let duration_ms = payload.duration().and_then(|value| value.raw().split('.').next()?.parse().ok());
-    let (tool, stdout) = (non_empty_text(payload.tool_name()), text_or_json(output).filter(|text| !text.is_empty()));
-    let result = ToolResult { tool, call_id, status: Some(status), stdout, stderr, duration_ms, ..ToolResult::default() };
-    out.emit(result, Pointer::Root)?;
-    Ok(Outcome::Mapped)
+    let stdout = result.stdout.filter(|text| !text.is_empty());
+    out.emit(ToolResult { tool: non_empty_text(payload.tool_name()), call_id, stdout, duration_ms, ..result }, Pointer::Root)?;
+    Ok(())
 }

@@ -10,6 +10,7 @@ use super::marks::{Line, is_reordered_transcript_document, is_transcript_documen
 use crate::cursor::fields::{decoded, decoded_non_empty, time_of_millis};
 use crate::cursor::prompt_timestamp::prompt_time;
 use crate::shared::document::whole_document;
+use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, parse};
 
 /// The number of lines that are looked at. A mark is within the first few of them.
@@ -65,6 +66,11 @@ pub(in crate::cursor) fn identify(head: &Head<'_>) -> Identity {
             identity.session_id = find(|line| name(line.meta()?.member("agentId")));
             identity.start = find(|line| time_of_millis(line.meta()?.member("createdAt")));
         }
+        Form::RunStore => {
+            identity.session_id = find(|line| name(line.agent()?.member("agentId")));
+            identity.start = find(|line| created(line.agent()?.member("createdAt")));
+        }
+        Form::MessageStream => identity.session_id = find(|line| name(line.agent_id())),
         Form::EditorRows | Form::EditorInline => {
             identity.schema = identity.schema.filter(|_| form == Form::EditorInline || is_known_row_schema(head));
             identity.session_id = find(|line| name(line.id()));
@@ -102,6 +108,11 @@ fn transcript_time(line: Value<'_>) -> Option<String> {
 fn transcript_document_time(text: &str) -> Option<String> {
     let at = text.find("\"<timestamp>")?;
     prompt_time(text.get(at + 1..)?)
+}
+
+/// A time as a text, or in milliseconds.
+fn created(field: Field<'_>) -> Option<String> {
+    tape_time(field).map(Cow::into_owned).or_else(|| time_of_millis(field))
 }
 
 fn name(field: Field<'_>) -> Option<String> {

@@ -17,6 +17,10 @@ pub(in crate::cursor) enum Form {
     HookLog,
     /// An opened `store.db`.
     ChatStore,
+    /// An agent of an opened run store.
+    RunStore,
+    /// The SDK's messages, as a program printed them.
+    MessageStream,
     /// An opened conversation of `state.vscdb` whose messages are rows.
     EditorRows,
     /// An opened conversation of `state.vscdb` whose messages are inline.
@@ -36,6 +40,8 @@ impl Form {
             Form::Transcript => revisions::TRANSCRIPT,
             Form::Stream => revisions::STREAM,
             Form::ChatStore => revisions::CHAT,
+            Form::RunStore => revisions::RUNS,
+            Form::MessageStream => revisions::MESSAGES,
             Form::EditorRows => revisions::EDITOR_ROWS,
             Form::EditorInline => revisions::EDITOR_INLINE,
             Form::HookLog => return None,

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::form::Form;
+use crate::cursor::sdk_messages;
 use crate::cursor::transcript::document::MESSAGES;
 use crate::shared::document::required_array;
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str};
@@ -20,6 +21,8 @@ pub(in crate::cursor) const MARKS: &[&str] = &[
     "stream.result",
     "hook.payload",
     "store.chat",
+    "store.run",
+    "sdk.message",
     "store.composer_row",
     "store.composer_inline",
 ];
@@ -31,6 +34,9 @@ view! {
         subtype: "subtype" Any,
         role: "role" Any,
         message: "message" Any,
+        agent_id: "agent_id" Any,
+        run_id: "run_id" Any,
+        agent: "agent" Object,
         status: "status" Any,
         session_id: "session_id" Any,
         timestamp_ms: "timestamp_ms" Number,
@@ -53,8 +59,8 @@ view! {
 }
 
 /// One of these names is at the beginning of every line with a mark, except in captures.
-static LEADING: LazyLock<[Finder<'_>; 4]> =
-    LazyLock::new(|| ["\"role\"", "\"turn_ended\"", "\"conversation_id\"", "\"store\""].map(Finder::new));
+static LEADING: LazyLock<[Finder<'_>; 5]> =
+    LazyLock::new(|| ["\"role\"", "\"turn_ended\"", "\"conversation_id\"", "\"store\"", "\"run_id\""].map(Finder::new));
 
 /// A line of a capture has this name near its beginning or its end.
 static SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"session_id\""));
@@ -96,9 +102,13 @@ pub(super) fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
     }
     match raw_str(line.store()) {
         "chat" if line.meta().is_some_and(|meta| meta.member("agentId").is_some()) => return Some((Form::ChatStore, "store.chat")),
+        "agent" if line.agent().is_some_and(|agent| agent.member("agentId").is_some()) => return Some((Form::RunStore, "store.run")),
         "composer" => return Some((Form::EditorRows, "store.composer_row")),
         "inline_composer" | "tab" => return Some((Form::EditorInline, "store.composer_inline")),
         _ => {}
+    }
+    if line.store().is_none() && is_sdk_message(line) {
+        return Some((Form::MessageStream, "sdk.message"));
     }
     if line.kind().is_none() && line.store().is_none() {
         let content = line.message().and_then(|message| message.member("content"));
@@ -109,6 +119,12 @@ pub(super) fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
         return Some((Form::Transcript, "transcript.turn_ended"));
     }
     stream_mark(line).map(|mark| (Form::Stream, mark))
+}
+
+/// A message of the SDK names its agent and its run.
+fn is_sdk_message(line: &Line<'_>) -> bool {
+    let is_of_run = line.agent_id().is_some() && line.run_id().is_some() && line.session_id().is_none();
+    is_of_run && sdk_messages::rows().contains(&raw_str(line.kind()))
 }
 
 fn stream_mark(line: &Line<'_>) -> Option<&'static str> {

@@ -8,25 +8,41 @@ use engram_core::limits::Limits;
 use crate::cursor::chat_store::db::ChatDatabase;
 #[cfg(feature = "sqlite")]
 use crate::cursor::ide::db::EditorDatabase;
+use crate::cursor::run_store::files;
+#[cfg(feature = "sqlite")]
+use crate::cursor::run_store::store::RunDatabase;
+use crate::cursor::run_store::store::RunFiles;
 use crate::cursor::transcript::text_transcript::TextTranscript;
 use crate::open::database::DatabaseFile;
 use crate::open::store::{OpenedStore, Opener, Store};
 
-/// Every chat and every window has a database of its own, so a folder of them is not a store.
-pub(crate) static OPENER: Opener = Opener { has_tables, open_database, open_text, ..Opener::NOTHING };
+/// Every chat and every window has a database of its own, so a folder of them is not a store. Run stores may be folders of text files.
+pub(crate) static OPENER: Opener =
+    Opener { is_root: files::is_root, is_inside: files::is_inside, open_root, has_tables, open_database, open_text };
+
+fn open_root(folder: &Path, limits: Limits) -> OpenedStore {
+    Ok(RunFiles::open(folder, limits)?.map(|files| Box::new(files) as Box<dyn Store>))
+}
 
 fn is_chat(database: &DatabaseFile<'_>) -> bool {
     database.has("blobs") && database.has("meta")
 }
 
+fn is_run_store(database: &DatabaseFile<'_>) -> bool {
+    ["agents", "runs", "run_events"].iter().all(|table| database.has(table))
+}
+
 fn has_tables(database: &DatabaseFile<'_>) -> bool {
-    is_chat(database) || database.has("cursorDiskKV") || database.has("ItemTable")
+    is_chat(database) || is_run_store(database) || database.has("cursorDiskKV") || database.has("ItemTable")
 }
 
 #[cfg(feature = "sqlite")]
 fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     if is_chat(&database) {
         return Ok(ChatDatabase::open(database)?.map(|chat| Box::new(chat) as Box<dyn Store>));
+    }
+    if is_run_store(&database) {
+        return Ok(Some(Box::new(RunDatabase::open(database)?)));
     }
     Ok(EditorDatabase::open(database)?.map(|editor| Box::new(editor) as Box<dyn Store>))
 }
@@ -36,6 +52,11 @@ fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     match database.store {}
 }
 
+/// A text transcript, or a file of a run store that was named alone.
 fn open_text(path: &Path, first: &[u8], limits: Limits) -> OpenedStore {
+    let is_inside = path.file_name().and_then(|name| name.to_str()).is_some_and(files::is_inside);
+    if let Some(folder) = path.parent().filter(|folder| is_inside && files::is_root(folder)) {
+        return open_root(folder, limits);
+    }
     Ok(TextTranscript::open(path, first, limits)?.map(|transcript| Box::new(transcript) as Box<dyn Store>))
 }

@@ -1,13 +1,48 @@
-//! What the folder of a transcript shows that the transcript does not record.
+//! What the path of a transcript shows that the transcript does not record.
 
 use std::path::Path;
 
 use engram_core::adapter::SideInfo;
 use engram_core::head::Head;
 
-/// A sub-agent's transcript is in `<parent session>/subagents/`. Nothing else names its parent.
-pub(in crate::cursor) fn sidecar(path: &Path, _head: &Head<'_>) -> SideInfo {
-    let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "subagents"));
-    let parent = folder.and_then(Path::parent).and_then(Path::file_name);
-    SideInfo { parent_session_id: parent.and_then(|name| name.to_str()).map(str::to_owned), ..SideInfo::default() }
+use super::detect;
+use super::form::Form;
+
+/// The folder of all transcripts of a project.
+const TRANSCRIPTS: &str = "agent-transcripts";
+
+/// The longest name that the harness gives a file. Longer ids are cut.
+const MAX_NAME_BYTES: usize = 200;
+
+/// Session and parent session of a transcript:
+/// `agent-transcripts/<session>/<session>.jsonl`, `agent-transcripts/<session>.jsonl` in older versions, and
+/// `agent-transcripts/<parent session>/subagents/<session>.jsonl`. No record names either.
+pub(in crate::cursor) fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
+    let is_transcript = detect::form(head).is_some_and(|(form, _)| matches!(form, Form::Transcript | Form::TranscriptDocument));
+    if !is_transcript {
+        return SideInfo::default();
+    }
+    let folder = path.parent();
+    let parent_folder = folder.filter(|folder| name(folder) == Some("subagents")).and_then(Path::parent);
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let is_named = parent_folder.is_some() || folder.is_some_and(|folder| name(folder) == Some(TRANSCRIPTS) || is_own_folder(folder, stem));
+    SideInfo {
+        session_id: stem.filter(|stem| is_named && is_unescaped(stem)).map(str::to_owned),
+        parent_session_id: parent_folder.and_then(name).map(str::to_owned),
+        ..SideInfo::default()
+    }
+}
+
+/// True for `agent-transcripts/<session>/`.
+fn is_own_folder(folder: &Path, session: Option<&str>) -> bool {
+    name(folder) == session && folder.parent().is_some_and(|above| name(above) == Some(TRANSCRIPTS))
+}
+
+/// True for a file name that can only be that of one session: other ids are escaped in a way that cannot be undone, or cut.
+fn is_unescaped(name: &str) -> bool {
+    name.len() < MAX_NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn name(path: &Path) -> Option<&str> {
+    path.file_name().and_then(|name| name.to_str())
 }

@@ -33,7 +33,7 @@ pub(super) fn completed(state: &mut StreamState, record: &Record<'_>, out: &mut 
         let context = ImplicitInput { name, file: None, hash: None, bytes: None, text };
         out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
     }
-    emit_result(&call, state.calls.requests_line_numbers(&call), out).map_err(|fault| fault.within(call.pointer))?;
+    emit_result(&call, state.calls.requests_line_numbers(&call), &mut state.files, out).map_err(|fault| fault.within(call.pointer))?;
     state.calls.complete(&call);
     Ok(Outcome::Mapped)
 }

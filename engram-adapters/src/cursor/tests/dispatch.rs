@@ -2,11 +2,12 @@
 
 use crate::cursor::descriptor::{DESCRIPTOR, omitted};
 use crate::cursor::transcript::{document, jsonl};
-use crate::cursor::{chat_store, hooks, ide, stream};
+use crate::cursor::{chat_store, hooks, ide, run_store, sdk_messages, stream};
 
 /// The record types of all tables, and whether they are omitted.
 pub(super) fn all_rows() -> Vec<(&'static str, bool)> {
-    [jsonl::rows(), document::rows(), stream::rows(), hooks::rows(), ide::rows(), chat_store::rows()].concat()
+    let messages = sdk_messages::rows().into_iter().chain(run_store::record_rows()).map(|record| (record, false)).collect();
+    [jsonl::rows(), document::rows(), stream::rows(), hooks::rows(), ide::rows(), chat_store::rows(), messages].concat()
 }
 
 #[test]

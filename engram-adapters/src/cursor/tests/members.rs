@@ -47,6 +47,12 @@ const CHAT: &str = r#"{"store":"chat","meta":{"agentId":"s","createdAt":17800000
 {"store":"message","role":"tool","blob":"c","message":{"role":"tool","content":[{"type":"tool-result","toolCallId":"t","toolName":"Shell","result":"r","isError":true}]},"steps":{"0":{"toolCall":{"shellToolCall":{"result":{"failure":{"exitCode":2}}},"toolCallId":"t"}}}}
 {"store":"step","step":{"assistantMessage":{"text":"b","startedAtMs":"1780000000000"}}}
 "#;
+const MESSAGES: &str = r#"{"type":"user","agent_id":"s","run_id":"r","message":{"role":"user","content":[{"type":"text","text":"kept"}]}}
+{"type":"tool_call","agent_id":"s","run_id":"r","call_id":"c","name":"shell","status":"completed","args":{},"result":{"status":"success","value":{"exitCode":1}}}
+"#;
+const RUNS: &str = r#"{"store":"agent","agent":{"agentId":"s","cwd":"/w","createdAt":1780000000000}}
+{"type":"user","store":"run_event","event":{"runId":"r","seq":1,"createdAt":"2026-11-23T02:40:51.876Z","payload":{"type":"sdk_message","message":{"type":"user","agent_id":"s","run_id":"r","message":{"role":"user","content":[{"type":"text","text":"kept"}]}}}}}
+"#;
 const EDITOR: &str = r#"{"store":"composer","id":"s","composer":{"_v":16,"name":"n"}}
 {"store":"bubble","bubble":{"_v":3,"type":1,"text":"kept"}}
 {"store":"bubble","bubble":{"_v":3,"type":2,"toolFormerData":{"toolCallId":"c","status":"completed","name":"run_terminal_command_v2","params":"{}","result":"{\"exitCode\":1}"}}}
@@ -71,6 +77,10 @@ const CHANGES: &[Changed] = &[
     changed(CHAT, "\"isError\"", "\"is_error\"", 3, "/message/content/0/is_error"),
     changed(CHAT, "\"exitCode\"", "\"exit\"", 3, "/steps/0/toolCall/shellToolCall/result/failure/exit"),
     changed(CHAT, "\"startedAtMs\"", "\"started\"", 4, "/step/assistantMessage/started"),
+    changed(MESSAGES, "\"exitCode\"", "\"exit\"", 2, "/result/value/exit"),
+    changed(MESSAGES, "\"args\"", "\"arguments\"", 2, "/arguments"),
+    changed(RUNS, "\"cwd\"", "\"directory\"", 1, "/agent/directory"),
+    changed(RUNS, "\"seq\":1", "\"seq\":\"1\"", 2, "/event/seq"),
     changed(EDITOR, "\"name\":\"n\"", "\"title\":\"n\"", 1, "/composer/title"),
     changed(EDITOR, "exitCode", "exit", 3, "/bubble/toolFormerData/result/exit"),
     changed(EDITOR, "relativeWorkspacePath", "path", 4, "/bubble/toolFormerData/params/path"),

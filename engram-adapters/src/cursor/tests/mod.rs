@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod members;
+mod sdk;
 mod stores;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! The reads and edits that results of successful calls show.
 
+use std::slice;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
 use engram_core::hash::Hash;
@@ -7,17 +9,24 @@ use engram_core::hash::Hash;
 use super::payload::CallRecord;
 use super::result_fields::ResultFields;
 use crate::cursor::fields::unsigned;
-use crate::cursor::file_edits::{snippet, whole_file_edits};
+use crate::cursor::file_edits::{set_snippets, whole_file_edits};
+use crate::cursor::written_files::WrittenFiles;
 use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count};
 use crate::shared::value::{non_empty_text, text};
 
 /// Nothing, for tools that neither read nor edit a file.
-pub(super) fn emit_nothing(_: &ResultFields<'_>, _: &CallRecord<'_>, _: bool, _: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_nothing(_: &ResultFields<'_>, _: &CallRecord<'_>, _: bool, _: &mut WrittenFiles, _: &mut Emitter) -> Result<(), Fault> {
     Ok(())
 }
 
 /// A read. `content` is the lines of `readRange`, joined. Cursor counts the empty text after a final line end as a line; the tape does not.
-pub(super) fn emit_read(fields: &ResultFields<'_>, call: &CallRecord<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_read(
+    fields: &ResultFields<'_>,
+    call: &CallRecord<'_>,
+    numbered: bool,
+    _: &mut WrittenFiles,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let mut read = CodeRead { call_id: Some(call.call_id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
     let stated = fields.read_range().and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
@@ -39,16 +48,23 @@ pub(super) fn emit_read(fields: &ResultFields<'_>, call: &CallRecord<'_>, number
 }
 
 /// An edit by the whole file before and after it. Without the text before, the file is new, unless lines were removed.
-pub(super) fn emit_edit(fields: &ResultFields<'_>, call: &CallRecord<'_>, _: bool, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_edit(
+    fields: &ResultFields<'_>,
+    call: &CallRecord<'_>,
+    _: bool,
+    files: &mut WrittenFiles,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let before = text(fields.before_full_file_content());
     let is_new = before.is_none() && unsigned(fields.lines_removed()).unwrap_or_default() == 0;
     let op = if is_new { EditOp::Create } else { EditOp::Update };
     let edit = CodeEdit { call_id: Some(call.call_id), ..CodeEdit::new(op, file) };
-    let edits = match text(fields.after_full_file_content()) {
+    let mut edits = match text(fields.after_full_file_content()) {
         Some(after) => whole_file_edits(edit, before, after, text(fields.diff_string())),
         None => vec![edit],
     };
+    files.settle(&mut edits);
     for edit in edits {
         out.emit(edit, call.pointer)?;
     }
@@ -56,24 +72,36 @@ pub(super) fn emit_edit(fields: &ResultFields<'_>, call: &CallRecord<'_>, _: boo
 }
 
 /// A write in its documented form of 2025: the new text is an argument.
-pub(super) fn emit_write(fields: &ResultFields<'_>, call: &CallRecord<'_>, _: bool, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_write(
+    fields: &ResultFields<'_>,
+    call: &CallRecord<'_>,
+    _: bool,
+    _: &mut WrittenFiles,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let written = call.payload.args().and_then(|args| args.member("fileText"));
     let mut edit = CodeEdit { call_id: Some(call.call_id), ..CodeEdit::new(EditOp::Overwrite, file) };
-    (edit.after_hash, edit.after_anchor_hashes) = snippet(text(written));
-    edit.snippet = edit.after_hash.is_some();
+    set_snippets(&mut edit, None, text(written));
     out.emit(edit, call.pointer)?;
     Ok(())
 }
 
 /// A deletion, with the text of the deleted file where the result has it.
-pub(super) fn emit_delete(fields: &ResultFields<'_>, call: &CallRecord<'_>, _: bool, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_delete(
+    fields: &ResultFields<'_>,
+    call: &CallRecord<'_>,
+    _: bool,
+    files: &mut WrittenFiles,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let mut edit = CodeEdit { call_id: Some(call.call_id), ..CodeEdit::new(EditOp::Delete, file) };
     if let Some(Ok(before)) = text(fields.prev_content()).map(|text| text.decode()) {
         edit.file_before_hash = Hash::of_lossless_text(&before);
         ChangedSpan::of_files(&before, "").set_in(&mut edit);
     }
+    files.settle(slice::from_mut(&mut edit));
     out.emit(edit, call.pointer)?;
     Ok(())
 }

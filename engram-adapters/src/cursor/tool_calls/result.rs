@@ -9,6 +9,7 @@ use super::output;
 use super::payload::CallRecord;
 use super::result_fields::ResultFields;
 use crate::cursor::faults::{absent, within_member};
+use crate::cursor::written_files::WrittenFiles;
 
 /// What is read from the result of a successful call.
 struct ResultRoute {
@@ -16,7 +17,7 @@ struct ResultRoute {
     /// Fills in the output of the result.
     output: for<'a> fn(&ResultFields<'a>, &mut ToolResult<'a>),
     /// Emits the read or edit that the result shows. True for `numbered` if its content has line numbers.
-    code: fn(&ResultFields<'_>, &CallRecord<'_>, numbered: bool, &mut Emitter<'_>) -> Result<(), Fault>,
+    code: fn(&ResultFields<'_>, &CallRecord<'_>, numbered: bool, &mut WrittenFiles, &mut Emitter<'_>) -> Result<(), Fault>,
 }
 
 /// Every tool whose result is more than JSON.
@@ -58,7 +59,12 @@ const CASES: &[(&str, Status)] = &[
 
 /// Emits the result of a call, and the read or edit that it shows. `numbered`: the content that was read has line numbers. Faults point
 /// from the call's payload.
-pub(in crate::cursor) fn emit_result(call: &CallRecord<'_>, numbered: bool, out: &mut Emitter) -> Result<(), Fault> {
+pub(in crate::cursor) fn emit_result(
+    call: &CallRecord<'_>,
+    numbered: bool,
+    files: &mut WrittenFiles,
+    out: &mut Emitter,
+) -> Result<(), Fault> {
     let tool = call.payload.tool;
     let mut result = ToolResult {
         tool: call.model_tool.or(Some(Text::Plain(tool)).filter(|tool| !tool.is_empty())),
@@ -95,5 +101,5 @@ pub(in crate::cursor) fn emit_result(call: &CallRecord<'_>, numbered: bool, out:
         result.stdout = call.model_result;
     }
     out.emit(result, call.pointer)?;
-    if status == Some(Status::Ok) { (route.code)(&fields, call, numbered, out) } else { Ok(()) }
+    if status == Some(Status::Ok) { (route.code)(&fields, call, numbered, files, out) } else { Ok(()) }
 }

@@ -3,6 +3,7 @@
 use engram_core::event::SideFile;
 use engram_core::text::Text;
 
+use crate::cursor::fields::decoded;
 use crate::shared::value::{is_true, non_empty_text};
 use crate::shared::view::view;
 
@@ -61,6 +62,7 @@ impl<'a> ResultFields<'a> {
     /// The file that contains the whole output.
     pub(super) fn side_file(&self) -> Option<SideFile<'a>> {
         let path = non_empty_text(self.output_location()?.member("filePath"))?;
-        Some(SideFile { path, hash: None, bytes: None })
+        let size = self.output_location().and_then(|location| location.member("sizeBytes"));
+        Some(SideFile { path, hash: None, bytes: decoded(size).and_then(|size| size.parse().ok()) })
     }
 }

@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
 use engram_core::text::Text;
 
-use crate::cursor::file_edits::snippet;
+use crate::cursor::file_edits::set_snippets;
 use crate::cursor::members;
 use crate::cursor::tools;
 use crate::shared::value::{Field, Value, non_empty_text, text};
@@ -56,8 +56,6 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
     let args = Args::lenient(args);
     let mut edit = CodeEdit::new(op, non_empty_text(args.path())?);
     edit.unconfirmed = true;
-    (edit.before_hash, edit.before_anchor_hashes) = snippet(text(args.old_string()));
-    (edit.after_hash, edit.after_anchor_hashes) = snippet(text(args.contents()).or(text(args.new_string())));
-    edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
+    set_snippets(&mut edit, text(args.old_string()), text(args.contents()).or(text(args.new_string())));
     Some(edit)
 }

@@ -2,7 +2,7 @@
 
 use engram_core::adapter::{Session, SideInfo};
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::ToolResult;
+use engram_core::event::{Author, ToolResult};
 use engram_core::ledger::Outcome;
 
 use super::calls::{check_requested_edit, emit_call};
@@ -118,7 +118,7 @@ fn convert(pending: &mut PendingResults, index: usize, value: Value<'_>, out: &m
 
 /// A prompt.
 fn user(_: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    message_outcome(emit_prompt(text(message.text()), None, Pointer::Field(LIST, index, "/text"), out)?)
+    message_outcome(emit_prompt(text(message.text()), Author::Person, None, Pointer::Field(LIST, index, "/text"), out)?)
 }
 
 /// Reasoning, an answer, and calls.

@@ -2,7 +2,7 @@
 
 use engram_core::adapter::{Session, SideInfo};
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::Meta;
+use engram_core::event::{Author, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -46,8 +46,8 @@ view! {
     }
 }
 
-/// Converts a record of one role or type.
-type Handler = fn(&Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+/// Converts a record of one role or type. The author is that of prompts.
+type Handler = fn(&Line<'_>, Author, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
 /// What happens to the messages of each role. They have no type.
 static ROLES: &[Route<Handler>] = &[Route::convert("assistant", message), Route::convert("user", message)];
@@ -82,7 +82,7 @@ impl Session for Transcript {
         }
         self.parent.emit(out)?;
         let outcome = match action {
-            Some(Action::Convert(handler)) => handler(&line, out)?,
+            Some(Action::Convert(handler)) => handler(&line, self.parent.prompts_by(), out)?,
             Some(Action::Omit) => omitted(name)?,
             None => return Err(Fault::unrecognized(name)),
         };
@@ -92,7 +92,7 @@ impl Session for Transcript {
 }
 
 /// A prompt, or an answer with its calls.
-fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     const CONTENT: &str = "/message/content";
     let role = raw_str(line.role());
     let message = required(line.message(), Pointer::At("/message"), "an object")?;
@@ -102,7 +102,7 @@ fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
         let pointer = Pointer::Item(CONTENT, index);
         let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
         events += match (raw_str(part.kind()), role) {
-            ("text", "user") => emit_prompt(text(part.text()), None, pointer, out)?,
+            ("text", "user") => emit_prompt(text(part.text()), prompts_by, None, pointer, out)?,
             ("text", _) => emit_answer(text(part.text()), pointer, out)?,
             ("tool_use", "assistant") => {
                 let tool = required_name(part.name(), Pointer::Field(CONTENT, index, "/name"))?;
@@ -120,18 +120,18 @@ fn message(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
 }
 
 /// The end of a turn.
-fn turn_ended(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn turn_ended(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     turn_end::turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out)
 }
 
 /// An error of the harness.
-fn error(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn error(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
     Ok(Outcome::Mapped)
 }
 
 /// An overview of the transcript.
-fn metadata(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn metadata(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/metadata/overview");
     let overview = line.metadata().and_then(|metadata| metadata.member("overview"));
     let text = required_name(overview, pointer)?;

@@ -1,0 +1,276 @@
+//! The text of a chat: its records in the order of the conversation, from the blobs that its root names.
+
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::limits::Limits;
+use serde::Deserialize;
+
+use super::chat_proto::{self, push_message};
+use super::turn_graph::{Blobs, StepKey, TurnGraph};
+use crate::cursor::user_text::words_of;
+use crate::open::lines::{Lines, json_or_text, quoted};
+
+/// What a store has of one chat.
+pub(in crate::cursor) struct Chat<'c> {
+    /// The record of the chat itself, without its secret, as JSON.
+    pub(in crate::cursor) meta: &'c str,
+    /// The blobs that the store names as the root, the best one first.
+    pub(in crate::cursor) roots: Vec<String>,
+    /// The last blob of the store. None if it has no blobs.
+    pub(in crate::cursor) last: Option<String>,
+    /// The agent of the chat in the run store beside it, as JSON.
+    pub(in crate::cursor) agent: Option<String>,
+    /// Its runs, in order.
+    pub(in crate::cursor) runs: Vec<String>,
+    /// The blobs.
+    pub(in crate::cursor) blobs: &'c Blobs<'c>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Root {
+    #[serde(default)]
+    root_prompt_messages_json: Vec<String>,
+    #[serde(default)]
+    turns: Vec<String>,
+    #[serde(default)]
+    summary_archives: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SummaryArchive {
+    #[serde(default)]
+    summarized_messages: Vec<String>,
+    summary_message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: Content,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    tool_call_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Run {
+    request_id: Option<String>,
+}
+
+/// The member of an agent that names the root of its chat.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Agent {
+    latest_checkpoint: Option<Checkpoint>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Checkpoint {
+    #[serde(alias = "rootBlobId")]
+    blob_id: Option<String>,
+}
+
+/// The id of the root blob that an agent names, from its record.
+pub(in crate::cursor) fn root_of_agent(agent: &str) -> Option<String> {
+    serde_json::from_str::<Agent>(agent).ok()?.latest_checkpoint?.blob_id
+}
+
+/// A line of a message, and the turn whose steps it has.
+struct MessageLine {
+    line: Lines,
+    turn: Option<usize>,
+}
+
+impl Chat<'_> {
+    /// The text.
+    ///
+    /// # Errors
+    /// `malformed_record` if the store has blobs, but no root that leads to a message; those of the store.
+    pub(in crate::cursor) fn text(&self, limits: Limits) -> Result<String, AdapterError> {
+        let mut lines = Lines::new(limits);
+        lines.line(&[("store", "\"chat\""), ("meta", self.meta)])?;
+        if let Some(agent) = &self.agent {
+            lines.line(&[("store", "\"chat_agent\""), ("agent", agent)])?;
+        }
+        let Some((json, root)) = self.root(&mut lines)? else {
+            if self.last.is_some() {
+                let error = AdapterError::new(ErrorCode::MalformedRecord).expected("the root of the conversation");
+                return Err(error.found("blobs without a root"));
+            }
+            return self.runs_at_the_end(lines);
+        };
+        lines.line(&[("store", "\"root\""), ("root", &json)])?;
+        let mut graph = TurnGraph::read(&root.turns, self.blobs)?;
+        let mut messages = Vec::new();
+        for id in &root.summary_archives {
+            self.push_summarized(id, &root, &mut graph, &mut messages, limits)?;
+        }
+        for id in &root.root_prompt_messages_json {
+            messages.push(self.message_line(id, &mut graph, limits)?);
+        }
+        self.write_in_order(messages, &graph, lines)
+    }
+
+    /// The root: the first blob that is one. A named blob that should be there and is not is reported. Since 1.0.18 the chat itself does not
+    /// name its root; in every recording it is the last blob.
+    fn root(&self, lines: &mut Lines) -> Result<Option<(String, Root)>, AdapterError> {
+        for id in &self.roots {
+            if let Some(json) = self.decoded(id, &chat_proto::ROOT)? {
+                let root = serde_json::from_str(&json).unwrap_or_default();
+                return Ok(Some((json, root)));
+            }
+            lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))])?;
+        }
+        let last = self.last.as_ref().filter(|last| !self.roots.contains(last));
+        let Some(json) = last.map(|id| self.decoded(id, &chat_proto::ROOT)).transpose()?.flatten() else { return Ok(None) };
+        let root: Root = serde_json::from_str(&json).unwrap_or_default();
+        // Other messages of the graph begin with ids too, but not with those of JSON messages and turns.
+        let (message, turn) = (root.root_prompt_messages_json.first(), root.turns.first());
+        let is_json = |bytes: Vec<u8>| bytes.starts_with(b"{");
+        let names_message = message.map(|id| (self.blobs)(id)).transpose()?.flatten().is_some_and(is_json);
+        let names_turn = message.is_none() && turn.map(|id| self.decoded(id, &chat_proto::TURN)).transpose()?.flatten().is_some();
+        Ok((names_message || names_turn).then_some((json, root)))
+    }
+
+    fn runs_at_the_end(&self, mut lines: Lines) -> Result<String, AdapterError> {
+        self.runs.iter().try_for_each(|run| push_run(run, &mut lines))?;
+        Ok(lines.end())
+    }
+
+    /// Writes the messages, and before the first message of a turn what else is known of the turns before it: steps that no message has,
+    /// and the ends of runs.
+    fn write_in_order(&self, messages: Vec<MessageLine>, graph: &TurnGraph, mut lines: Lines) -> Result<String, AdapterError> {
+        let ends = self.ends_of_runs(graph);
+        let mut runs = self.runs.iter().zip(ends).peekable();
+        let mut turn = messages.iter().find_map(|message| message.turn).unwrap_or(0);
+        let mut end_turns = |before: usize, lines: &mut Lines| -> Result<(), AdapterError> {
+            while let Some((run, _)) = runs.next_if(|(_, end)| *end < before) {
+                push_run(run, lines)?;
+            }
+            Ok(())
+        };
+        graph.write(&mut lines, 0..turn)?;
+        for message in messages {
+            if let Some(next) = message.turn.filter(|next| *next > turn) {
+                graph.write(&mut lines, turn..next)?;
+                end_turns(next, &mut lines)?;
+                turn = next;
+            }
+            lines.append(message.line)?;
+        }
+        graph.write(&mut lines, turn..usize::MAX)?;
+        end_turns(usize::MAX, &mut lines)?;
+        graph.write_missing(&mut lines)?;
+        Ok(lines.end())
+    }
+
+    /// The last turn of each run. A run that was taken up again has several turns, and only the first has the id of its request.
+    fn ends_of_runs(&self, graph: &TurnGraph) -> Vec<usize> {
+        let request_id = |run: &String| serde_json::from_str::<Run>(run).ok()?.request_id;
+        let named: Vec<Option<usize>> = self.runs.iter().map(|run| graph.turn_of_request(&request_id(run)?)).collect();
+        // Before 1.0.18 runs do not have it.
+        let has_all = self.runs.len() == graph.turns() && named.iter().all(Option::is_none);
+        let first = |n: usize| if has_all { Some(n) } else { named.get(n).copied().flatten() };
+        let next = |n: usize| (n + 1..self.runs.len()).find_map(first);
+        (0..self.runs.len()).map(|n| next(n).map_or(usize::MAX - 1, |next| next.saturating_sub(1))).collect()
+    }
+
+    /// A blob that is a protobuf message, as JSON. None if it is missing, or is not a message.
+    fn decoded(&self, id: &str, layout: &chat_proto::Layout) -> Result<Option<String>, AdapterError> {
+        let mut json = String::new();
+        Ok((self.blobs)(id)?.filter(|bytes| push_message(&mut json, bytes, layout).is_ok()).map(|_| json))
+    }
+
+    /// Writes what a compaction replaced: the messages that the root no longer names, then the summary.
+    fn push_summarized(
+        &self,
+        id: &str,
+        root: &Root,
+        graph: &mut TurnGraph,
+        messages: &mut Vec<MessageLine>,
+        limits: Limits,
+    ) -> Result<(), AdapterError> {
+        let Some(json) = self.decoded(id, &chat_proto::SUMMARY_ARCHIVE)? else {
+            messages.push(single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits)?);
+            return Ok(());
+        };
+        let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
+        let is_named = |id: &String| root.root_prompt_messages_json.contains(id);
+        for id in archive.summarized_messages.iter().filter(|id| !is_named(id)) {
+            messages.push(self.message_line(id, graph, limits)?);
+        }
+        if archive.summary_message.as_ref().is_none_or(|id| !is_named(id)) {
+            messages.push(single(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)], limits)?);
+        }
+        Ok(())
+    }
+
+    /// One message as the model received it, with the steps of the turn graph that have the same content.
+    fn message_line(&self, id: &str, graph: &mut TurnGraph, limits: Limits) -> Result<MessageLine, AdapterError> {
+        let Some(bytes) = (self.blobs)(id)? else { return single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits) };
+        let json = json_or_text(&bytes);
+        let Ok(message) = serde_json::from_str::<Message>(&json) else {
+            return single(&[("store", "\"message\""), ("blob", &quoted(id)), ("message", &json)], limits);
+        };
+        let keys: Vec<Option<StepKey>> = match &message.content {
+            Content::Text(text) => vec![text_key(&message.role, text)],
+            Content::Parts(parts) => parts.iter().map(|part| part_key(&message.role, part)).collect(),
+        };
+        let (mut steps, mut turn) = (String::new(), None);
+        for (index, key) in keys.iter().enumerate() {
+            if let Some((of_turn, step)) = key.as_ref().and_then(|key| graph.join(key)) {
+                steps.push_str(if steps.is_empty() { "{" } else { "," });
+                steps.push_str(&format!("\"{index}\":{step}"));
+                turn = turn.or(Some(of_turn));
+            }
+        }
+        steps.push_str(if steps.is_empty() { "{}" } else { "}" });
+        let role = quoted(&message.role);
+        let line =
+            single(&[("store", "\"message\""), ("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)], limits)?;
+        Ok(MessageLine { turn, ..line })
+    }
+}
+
+fn single(members: &[(&str, &str)], limits: Limits) -> Result<MessageLine, AdapterError> {
+    let mut line = Lines::new(limits);
+    line.line(members)?;
+    Ok(MessageLine { line, turn: None })
+}
+
+fn push_run(run: &str, lines: &mut Lines) -> Result<(), AdapterError> {
+    lines.line(&[("store", "\"chat_run\""), ("run", run)])
+}
+
+fn part_key(role: &str, part: &Part) -> Option<StepKey> {
+    match (part.kind.as_str(), &part.text, &part.tool_call_id) {
+        ("text", Some(text), _) => text_key(role, text),
+        ("reasoning", Some(text), _) => Some(StepKey::Reasoning(text.clone())),
+        ("tool-result", _, Some(id)) => Some(StepKey::Call(id.clone())),
+        _ => None,
+    }
+}
+
+fn text_key(role: &str, text: &str) -> Option<StepKey> {
+    match role {
+        "user" => Some(StepKey::Prompt(words_of(text).to_owned())),
+        "assistant" => Some(StepKey::Answer(text.to_owned())),
+        _ => None,
+    }
+}

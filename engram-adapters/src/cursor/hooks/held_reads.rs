@@ -1,0 +1,107 @@
+//! Reads that may be the first half of an edit. The harness runs an edit as a `Read` and then a `Write`, both with the id of the one call
+//! that the model made. So the payloads of a read are held until the next payload shows which it is.
+
+use std::mem;
+
+use engram_core::emit::RecordLocation;
+
+use super::schema::Payload;
+use crate::cursor::fields::{decoded, decoded_non_empty};
+use crate::shared::value::raw_str;
+
+/// The most reads that are held at once.
+const MAX_HELD: usize = 16;
+
+/// The reads that are held, oldest first.
+#[derive(Default)]
+pub(super) struct HeldReads {
+    held: Vec<HeldRead>,
+}
+
+/// A read: its payloads so far.
+pub(super) struct HeldRead {
+    id: String,
+    file: String,
+    /// True if it has ended.
+    has_ended: bool,
+    /// The content of the file, if a payload had it.
+    pub(super) content: Option<String>,
+    /// True if there was no such file.
+    pub(super) is_missing: bool,
+    /// Its payloads, as JSON with their places.
+    pub(super) payloads: Vec<(String, RecordLocation)>,
+}
+
+/// What a payload is to the reads that are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It begins a read.
+    Begins,
+    /// It belongs to the read with this number.
+    BelongsTo(usize),
+    /// It shows that the read with this number is a part of its own call.
+    Contains(usize),
+    /// None of these.
+    Other,
+}
+
+impl HeldReads {
+    /// What a payload is to the reads that are held.
+    pub(super) fn role(&self, payload: &Payload<'_>) -> Role {
+        let (step, tool) = (raw_str(payload.hook_event_name()), raw_str(payload.tool_name()));
+        let id = decoded_non_empty(payload.tool_use_id());
+        let at = || self.held.iter().position(|read| Some(read.id.as_str()) == id.as_deref());
+        let file = || decoded(payload.file_path());
+        let reads_file = || self.held.iter().rposition(|read| !read.has_ended && Some(read.file.as_str()) == file().as_deref());
+        match (step, tool) {
+            ("preToolUse", "Read") if id.is_some() && at().is_none() => Role::Begins,
+            ("preToolUse", tool) if tool != "Read" => at().map_or(Role::Other, Role::Contains),
+            ("postToolUse" | "postToolUseFailure", "Read") => at().map_or(Role::Other, Role::BelongsTo),
+            ("beforeReadFile", _) => at().or_else(reads_file).map_or(Role::Other, Role::BelongsTo),
+            _ => Role::Other,
+        }
+    }
+
+    /// Holds the first payload of a read. Returns the oldest read if there are too many.
+    pub(super) fn begin(&mut self, payload: &Payload<'_>, source: &str, location: RecordLocation) -> Option<HeldRead> {
+        let text = |field| decoded(field).unwrap_or_default().into_owned();
+        let file = payload.tool_input().and_then(|input| input.member("file_path"));
+        self.held.push(HeldRead {
+            id: text(payload.tool_use_id()),
+            file: text(file),
+            has_ended: false,
+            content: None,
+            is_missing: false,
+            payloads: vec![(source.to_owned(), location)],
+        });
+        (self.held.len() > MAX_HELD).then(|| self.held.remove(0))
+    }
+
+    /// Holds another payload of a read.
+    pub(super) fn add(&mut self, at: usize, payload: &Payload<'_>, source: &str, location: RecordLocation) {
+        let Some(read) = self.held.get_mut(at) else { return };
+        match raw_str(payload.hook_event_name()) {
+            "beforeReadFile" => read.content = decoded(payload.content()).map(Into::into),
+            step => {
+                read.has_ended = true;
+                read.is_missing = step == "postToolUseFailure" && raw_str(payload.failure_type()) == "error" && read.content.is_none();
+            }
+        }
+        read.payloads.push((source.to_owned(), location));
+    }
+
+    /// Takes the read out that is a part of another call.
+    pub(super) fn take(&mut self, at: usize) -> Option<HeldRead> {
+        (at < self.held.len()).then(|| self.held.remove(at))
+    }
+
+    /// Takes out the reads that are calls of their own: those that have ended, or all at the end of a turn.
+    pub(super) fn take_settled(&mut self, at_end: bool) -> Vec<HeldRead> {
+        if self.held.is_empty() {
+            return Vec::new();
+        }
+        let (settled, open) = mem::take(&mut self.held).into_iter().partition(|read| at_end || read.has_ended);
+        self.held = open;
+        settled
+    }
+}

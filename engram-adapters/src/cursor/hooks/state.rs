@@ -1,0 +1,17 @@
+//! What a hook log has shown so far.
+
+use super::held_reads::HeldReads;
+use super::open_writes::OpenWrites;
+use super::session_facts::LastFacts;
+use crate::cursor::written_files::WrittenFiles;
+
+/// What a hook log has shown so far.
+#[derive(Default)]
+pub(super) struct HookState {
+    pub(super) facts: LastFacts,
+    pub(super) reads: HeldReads,
+    pub(super) writes: OpenWrites,
+    pub(super) files: WrittenFiles,
+    /// True if the answers of the turn have token counts. Those of its end are their sum.
+    pub(super) has_usage: bool,
+}

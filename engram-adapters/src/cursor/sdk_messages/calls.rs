@@ -1,0 +1,192 @@
+//! Calls and their results. One table lists what is read from the value that each tool returns.
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{CodeEdit, CodeRead, EditOp, Meta, Range, Status, ToolCall, ToolResult};
+use engram_core::keys::hash64;
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::schema::{CallResult, Message, Returned};
+use crate::cursor::fields::{required_name, text_or_json, unsigned};
+use crate::cursor::file_edits::diff_edits;
+use crate::cursor::tools;
+use crate::shared::pending_calls::PendingCalls;
+use crate::shared::spans::{hash_and_anchors, line_count};
+use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
+
+/// Calls without a result yet, with the hash of their arguments.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: PendingCalls<u64>,
+}
+
+/// A call whose result is converted.
+struct Ended<'a> {
+    call_id: Text<'a>,
+    /// The file that the arguments name.
+    file: Option<Text<'a>>,
+    value: Returned<'a>,
+}
+
+/// What is read from the value that a tool returned.
+struct Tool {
+    name: &'static str,
+    output: for<'a> fn(&Returned<'a>, &mut ToolResult<'a>),
+    code: fn(&Ended<'_>, &mut Emitter<'_>) -> Result<(), Fault>,
+}
+
+/// Every tool that returns more than JSON.
+static TOOLS: &[Tool] = &[
+    Tool { name: "shell", output: shell_output, code: no_code },
+    Tool { name: "read", output: read_output, code: emit_read },
+    Tool { name: "edit", output: no_output, code: emit_edits },
+    Tool { name: "delete", output: no_output, code: emit_delete },
+    Tool { name: "mcp", output: mcp_output, code: no_code },
+];
+
+/// Any other tool.
+static OTHER: Tool = Tool { name: "", output: json_output, code: no_code };
+
+impl Calls {
+    /// A call that begins, or its result. A result without its call has both.
+    pub(super) fn convert(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        let tool = required_name(message.name(), Pointer::At("/name"))?;
+        let call_id = required_name(message.call_id(), Pointer::At("/call_id"))?;
+        let args = message.args().map(|args| hash64(args.raw())).unwrap_or_default();
+        let id = call_id.decode_lossy();
+        let Some(result) = message.result() else {
+            emit_call(message, tool, call_id, out)?;
+            self.open.open(id, args);
+            return Ok(Outcome::Mapped);
+        };
+        match (self.open.get(&id), out.seq_of_call(call_id)) {
+            (None, None) => emit_call(message, tool, call_id, out)?,
+            (Some(called), seq) if *called != args => {
+                let text = text_or_json(message.args());
+                out.emit_child(seq, Meta::System { name: Text::Plain("args"), text }, Pointer::At("/args"))?;
+            }
+            _ => {}
+        }
+        emit_result(message, tool, call_id, CallResult::strict(result, "/result")?, out)?;
+        self.open.close(id);
+        Ok(Outcome::Mapped)
+    }
+}
+
+fn emit_call(message: &Message<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let name = tool.decode_lossy();
+    let server = message.args().filter(|_| name == "mcp").and_then(|args| non_empty_text(args.member("providerIdentifier")));
+    let call =
+        ToolCall { server, call_id: Some(call_id), args: message.args().map(Value::raw), ..ToolCall::new(tool, tools::TOOLS.kind(&name)) };
+    out.emit(call, Pointer::At("/args"))?;
+    Ok(())
+}
+
+fn emit_result(
+    message: &Message<'_>,
+    name: Text<'_>,
+    call_id: Text<'_>,
+    returned: CallResult<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let status = match raw_str(returned.status()) {
+        "success" => Some(Status::Ok),
+        "error" => Some(Status::Error),
+        _ => None,
+    };
+    let tool = TOOLS.iter().find(|tool| name.eq_str(tool.name)).unwrap_or(&OTHER);
+    let value = Returned::lenient_opt(returned.value());
+    let mut result = ToolResult { tool: Some(name), call_id: Some(call_id), status, ..ToolResult::default() };
+    if returned.value().is_some_and(Value::is_object) {
+        (tool.output)(&value, &mut result);
+    } else {
+        result.stdout = text_or_json(returned.value());
+    }
+    if let Some(error) = returned.error() {
+        result.stderr = non_empty_text(error.member("message")).or(text_or_json(Some(error)));
+    }
+    out.emit(result, Pointer::At("/result"))?;
+    if status == Some(Status::Ok) && returned.value().is_some() {
+        let file = message.args().and_then(|args| non_empty_text(args.member("path")));
+        (tool.code)(&Ended { call_id, file, value }, out)?;
+    }
+    Ok(())
+}
+
+fn shell_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+    result.exit = integer(value.exit_code());
+    (result.stdout, result.stderr) = (non_empty_text(value.stdout()), non_empty_text(value.stderr()));
+    result.duration_ms = unsigned(value.execution_time());
+    if result.exit.is_some_and(|exit| exit != 0) {
+        result.status = Some(Status::Error);
+    }
+}
+
+fn read_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+    result.stdout = non_empty_text(value.content());
+}
+
+/// The one text that an MCP tool returned, or all its parts as JSON.
+fn mcp_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+    if is_true(value.is_error()) {
+        result.status = Some(Status::Error);
+    }
+    result.stdout = only_text(value.content()).or_else(|| Some(Text::Plain(value.object().raw())));
+}
+
+fn only_text(content: Field<'_>) -> Option<Text<'_>> {
+    let mut parts = content?.elements();
+    let text = parts.next()?.member("text")?.member("text");
+    if parts.next().is_some() { None } else { non_empty_text(text) }
+}
+
+fn json_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+    result.stdout = Some(Text::Plain(value.object().raw())).filter(|_| value.object().raw() != "{}");
+}
+
+fn no_output(_: &Returned<'_>, _: &mut ToolResult<'_>) {}
+
+fn no_code(_: &Ended<'_>, _: &mut Emitter<'_>) -> Result<(), Fault> {
+    Ok(())
+}
+
+/// A read. The message does not state which lines it returned: only a whole file is known by its number of lines. Cursor counts the empty
+/// text after a final line end as a line; the tape does not.
+fn emit_read(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let Some(file) = ended.file else { return Ok(()) };
+    let call_id = Some(ended.call_id);
+    let mut read = CodeRead { call_id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    if let Some(Ok(content)) = text(ended.value.content()).map(|content| content.decode())
+        && unsigned(ended.value.total_lines()) == Some(content.split('\n').count() as u64)
+        && !content.is_empty()
+    {
+        let lines = line_count(&content);
+        (read.range, read.total_lines) = (Some(Range { first: 1, last: lines }), Some(lines));
+        (read.hash, read.anchor_hashes) = hash_and_anchors(content.strip_suffix('\n').unwrap_or(&content));
+    }
+    out.emit(read, Pointer::At("/result"))?;
+    Ok(())
+}
+
+/// An edit by its diff: one event per changed run of lines.
+fn emit_edits(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let Some(file) = ended.file else { return Ok(()) };
+    let diff = text(ended.value.diff_string()).and_then(|diff| diff.decode().ok());
+    let is_new = diff.as_deref().is_some_and(|diff| diff.starts_with("--- /dev/null\n"));
+    let is_zero = |count: Field<'_>| unsigned(count) == Some(0);
+    if !is_new && is_zero(ended.value.lines_added()) && is_zero(ended.value.lines_removed()) {
+        return Ok(());
+    }
+    let op = if is_new { EditOp::Create } else { EditOp::Update };
+    let edit = CodeEdit { call_id: Some(ended.call_id), ..CodeEdit::new(op, file) };
+    for edit in diff_edits(edit, diff.as_deref()) {
+        out.emit(edit, Pointer::At("/result"))?;
+    }
+    Ok(())
+}
+
+fn emit_delete(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let Some(file) = ended.file else { return Ok(()) };
+    out.emit(CodeEdit { call_id: Some(ended.call_id), ..CodeEdit::new(EditOp::Delete, file) }, Pointer::At("/result"))?;
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! From the type of a message to its events.
+
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::{Author, Meta, MsgIn, Role, Tokens};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::calls::Calls;
+use super::pieces::{PieceOf, Pieces};
+use super::schema::{Content, Message, Part};
+use super::source::SourceForm;
+use crate::cursor::faults::absent;
+use crate::cursor::fields::{decoded, decoded_non_empty, required};
+use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
+use crate::cursor::run_store::schema::RunUsage;
+use crate::shared::route::{Action, Route};
+use crate::shared::value::{Value, non_empty_text, raw_str, text};
+
+/// A message and the header of its record.
+pub(in crate::cursor) struct MessageRecord<'a> {
+    /// The message.
+    pub(in crate::cursor) message: Message<'a>,
+    /// Time and id of its record.
+    pub(in crate::cursor) header: RecordHeader<'a>,
+}
+
+/// Converts a message of one type.
+type Handler = fn(&mut SdkMessages, &MessageRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+
+/// What happens to each type of message.
+static MESSAGES: &[Route<Handler>] = &[
+    Route::convert("assistant", SdkMessages::assistant),
+    Route::convert("tool_call", SdkMessages::tool_call),
+    Route::convert("thinking", SdkMessages::thinking),
+    Route::convert("user", SdkMessages::user),
+    Route::convert("status", SdkMessages::status),
+    Route::convert("usage", SdkMessages::usage),
+    Route::convert("task", SdkMessages::task),
+    Route::convert("request", SdkMessages::request),
+];
+
+/// The types of messages.
+pub(in crate::cursor) fn rows() -> Vec<&'static str> {
+    MESSAGES.iter().map(|row| row.record).collect()
+}
+
+/// The converter of messages, and what it knows of the run that they belong to.
+pub(in crate::cursor) struct SdkMessages {
+    form: SourceForm,
+    pieces: Pieces,
+    calls: Calls,
+    request_id: Option<String>,
+    /// True if a message of the run had its tokens.
+    has_usage: bool,
+    /// True if a message of the run stated that it failed or was stopped.
+    has_end: bool,
+    /// The error of the run, for the message that states its end.
+    error: Option<String>,
+}
+
+impl SdkMessages {
+    /// The converter of messages in this form.
+    pub(in crate::cursor) fn new(form: SourceForm) -> SdkMessages {
+        let (pieces, calls) = (Pieces::default(), Calls::default());
+        SdkMessages { form, pieces, calls, request_id: None, has_usage: false, has_end: false, error: None }
+    }
+
+    /// Converts one message. Sets session, time and id.
+    pub(in crate::cursor) fn convert(&mut self, record: &MessageRecord<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if let Some(session) = decoded_non_empty(record.message.agent_id()) {
+            out.set_source(Some(&session), None);
+        }
+        let kind = raw_str(record.message.kind());
+        let continues = match kind {
+            "assistant" => self.pieces.is_pending(PieceOf::Message),
+            "thinking" => self.pieces.is_pending(PieceOf::Reasoning),
+            _ => false,
+        };
+        let location = out.location();
+        if !continues && self.pieces.flush(self.form, out)? {
+            out.attribute_to(location, record.header);
+        } else {
+            out.set_header(record.header);
+        }
+        if let SourceForm::Store = self.form {
+            out.set_pointer_prefix(self.form.place());
+        }
+        match Route::find(MESSAGES, kind) {
+            Some(Action::Convert(handler)) => handler(self, record, out).map_err(|fault| fault.within(self.form.place())),
+            _ => Err(Fault::unrecognized(&self.type_of(kind))),
+        }
+    }
+
+    fn type_of(&self, kind: &str) -> String {
+        if self.form == SourceForm::Store { format!("{kind}/run_event") } else { kind.to_owned() }
+    }
+
+    /// Emits text that is pending at the end.
+    pub(in crate::cursor) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.pieces.flush(self.form, out).map(drop)
+    }
+
+    /// Begins a run.
+    pub(in crate::cursor) fn begin_run(&mut self, error: Option<String>) {
+        (self.request_id, self.has_usage, self.has_end, self.error) = (None, false, false, error);
+    }
+
+    /// True if the messages of the run state its tokens.
+    pub(in crate::cursor) fn has_usage(&self) -> bool {
+        self.has_usage
+    }
+
+    /// True if the messages of the run state that it failed or was stopped.
+    pub(in crate::cursor) fn has_end(&self) -> bool {
+        self.has_end
+    }
+
+    /// True if this is the last message of the agent again.
+    pub(in crate::cursor) fn repeats_last_message(&self, text: &str) -> bool {
+        self.pieces.repeats_last(text)
+    }
+
+    /// A prompt.
+    fn user(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        for (index, (part, value)) in parts(&record.message)?.iter().enumerate() {
+            let pointer = Pointer::Item(CONTENT, index);
+            match (raw_str(part.kind()), text(part.text())) {
+                ("text", None) => return Err(absent(Pointer::Field(CONTENT, index, "/text"), "a string", part.text())),
+                ("text", text) => drop(out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?),
+                (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
+            }
+        }
+        Ok(Outcome::Mapped)
+    }
+
+    /// A piece of a message of the agent.
+    fn assistant(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        let mut outcome = PieceOf::Message.outcome(self.form);
+        let parts = parts(&record.message)?;
+        for (index, (part, value)) in parts.iter().enumerate() {
+            if raw_str(part.kind()) != "text" {
+                out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(CONTENT, index))?;
+                outcome = Outcome::Mapped;
+            }
+        }
+        for (part, _) in parts.iter().filter(|(part, _)| raw_str(part.kind()) == "text") {
+            self.pieces.add(PieceOf::Message, &decoded(part.text()).unwrap_or_default(), record.header, out);
+        }
+        Ok(outcome)
+    }
+
+    /// A piece of reasoning, or its end, which has no text.
+    fn thinking(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        if let Some(text) = decoded_non_empty(record.message.text()) {
+            self.pieces.add(PieceOf::Reasoning, &text, record.header, out);
+        }
+        Ok(PieceOf::Reasoning.outcome(self.form))
+    }
+
+    fn tool_call(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        self.calls.convert(&record.message, out)
+    }
+
+    /// The state of the run. Only a run that failed or was stopped gives an event.
+    fn status(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        let status = raw_str(record.message.status());
+        let Some(end) = end(status) else {
+            return Ok(Outcome::Bookkeeping { record: self.form.progress("status"), rule: "run_progress" });
+        };
+        emit_end(end, status, self.error.as_deref().map(Text::Plain), Pointer::At("/status"), out)?;
+        self.has_end = true;
+        Ok(Outcome::Mapped)
+    }
+
+    /// The tokens of the whole run.
+    fn usage(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        let usage = required(record.message.usage(), Pointer::At("/usage"), "an object")?;
+        let tokens: Option<Tokens> = RunUsage::lenient(usage).tokens();
+        let tokens = tokens.ok_or_else(|| absent(Pointer::At("/usage"), "counts of tokens", Some(usage)))?;
+        emit_usage(tokens, self.request_id.as_deref().map(Text::Plain), None, Pointer::At("/usage"), out)?;
+        self.has_usage = true;
+        Ok(Outcome::Mapped)
+    }
+
+    /// A notice about the run. At a compaction it is the summary.
+    fn task(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        let text = non_empty_text(record.message.text());
+        out.emit(Meta::System { name: Text::Plain("task"), text }, Pointer::At("/text"))?;
+        Ok(Outcome::Mapped)
+    }
+
+    /// The id of the request with which the run began.
+    fn request(&mut self, record: &MessageRecord<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        self.request_id = decoded_non_empty(record.message.request_id()).map(Into::into);
+        Ok(Outcome::Bookkeeping { record: self.form.progress("request"), rule: "run_progress" })
+    }
+}
+
+const CONTENT: &str = "/message/content";
+
+/// The parts of a message, each with the value that it was read from. There is at least one.
+fn parts<'a>(message: &Message<'a>) -> Result<Vec<(Part<'a>, Value<'a>)>, Fault> {
+    let content = required(message.message(), Pointer::At("/message"), "an object")?;
+    let content = required(Content::strict(content, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
+    let part = |(index, value)| match Part::strict(value, "") {
+        Ok(part) => Ok((part, value)),
+        Err(fault) => Err(fault.within(Pointer::Item(CONTENT, index))),
+    };
+    let parts: Vec<_> = content.elements().enumerate().map(part).collect::<Result<_, _>>()?;
+    if parts.is_empty() { Err(Fault::malformed(CONTENT, "a part", "nothing")) } else { Ok(parts) }
+}

@@ -1,0 +1,135 @@
+//! Messages of the SDK, run stores and hook logs of the SDK: what no recording shows.
+
+use std::fs;
+
+use engram_core::limits::Limits;
+use serde_json::Value;
+
+use super::valid_tape;
+use crate::registry::Registry;
+use crate::sessions::open_store;
+
+/// The events of a tape, without its frame.
+fn events(tape: &str) -> Vec<Value> {
+    let events = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| !["tape.start", "tape.stop"].map(Value::from).contains(&event["label"])).collect()
+}
+
+/// The values of a member in the events of a kind.
+fn values(tape: &str, kind: &str, member: &str) -> Vec<String> {
+    let of_kind = events(tape).into_iter().filter(|event| event["k"] == kind);
+    of_kind.map(|event| event[member].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn message(rest: &str) -> String {
+    format!("{{\"agent_id\":\"a\",\"run_id\":\"r\",{rest}}}\n")
+}
+
+fn answer(text: &str) -> String {
+    message(&format!(r#""type":"assistant","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#))
+}
+
+/// The lines of an opened run store: an agent, a run with this result, and events with these messages.
+fn store(result: &str, messages: &[(u64, String)]) -> String {
+    let mut text = format!(
+        "{}\n{{\"store\":\"run\",\"run\":{{\"runId\":\"r\",\"requestId\":\"q\",\"agentId\":\"a\",\"status\":\"CANCELLED\",\"model\":\"m\",\
+         \"result\":\"{result}\",\"usage\":{{\"inputTokens\":1,\"outputTokens\":2}},\"createdAt\":\"2026-11-23T02:40:51.876Z\"}}}}\n",
+        r#"{"store":"agent","agent":{"agentId":"a","name":"New Agent","cwd":"/w","createdAt":1795401651709}}"#
+    );
+    for (seq, message) in messages {
+        let kind = serde_json::from_str::<Value>(message).unwrap()["type"].clone();
+        text.push_str(&format!(
+            "{{\"type\":{kind},\"store\":\"run_event\",\"event\":{{\"runId\":\"r\",\"seq\":{seq},\"createdAt\":\"2026-11-23T02:40:5{seq}.000Z\",\
+             \"payload\":{{\"type\":\"sdk_message\",\"agentId\":\"a\",\"message\":{}}}}}}}\n",
+            message.trim_end()
+        ));
+    }
+    text
+}
+
+#[test]
+fn pieces_of_a_message_are_joined() {
+    let request = message(r#""type":"request","request_id":"q""#);
+    let tape = valid_tape(&[request, answer("One, "), answer("two."), message(r#""type":"status","status":"FINISHED""#)].concat());
+    assert_eq!(values(&tape, "msg.out", "text"), ["One, two."]);
+    let tape = valid_tape(&store("One, two.", &[(1, answer("One, ")), (2, answer("two."))]));
+    assert_eq!(values(&tape, "msg.out", "text"), ["One, two."]);
+    assert_eq!(values(&tape, "msg.out", "t"), ["2026-11-23T02:40:51.000Z"]);
+}
+
+#[test]
+fn events_of_a_run_count_once() {
+    let once = store("", &[(1, answer("a")), (2, message(r#""type":"status","status":"CANCELLED""#))]);
+    let again = store("", &[(1, answer("a")), (2, message(r#""type":"status","status":"CANCELLED""#)), (1, answer("a"))]);
+    let (once, again) = (valid_tape(&once), valid_tape(&again));
+    assert_eq!(events(&once), events(&again));
+    assert!(again.contains(r#""rule":"repeated_event","count":1"#), "{again}");
+}
+
+#[test]
+fn the_record_of_a_run_adds_what_its_events_do_not_state() {
+    let tape = valid_tape(&store("Done.", &[(1, answer("Half"))]));
+    let labels = values(&tape, "meta", "label");
+    assert_eq!(labels, ["session", "session", "usage", "interrupt"]);
+    assert_eq!(values(&tape, "msg.out", "text"), ["Half", "Done."]);
+}
+
+/// A payload of the SDK's hooks.
+fn hook(step: &str, rest: &str) -> String {
+    format!(
+        r#"{{"conversation_id":"c","generation_id":"g","model":"unknown","hook_event_name":"{step}","session_id":"c","cursor_version":"1.0.0","workspace_roots":["/w"]{rest}}}"#
+    ) + "\n"
+}
+
+fn tool(step: &str, tool: &str, id: &str, rest: &str) -> String {
+    let input = format!(r#""tool_input":{{"file_path":"/w/{id}","content":"new\n"}}"#);
+    let output = if step == "preToolUse" { "" } else { r#","tool_output":"{}","duration":1"# };
+    hook(step, &format!(r#","tool_name":"{tool}",{input},"tool_use_id":"{id}"{output}{rest}"#))
+}
+
+fn content(id: &str) -> String {
+    hook("beforeReadFile", &format!(r#","content":"old\n","file_path":"/w/{id}","attachments":[]"#))
+}
+
+#[test]
+fn an_edit_is_one_call_and_a_read_is_its_own() {
+    let read = |id: &str| [tool("preToolUse", "Read", id, ""), content(id), tool("postToolUse", "Read", id, "")].concat();
+    let write = |id: &str| [tool("preToolUse", "Write", id, ""), tool("postToolUse", "Write", id, "")].concat();
+    let tape = valid_tape(&[read("a"), read("b"), write("b"), read("c")].concat());
+    let calls = events(&tape).into_iter().filter(|event| event["k"] == "tool.call");
+    let calls: Vec<String> = calls.map(|call| format!("{} {}", call["tool"], call["call_id"])).collect();
+    assert_eq!(calls, [r#""Read" "a""#, r#""Write" "b""#, r#""Read" "c""#]);
+    let edits: Vec<Value> = events(&tape).into_iter().filter(|event| event["k"] == "code.edit").collect();
+    assert_eq!(edits.len(), 1, "{tape}");
+    assert_eq!((&edits[0]["call_id"], &edits[0]["before_range"]), (&Value::from("b"), &serde_json::json!([1, 1])));
+    // The model's name is a placeholder.
+    assert!(!tape.contains(r#""model""#), "{tape}");
+}
+
+#[test]
+fn edits_side_by_side_are_one_call_each() {
+    let first = |id: &str| tool("preToolUse", "Read", id, "") + &content(id);
+    let rest = |id: &str| tool("preToolUse", "Write", id, "") + &tool("postToolUse", "Write", id, "");
+    let read = |id: &str| tool("postToolUse", "Read", id, "");
+    let tape = valid_tape(&[first("a"), first("b"), read("a"), read("b"), rest("a"), rest("b")].concat());
+    assert_eq!(values(&tape, "tool.call", "tool"), ["Write", "Write"]);
+    assert_eq!(values(&tape, "code.edit", "call_id"), ["a", "b"]);
+}
+
+#[test]
+fn a_text_store_with_a_broken_line_keeps_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "agents.ndjson",
+        "{\"agentId\":\"a\",\"cwd\":\"/w\",\"sdkMetadata\":{\"blobEncryptionKey\":\"c2VjcmV0\"}}\n{\"blobEncryptionKey\":\"c2Vj",
+    );
+    write("runs.ndjson", "{\"runId\":\"r\",\"agentId\":\"a\",\"turnNumber\":1,\"status\":\"running\"}\n{\"runId\":");
+    let path = folder.path().join("runs.ndjson");
+    let (_, opened) = open_store(&Registry::builtin(), &path, Limits::default()).unwrap().unwrap();
+    assert_eq!(opened.sessions().len(), 1);
+    let text = opened.export(&opened.sessions()[0]).unwrap().text;
+    assert!(!text.contains("c2Vj"), "{text}");
+    let tape = valid_tape(&text);
+    assert!(tape.contains(r#""cwd":"/w""#) && tape.contains(r#""malformed":1"#), "{tape}");
+}

@@ -1,0 +1,63 @@
+//! Files whose whole text is known to the byte, line ends apart. The harness removes the byte order mark of a file that it reads, decodes
+//! Latin-1, and puts both back when it writes. So what it logs of a file that it did not create need not be what is in the file.
+
+use engram_core::event::{CodeEdit, EditOp};
+use engram_core::hash::Hash;
+use engram_core::keys::{KeyMap, hash64};
+
+/// The most files that are remembered.
+const MAX_FILES: usize = 4096;
+
+/// The files that the harness created, with the hash of what it wrote last.
+#[derive(Default)]
+pub(super) struct WrittenFiles {
+    texts: KeyMap<Hash>,
+}
+
+impl WrittenFiles {
+    /// Keeps the hashes of whole files of one call's edits where the text before is what the harness wrote itself, and leaves them out
+    /// elsewhere.
+    pub(super) fn settle(&mut self, edits: &mut [CodeEdit<'_>]) {
+        let Some(first) = edits.first() else { return };
+        let (key, op) = (hash64(&*first.file.decode_lossy()), first.op);
+        let (before, after) = (first.file_before_hash, first.file_after_hash);
+        let is_known = op == EditOp::Create || (before.is_some() && self.texts.get(&key).copied() == before);
+        self.texts.remove(&key);
+        if !is_known {
+            for edit in edits {
+                (edit.file_before_hash, edit.file_after_hash) = (None, None);
+            }
+        } else if let Some(after) = after.filter(|_| self.texts.len() < MAX_FILES) {
+            self.texts.insert(key, after);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_core::text::Text;
+
+    use super::*;
+
+    #[test]
+    fn only_what_the_harness_wrote_itself_is_known() {
+        let hash = |text: &str| Some(Hash::of_text(text));
+        let edit = |op, file: &'static str, before: Option<Hash>, after: Option<Hash>| CodeEdit {
+            file_before_hash: before,
+            file_after_hash: after,
+            ..CodeEdit::new(op, Text::Plain(file))
+        };
+        let mut files = WrittenFiles::default();
+        let mut kept = |edit: CodeEdit<'static>| {
+            let mut edits = [edit];
+            files.settle(&mut edits);
+            edits[0].file_after_hash.is_some() || edits[0].file_before_hash.is_some()
+        };
+        assert!(!kept(edit(EditOp::Update, "old", hash("1"), hash("2"))));
+        assert!(!kept(edit(EditOp::Update, "old", hash("2"), hash("3"))));
+        assert!(kept(edit(EditOp::Create, "new", None, hash("1"))));
+        assert!(kept(edit(EditOp::Update, "new", hash("1"), hash("2"))));
+        // Something else changed it in between.
+        assert!(!kept(edit(EditOp::Update, "new", hash("x"), hash("y"))));
+    }
+}
