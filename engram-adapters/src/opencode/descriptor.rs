@@ -55,6 +55,7 @@ const RULES: &[OmissionRule] = &[
         "the net change of the turn; edits are `code.edit`, files changed by commands are `files_changed`",
     ),
     OmissionRule::field("turn.diffs", "*", "/info/summary/diffs/**", "the net change of the session; the edits are `code.edit`"),
+    OmissionRule::bookkeeping("turn.idle", "step/idle", "the end of a turn; the end of the last answer shows how it ended"),
     OmissionRule::field("message.system", "*", "/messages/*/info/system/*", SYSTEM),
     OmissionRule::field("message.system", "*", "/messages/*/info/metadata/assistant/system/*", SYSTEM),
     OmissionRule::field("error.headers", "*", "/messages/*/info/error/data/responseHeaders/**", HEADERS),
@@ -136,6 +137,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/session.members"),
     include_str!("members/parts.members"),
     include_str!("members/results.members"),
+    include_str!("members/steps.members"),
 ]);
 
 /// The adapter's self-description.

@@ -22,6 +22,10 @@ const PART_RECORDS: &str = "part-records";
 const COUNTED_LINES: &str = "counted-lines";
 /// The schema of `run --format json`, which records no version.
 pub(super) const STREAM: &str = "run-stream";
+/// The schema of sessions of 2.x: one record per message, without parts. An export of 2.x has no version.
+pub(super) const STEPS: &str = "step-messages";
+/// The schema of `run --format json` of 2.x.
+pub(super) const STEP_STREAM: &str = "step-stream";
 
 /// The dialect of the version that created a session, or of a stream. A version that is ahead has that of the newest revision; of unknown
 /// versions nothing is assumed.
@@ -50,6 +54,12 @@ const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edi
 
 /// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
 const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
+
+/// Reads of 2.x.
+const STEP_READS: Grade = Grade::Partial(&["read.no_lines", "read.no_total", "read.shell"]);
+
+/// Edits of 2.x: a diff, and of `write` the text alone.
+const STEP_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash"]);
 
 /// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = coverage(
@@ -82,6 +92,18 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, MOVES),
         },
         Revision {
+            schema: STEPS,
+            versions: None,
+            tested: &["2.0.0-pre.20260717", "2.0.14"],
+            coverage: coverage(Grade::Full, Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
+        },
+        Revision {
+            schema: STEP_STREAM,
+            versions: None,
+            tested: &["2.0.0-pre.20260717", "2.0.14"],
+            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), STEP_READS, STEP_EDITS, Grade::None),
+        },
+        Revision {
             schema: STREAM,
             versions: None,
             tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
@@ -93,7 +115,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
 
 /// When each known migration of the database was written, as its name begins (1.2.1 to 1.18.34).
 #[cfg(feature = "sqlite")]
-const MIGRATIONS: [&str; 38] = [
+const MIGRATIONS: [&str; 66] = [
     "20260127222353",
     "20260211171708",
     "20260213144116",
@@ -132,12 +154,51 @@ const MIGRATIONS: [&str; 38] = [
     "20260622142730",
     "20260622170816",
     "20260622202450",
+    // Betas of 2.x, and 2.0.26.
+    "20260702134641",
+    "20260703090000",
+    "20260703181610",
+    "20260703190000",
+    "20260703200000",
+    "20260705180000",
+    "20260706223930",
+    "20260707010146",
+    "20260707120000",
+    "20260709013000",
+    "20260709025533",
+    "20260709163752",
+    "20260709190621",
+    "20260710025429",
+    "20260716020354",
+    "20260722170000",
+    "20260730195856",
+    "20260804233008",
+    "20260805200742",
+    "20260808023530",
+    "20260811161259",
+    "20260812181746",
+    "20260812213948",
+    "20260819222447",
+    "20260823191254",
+    "20260910120000",
+    "20260923013825",
+    "20261007190000",
 ];
+
+/// The newest migration of 1.x.
+#[cfg(feature = "sqlite")]
+const NEWEST_OF_1X: &str = "20260622202450";
 
 /// True for a migration of a tested version, by its name or its time.
 #[cfg(feature = "sqlite")]
 pub(super) fn is_known_migration(name: &str) -> bool {
     name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
+}
+
+/// True for a migration that is newer than those of 1.x.
+#[cfg(feature = "sqlite")]
+pub(super) fn is_newer_migration(name: &str) -> bool {
+    name.get(..14).is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()) && time > NEWEST_OF_1X)
 }
 
 #[cfg(test)]

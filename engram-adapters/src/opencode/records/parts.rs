@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::part_record::PartRecord;
-use super::system_events::{emit_error, emit_system};
+use super::system_events::{emit_error, emit_system, notice};
 use super::usage::usage;
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::schema::{Tokens, bool_opt};
@@ -22,7 +22,7 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     }
     match record.message.speaker {
         Speaker::User => {
-            let by = if is_true(record.part.synthetic()) { Author::Harness } else { Author::Person };
+            let by = author(state, record);
             out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer)?;
         }
         Speaker::Assistant if record.message.is_summary => {
@@ -42,6 +42,11 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
         Speaker::Unknown => return Err(no_role()),
     }
     Ok(Outcome::Mapped)
+}
+
+/// Who wrote a part of a prompt.
+fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
+    if is_true(record.part.synthetic()) { Author::Harness } else { state.prompt_author }
 }
 
 /// Reasoning. If only the provider can read it, it has no text.
@@ -64,7 +69,7 @@ pub(super) fn reasoning(_: &mut SessionState, record: &PartRecord<'_>, out: &mut
 /// The end of a model request, with its tokens.
 pub(super) fn step_finish(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let tokens = record.part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
-    out.emit(usage(&Tokens::strict(tokens, "/tokens")?, record.part.cost(), record.message.model), record.pointer)?;
+    out.emit(usage(&Tokens::strict(tokens, "/tokens")?, record.part.cost(), record.part.reason(), record.message), record.pointer)?;
     Ok(Outcome::Mapped)
 }
 
@@ -82,11 +87,11 @@ pub(super) fn snapshot(_: &mut SessionState, record: &PartRecord<'_>, out: &mut 
 }
 
 /// An attached file.
-pub(super) fn file(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let file = attachment(record.part.mime().or(record.part.media_type()), record.part.url(), record.part.filename());
     match record.message.speaker {
         Speaker::User => {
-            let by = if is_true(record.part.synthetic()) { Author::Harness } else { Author::Person };
+            let by = author(state, record);
             out.emit(MsgIn { role: Role::User, by, text: None, attachments: vec![file] }, record.pointer)?;
         }
         Speaker::Assistant => {
@@ -119,7 +124,11 @@ pub(super) fn agent(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emi
 /// A task that the user gives to an agent with a command.
 pub(super) fn subtask(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(prompt) = non_empty_text(record.part.prompt()) {
-        out.emit(MsgIn { role: Role::User, by: Author::Agent, text: Some(prompt), attachments: Vec::new() }, record.pointer)?;
+        // It is the template of the command.
+        out.emit(MsgIn { role: Role::User, by: Author::Harness, text: Some(prompt), attachments: Vec::new() }, record.pointer)?;
+    }
+    if let Some(command) = non_empty_text(record.part.command()) {
+        notice("command", Some(command), record.pointer, out)?;
     }
     emit_system("subtask", non_empty_text(record.part.description()), record.pointer, out)
 }

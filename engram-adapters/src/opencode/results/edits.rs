@@ -9,56 +9,69 @@ use engram_core::text::Text;
 
 use super::call::Call;
 use super::diffs::{Diff, Proof};
+use super::paths::absolute;
+use super::step_edits;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile, bool_opt};
 use crate::shared::patch::{FileChange, Snippet, begin_patch};
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, with_unix_line_ends};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, line_count, with_unix_line_ends};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// An `edit` call.
 pub(super) fn edit(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    CallEdits::new(call.id, dialect, pointer).edit(&call.metadata, &FileArgs::lenient_opt(call.input), out)
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
+    match args.path() {
+        Some(_) => step_edits::edit(edits, call, &args, out),
+        None => edits.edit(&call.metadata, &args, out),
+    }
 }
 
 /// A `write` call. It states whether the file existed, but not its content. A formatter may change the file afterwards.
 pub(super) fn write(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let args = FileArgs::lenient_opt(call.input);
-    let Some(file) = non_empty_text(args.file_path()) else { return Ok(()) };
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
+    let Some(file) = non_empty_text(args.file_path()) else { return step_edits::write(edits, call, &args, out) };
     let is_new = bool_opt(call.metadata.exists()) == Some(false);
     let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
-    CallEdits::new(call.id, dialect, pointer).emit(snippet(op, file, None, text(args.content()).and_then(lines_of)), out)
+    edits.emit(snippet(op, file, None, text(args.content()).and_then(lines_of)), out)
 }
 
 /// An `apply_patch` call (1.1.65 and later).
 pub(super) fn apply_patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let (edits, args) = (CallEdits::new(call.id, dialect, pointer), FileArgs::lenient_opt(call.input));
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
     match call.metadata.files() {
         Some(files) => edits.patched_files(files, &args, out),
         None => edits.patch_text(&args, out),
     }
 }
 
-/// A `patch` call (0.1.174). Only the text of the patch is recorded, and that it was applied.
+/// A `patch` call. Of 0.1.174, only the text of the patch is recorded, and that it was applied; 2.x has another tool of this name.
 pub(super) fn patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    CallEdits::new(call.id, dialect, pointer).patch_text(&FileArgs::lenient_opt(call.input), out)
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
+    match call.metadata.files() {
+        Some(_) => step_edits::patch(edits, call, &args, out),
+        None => edits.patch_text(&args, out),
+    }
 }
 
 /// What all edits of one call have in common.
 #[derive(Clone, Copy)]
-struct CallEdits<'e> {
+pub(super) struct CallEdits<'e> {
     call_id: Option<Text<'e>>,
+    directory: Option<&'e str>,
     pointer: Pointer<'e>,
     moves_are_links: bool,
 }
 
 impl<'e> CallEdits<'e> {
-    fn new(call_id: Option<Text<'e>>, dialect: Dialect, pointer: Pointer<'e>) -> Self {
-        CallEdits { call_id, pointer, moves_are_links: dialect.moves_are_links }
+    fn new<'c: 'e>(call: &Call<'c>, dialect: Dialect, pointer: Pointer<'e>) -> Self {
+        CallEdits { call_id: call.id, directory: call.directory, pointer, moves_are_links: dialect.moves_are_links }
     }
 
-    fn emit(self, mut event: CodeEdit<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        event.call_id = self.call_id;
-        out.emit(event, self.pointer).map(drop)
+    /// Emits an edit, with the absolute path of its file.
+    pub fn emit(self, event: CodeEdit<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+        let absolute = absolute(event.file, self.directory);
+        let file = absolute.as_deref().map_or(event.file, Text::Plain);
+        out.emit(CodeEdit { call_id: self.call_id, file, ..event }, self.pointer).map(drop)
     }
 
     fn edit(self, metadata: &Metadata<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
@@ -85,7 +98,7 @@ impl<'e> CallEdits<'e> {
     /// The edit between two versions of a whole file.
     fn between_versions(
         self,
-        file: Text<'e>,
+        file: Text<'_>,
         before: &str,
         after: &str,
         replaced: Option<(&str, &str, bool)>,
@@ -108,11 +121,15 @@ impl<'e> CallEdits<'e> {
     }
 
     /// The edits of a diff. Its line numbers are right, but its indentation is altered unless proven otherwise.
-    fn of_diff(self, op: EditOp, file: Text<'e>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    pub fn of_diff(self, op: EditOp, file: Text<'_>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
         let is_exact = diff.is_exact(proof);
         for run in &diff.runs {
             let mut event = CodeEdit::new(op, file);
             diff.describe(run, is_exact, &mut event);
+            if op == EditOp::Create {
+                // There was no file, so nothing is before.
+                (event.before_range, event.before_hash) = (None, None);
+            }
             self.emit(event, out)?;
         }
         Ok(())
@@ -130,7 +147,10 @@ impl<'e> CallEdits<'e> {
                 self.emit_move(file, target, out)?;
             }
             if let Some((before, after)) = file_versions(patched.before(), patched.after()).filter(|_| kind != "delete") {
-                self.between_versions(target, &before, &after, None, out)?;
+                match kind {
+                    "add" | "move" => self.new_file(target, &after, out)?,
+                    _ => self.between_versions(target, &before, &after, None, out)?,
+                }
                 continue;
             }
             let diff = text(patched.patch()).and_then(lines_of);
@@ -141,7 +161,7 @@ impl<'e> CallEdits<'e> {
                 _ => EditOp::Update,
             };
             let relative = text(patched.relative_path()).map(|path| path.decode_lossy()).unwrap_or_default();
-            let request = requested.iter().find(|request| request.path == relative || moves_to(&request.change, &relative));
+            let request = requested.iter().find(|request| request.path == relative || moves_to(&request.change, |to| to == relative));
             let proof = request.map_or(Proof::None, |request| Proof::Requested(&request.change));
             match diff {
                 Some(diff) if !diff.runs.is_empty() => self.of_diff(op, target, &diff, proof, out)?,
@@ -153,12 +173,23 @@ impl<'e> CallEdits<'e> {
         Ok(())
     }
 
+    /// A file that did not exist under this name, and its text.
+    fn new_file(self, file: Text<'_>, text: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+        let mut event = CodeEdit::new(EditOp::Create, file);
+        ChangedSpan::of_files("", text).set_in(&mut event);
+        (event.before_range, event.before_hash) = (None, None);
+        event.file_after_hash = Hash::of_lossless_text(text);
+        self.emit(event, out)
+    }
+
     /// Emits a move. It precedes the other edits of the same patch, which name the file by its new name.
-    fn emit_move(self, from: Text<'e>, to: Text<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    pub fn emit_move(self, from: Text<'_>, to: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
         self.emit(CodeEdit::new(EditOp::Move, from), out)?;
         if !self.moves_are_links {
             return Ok(());
         }
+        let (absolute_from, absolute_to) = (absolute(from, self.directory), absolute(to, self.directory));
+        let (from, to) = (absolute_from.as_deref().map_or(from, Text::Plain), absolute_to.as_deref().map_or(to, Text::Plain));
         let note = Some(Text::Plain("move"));
         let link = SpanLink { call_id: self.call_id, from_file: from, from_range: None, to_file: to, to_range: None, note };
         out.emit(link, self.pointer).map(drop)
@@ -189,12 +220,13 @@ impl<'e> CallEdits<'e> {
     }
 }
 
-fn moves_to(change: &FileChange<'_>, path: &str) -> bool {
-    matches!(change, FileChange::Update { move_to: Some(to), .. } if *to == path)
+/// True for a move to a name for which `is_target` is true.
+pub(super) fn moves_to(change: &FileChange<'_>, is_target: impl Fn(&str) -> bool) -> bool {
+    matches!(change, FileChange::Update { move_to: Some(to), .. } if is_target(to))
 }
 
 /// The text with `\n` for its line ends. None if it is not valid Unicode.
-fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
     text.decode().ok().map(with_unix_line_ends)
 }
 
@@ -204,13 +236,15 @@ fn file_versions<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str
 }
 
 /// An edit whose lines in the file are not known.
-fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
+pub(super) fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
     let mut event = CodeEdit::new(op, file);
     if let Some(old) = old {
         (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&old);
+        event.before_lines = event.before_hash.is_some().then(|| line_count(&old));
     }
     if let Some(new) = new {
         (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&new);
+        event.after_lines = event.after_hash.is_some().then(|| line_count(&new));
     }
     event.snippet = event.before_hash.is_some() || event.after_hash.is_some();
     event

@@ -4,10 +4,13 @@ use std::sync::LazyLock;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeRead, Range};
+use engram_core::text::Text;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
 use super::call::Call;
+use super::paths::absolute;
+use super::step_reads;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::FileArgs;
 use crate::shared::spans::hash_and_anchors;
@@ -24,13 +27,20 @@ static DIRECTORY_HEADER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</
 
 /// Emits what a `read` returned. An image is a read without lines; a directory is no read.
 pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let Some(file) = non_empty_text(FileArgs::lenient_opt(call.input).file_path()) else { return Ok(()) };
-    let Some(output) = call.output() else { return Ok(()) };
-    if DIRECTORY_HEADER.find(output.as_bytes()).is_some() {
+    let args = FileArgs::lenient_opt(call.input);
+    let Some(file) = non_empty_text(args.file_path()).or(non_empty_text(args.path())) else { return Ok(()) };
+    let output = call.output();
+    if output.is_some_and(|output| DIRECTORY_HEADER.find(output.as_bytes()).is_some()) || step_reads::is_folder(call) {
         return Ok(());
     }
+    let lines = match args.file_path() {
+        Some(_) => output.and_then(|output| Lines::of(output, dialect)),
+        None => step_reads::lines(call),
+    };
+    let absolute = absolute(file, call.directory);
+    let file = absolute.as_deref().map_or(file, Text::Plain);
     let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    if let Some(lines) = Lines::of(output, dialect) {
+    if let Some(lines) = lines {
         event.range = Some(lines.range);
         event.total_lines = lines.total;
         if lines.is_exact {
@@ -43,16 +53,22 @@ pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
 
 /// The lines that a read returned.
 #[derive(Debug, PartialEq, Eq)]
-struct Lines {
-    range: Range,
+pub(super) struct Lines {
+    pub range: Range,
     /// The number of lines of the whole file, if the output states it and counts lines only.
-    total: Option<u64>,
-    text: String,
+    pub total: Option<u64>,
+    pub text: String,
     /// No line is cut.
     is_exact: bool,
 }
 
 impl Lines {
+    /// These lines of a file.
+    pub fn new(range: Range, total: Option<u64>, text: String) -> Lines {
+        let is_exact = !text.split('\n').any(is_cut);
+        Lines { range, total, text, is_exact }
+    }
+
     /// The lines of an output, which has one of the forms
     /// `<file>\n00001| text\n...` (up to 1.0.98), `...<content>1: text\n...` (1.1.65 to 1.3.2), `...<content>\n1: text\n...`.
     fn of(output: &str, dialect: Dialect) -> Option<Lines> {
@@ -94,7 +110,7 @@ impl Lines {
 }
 
 /// The number and text of the first line of `output`, and the rest of it. A `\r` is part of the line end.
-fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o str)> {
+pub(super) fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o str, &'o str)> {
     let digits = output.bytes().take_while(u8::is_ascii_digit).count();
     let rest = output[digits..].strip_prefix(separator)?;
     let end = memchr(b'\n', rest.as_bytes())?;

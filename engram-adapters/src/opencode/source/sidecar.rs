@@ -7,7 +7,7 @@ use engram_core::adapter::SideInfo;
 use engram_core::head::Head;
 
 use super::detect;
-use super::parent_call::starting_call;
+use super::parent_call::{starting_call, starting_step};
 use crate::shared::value::{StructuralIndex, Value, parse};
 
 /// The largest parent export that is read.
@@ -28,6 +28,9 @@ fn parent_call(path: &Path, head: &Head<'_>) -> Option<String> {
     let text = fs::read_to_string(export).ok()?;
     let mut index = StructuralIndex::default();
     let messages = parse(&text, &mut index).ok()?.member("messages")?;
+    if let Some(call) = messages.elements().find_map(|message| starting_step(message, &id)) {
+        return Some(call);
+    }
     let parts = messages.elements().filter_map(|message| message.member("parts")).flat_map(Value::elements);
     parts.filter(|part| part.raw().contains(&id)).find_map(|part| starting_call(part, &id))
 }

@@ -4,9 +4,10 @@ use engram_core::emit::{Emitter, RecordHeader};
 use engram_core::text::Text;
 
 use super::replay::ReplayTracker;
-use crate::opencode::schema::{Envelope, Time};
+use crate::opencode::schema::{Envelope, Model, Time};
+use crate::opencode::step_schema::{StepMessage, StepTime};
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
 
 /// Who wrote a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,8 +29,12 @@ pub struct MessageContext<'a> {
     pub model: Option<Text<'a>>,
     /// The text is the summary of a compaction.
     pub is_summary: bool,
-    /// A `step-finish` part states the tokens of each request.
-    pub has_step_finish: bool,
+    /// The number of `step-finish` parts, which state the tokens of one request each.
+    pub step_finishes: usize,
+    /// The number of `step-start` parts, one for each request.
+    pub step_starts: usize,
+    /// Why the last request ended, where the message states it. Then `input` leaves out what came from the cache.
+    pub finish: Field<'a>,
     /// The message was copied from the session that this session was forked from.
     pub is_replay: bool,
     /// When the line of a stream was printed, in milliseconds, for parts without a time. None in an export.
@@ -40,7 +45,15 @@ pub struct MessageContext<'a> {
 
 impl<'a> MessageContext<'a> {
     /// The context that a message's own record gives.
-    pub fn of(envelope: &Envelope<'a>, has_step_finish: bool, replay: &ReplayTracker) -> Self {
+    pub fn of(envelope: &Envelope<'a>, parts: Value<'_>, replay: &ReplayTracker) -> Self {
+        let (mut step_starts, mut step_finishes) = (0, 0);
+        for part in parts.elements() {
+            match raw_str(part.first_member("type")) {
+                "step-start" => step_starts += 1,
+                "step-finish" => step_finishes += 1,
+                _ => {}
+            }
+        }
         MessageContext {
             speaker: match raw_str(envelope.role()) {
                 "user" => Speaker::User,
@@ -50,10 +63,23 @@ impl<'a> MessageContext<'a> {
             message_id: text(envelope.id()),
             model: non_empty_text(envelope.model_id()),
             is_summary: is_true(envelope.summary()),
-            has_step_finish,
+            step_finishes,
+            step_starts,
+            finish: envelope.finish(),
             is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
             printed_at: None,
             tool_metadata: envelope.tool(),
+        }
+    }
+
+    /// The context of a message of 2.x.
+    pub fn of_step(message: &StepMessage<'a>, replay: &ReplayTracker) -> Self {
+        MessageContext {
+            speaker: Speaker::Assistant,
+            message_id: text(message.id()),
+            model: non_empty_text(Model::lenient_opt(message.model()).id()),
+            is_replay: replay.is_replay(integer(StepTime::lenient_opt(message.time()).created())),
+            ..MessageContext::default()
         }
     }
 
