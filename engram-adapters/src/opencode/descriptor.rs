@@ -129,6 +129,27 @@ const GAPS: &[Gap] = &[
         reason: "a file that a command prints is not a recorded read: the log does not state which lines of which file the output shows",
         fixture: "1.18.34/main",
     },
+    Gap {
+        code: "prompt.command",
+        reason: "a command that the user typed is logged as the prompt that its template gives, like a prompt that the user wrote",
+        fixture: "1.18.33/o_perm",
+    },
+    Gap {
+        code: "prompt.reverted",
+        reason: "messages that the user reverted are deleted with the next prompt, and nothing says that they were there",
+        fixture: "1.18.33/o_undo",
+    },
+    Gap {
+        code: "usage.last_request",
+        reason: "the tokens of an answer of several requests are those of the last request",
+        fixture: "0.1.174/main",
+    },
+    Gap {
+        code: "usage.cached_input",
+        reason: "before 1.0.98 the input tokens contain those from the cache with some providers, and not with others. If there are any, \
+                 the number of input tokens is not known; so in streams without a total",
+        fixture: "1.0.0/qa",
+    },
     Gap { code: "stream.no_reasoning", reason: "`run --format json` prints no reasoning", fixture: "1.18.34/main" },
 ];
 
@@ -147,8 +168,8 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     harness_family: "opencode",
     matrix: MATRIX,
     schema_detection_strategy: "an export is recognized by its session record (`info.id`, `info.version`) before `messages`. That version, \
-                                which created the session, selects the revision; records of later versions are recognized by their fields. A \
-                                `run --format json` stream has no version and is recognized by its lines (`sessionID`, `part.messageID`)",
+                                which created the session, selects the revision; records of later versions are recognized by their fields. An \
+                                export of 2.x has no version and is recognized by the session's `location`. A `run --format json` stream has no version and is recognized by its lines (`sessionID`, `part.messageID`)",
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type"],

@@ -40,6 +40,17 @@ const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Gr
     Coverage { meta: Grade::Full, msg_in, msg_out, tool_call: Grade::Full, tool_result: Grade::Full, code_read, code_edit, span_link }
 }
 
+/// The claims with these for `meta`.
+const fn with_meta(meta: Grade, coverage: Coverage) -> Coverage {
+    Coverage { meta, ..coverage }
+}
+
+/// Tokens of versions that count what came from the cache as input, with some providers.
+const CACHED_INPUT: Grade = Grade::Partial(&["usage.cached_input"]);
+
+/// Prompts of versions with commands and reverts.
+const PROMPTS: Grade = Grade::Partial(&["prompt.command", "prompt.reverted"]);
+
 /// Reads of 0.1.174, which returns no images.
 const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "read.shell"]);
 
@@ -59,15 +70,18 @@ const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_f
 const STEP_READS: Grade = Grade::Partial(&["read.no_lines", "read.no_total", "read.shell"]);
 
 /// Edits of 2.x: a diff, and of `write` the text alone.
-const STEP_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash"]);
+const STEP_EDITS: Grade = EDITS;
 
 /// The weakest claim of all revisions.
-pub(super) const WEAKEST: Coverage = coverage(
-    Grade::None,
-    Grade::Partial(&["stream.no_reasoning"]),
-    READS,
-    Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
-    Grade::None,
+pub(super) const WEAKEST: Coverage = with_meta(
+    Grade::Partial(&["usage.cached_input", "usage.last_request"]),
+    coverage(
+        Grade::None,
+        Grade::Partial(&["stream.no_reasoning"]),
+        READS,
+        Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
+        Grade::None,
+    ),
 );
 
 /// The matrix.
@@ -77,25 +91,28 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: MESSAGE_PARTS,
             versions: Some(">=0.1.174, <=0.1.174"),
             tested: &["0.1.174"],
-            coverage: coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
+            coverage: with_meta(
+                Grade::Partial(&["usage.last_request"]),
+                coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
+            ),
         },
         Revision {
             schema: PART_RECORDS,
             versions: Some(">=0.5.29, <=1.2.27"),
             tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
-            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None),
+            coverage: with_meta(CACHED_INPUT, coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None)),
         },
         Revision {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.2, <=1.18.34"),
-            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
-            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, MOVES),
+            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
+            coverage: coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES),
         },
         Revision {
             schema: STEPS,
             versions: None,
             tested: &["2.0.0-pre.20260717", "2.0.14"],
-            coverage: coverage(Grade::Full, Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
+            coverage: coverage(Grade::Partial(&["prompt.reverted"]), Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
         },
         Revision {
             schema: STEP_STREAM,
@@ -107,7 +124,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STREAM,
             versions: None,
             tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
-            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES),
+            coverage: with_meta(CACHED_INPUT, coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES)),
         },
     ],
     known_bad: &[],

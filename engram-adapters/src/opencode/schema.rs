@@ -35,7 +35,7 @@ view! {
         model: "model" Object,
         time: "time" Object,
         /// 1.15.3 and later.
-        cost: "cost" Number,
+        cost: "cost" Any,
         /// Messages that the user reverted. They stay until the next prompt.
         revert: "revert" Object,
         /// Where the user published the session.
@@ -50,7 +50,7 @@ view! {
         model_id: "modelID" String,
         provider_id: "providerID" String,
         /// The effort of reasoning.
-        variant: "variant" String,
+        variant: "variant" Any,
     }
 }
 
@@ -87,9 +87,9 @@ view! {
         cost: "cost" Number,
         tokens: "tokens" Object,
         /// Why the request ended (1.0.98 and later).
-        finish: "finish" String,
+        finish: "finish" Any,
         /// The effort of reasoning.
-        variant: "variant" String,
+        variant: "variant" Any,
         /// 0.1.174: everything above but `id` and `role` is in here, some of it under `assistant`.
         metadata: "metadata" Object,
         /// 0.1.174, under `metadata`.
@@ -162,7 +162,7 @@ view! {
         cost: "cost" Number,
         tokens: "tokens" Object,
         /// `step-finish`: why the request ended.
-        reason: "reason" String,
+        reason: "reason" Any,
         snapshot: "snapshot" String,
         files: "files" Array,
         mime: "mime" String,
@@ -174,7 +174,7 @@ view! {
         name: "name" String,
         prompt: "prompt" String,
         /// `subtask`: the command whose template the prompt is.
-        command: "command" String,
+        command: "command" Any,
         description: "description" String,
         error: "error" Object,
     }

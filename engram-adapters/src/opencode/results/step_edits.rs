@@ -20,7 +20,9 @@ const CREATED: &str = "Created file successfully";
 pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let mut has_diff = false;
     for changed in changed_files(call) {
-        let Some(file) = non_empty_text(changed.file()) else { continue };
+        // The arguments have the absolute path more often than the result.
+        let named = non_empty_text(args.path()).filter(|path| path.decode_lossy().starts_with('/'));
+        let Some(file) = named.or(non_empty_text(changed.file())) else { continue };
         let diff = text(changed.patch()).and_then(lines_of);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else { continue };
         edits.of_diff(op(&changed), file, &diff, Proof::Complete, out)?;
