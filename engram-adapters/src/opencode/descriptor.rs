@@ -147,7 +147,7 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "usage.cached_input",
         reason: "before 1.0.98 the input tokens contain those from the cache with some providers, and not with others. If there are any, \
-                 the number of input tokens is not known; so in streams without a total",
+                 the number of input tokens is not known. A stream without a total does not show whether the output contains the reasoning",
         fixture: "1.0.0/qa",
     },
     Gap { code: "stream.no_reasoning", reason: "`run --format json` prints no reasoning", fixture: "1.18.34/main" },

@@ -12,6 +12,8 @@ pub(super) struct Dialect {
     pub counts_only_lines: bool,
     /// Moves by `apply_patch` are proven to be logged as such.
     pub moves_are_links: bool,
+    /// The stream is one of 2.x, which counts tokens in another way.
+    pub is_step: bool,
 }
 
 /// Parts are inside messages.
@@ -33,7 +35,11 @@ pub(super) fn dialect(identity: &Identity) -> Dialect {
     let (revision, support) = MATRIX.resolve(identity.version.as_deref());
     let known = revision.filter(|_| matches!(support, Support::Tested | Support::Between | Support::Ahead));
     let counts_only_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
-    Dialect { counts_only_lines, moves_are_links: counts_only_lines || identity.schema == Some(STREAM) }
+    Dialect {
+        counts_only_lines,
+        moves_are_links: counts_only_lines || identity.schema == Some(STREAM),
+        is_step: identity.schema == Some(STEP_STREAM),
+    }
 }
 
 const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
@@ -106,7 +112,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.2, <=1.18.34"),
             tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES),
+            coverage: with_meta(CACHED_INPUT, coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES)),
         },
         Revision {
             schema: STEPS,

@@ -95,7 +95,8 @@ fn is_of(call: &Call, event: &Event) -> bool {
 pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolCall) {
         let Some(id) = event.text("call_id") else {
-            let is_nested = session.call_chain(event).into_iter().any(|id| case.call(id).is_some());
+            let parent = event.number("parent").and_then(|seq| session.events.get(usize::try_from(seq).ok()?));
+            let is_nested = parent.and_then(|parent| parent.text("call_id")).is_some_and(|id| case.call(id).is_some());
             match is_nested || case.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
                 true => findings.count("calls without ids"),
                 false => findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made"),

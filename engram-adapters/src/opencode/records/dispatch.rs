@@ -4,10 +4,10 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
 use super::part_record::PartRecord;
+use super::settle::omitted;
 use super::step_messages::StepRecord;
 use super::step_parts::StepPartRecord;
 use super::{messages, parts, step_messages, step_parts, stream, tool_parts};
-use crate::opencode::descriptor::DESCRIPTOR;
 use crate::opencode::schema::{Envelope, Line, Part};
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
@@ -169,7 +169,7 @@ fn part_of_line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>
         speaker: Speaker::Assistant,
         printed_at: line.timestamp(),
         message_id: text(view.message_id()),
-        step_finishes: 1,
+        has_step_finish: true,
         ..MessageContext::default()
     };
     let record = PartRecord { part: &view, message: &context, pointer: PART, unchecked: None };
@@ -192,15 +192,10 @@ fn run<H: Copy>(route: &Route<H>, convert: impl FnOnce(H) -> Result<Outcome, Fau
     }
 }
 
-/// The outcome of a record that is omitted by its type alone.
-pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
-    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opencode::descriptor::MEMBERS;
+    use crate::opencode::descriptor::{DESCRIPTOR, MEMBERS};
 
     /// Record types with a rule that a handler applies: a message without new facts, and a line by the type of its part.
     const OMITTED_BY_HANDLERS: [&str; 4] = ["message/user", "message/assistant", "step_start", "step/idle"];

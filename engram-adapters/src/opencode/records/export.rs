@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::ledger::Outcome;
 
 use super::check_message::{check_message, check_tool_metadata};
 use super::dispatch;
 use super::part_record::PartRecord;
 use super::session_info::{INFO, session_info};
+use super::settle::{convert_record, late_events};
 use super::{messages, step_export, step_info};
 use crate::opencode::schema::{Document, Envelope, Message, Part, Time};
 use crate::opencode::state::message_context::MessageContext;
@@ -135,38 +135,6 @@ impl ExportReader {
             context.set_header(completed, envelope.id(), &mut state.clock, out);
             messages::message_end(&envelope, &context, pointer, out)
         })
-    }
-}
-
-/// Emits events of an earlier record that belong after the records that followed it.
-pub(super) fn late_events(
-    state: &mut SessionState,
-    out: &mut Emitter<'_>,
-    emit: impl FnOnce(&mut SessionState, &mut Emitter<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    out.begin();
-    let emitted = emit(state, out);
-    state.end_record(emitted.is_ok());
-    emitted
-}
-
-/// Converts one record of the export, and applies the policy to a fault.
-pub(super) fn convert_record(
-    pointer: Pointer<'_>,
-    record: Value<'_>,
-    state: &mut SessionState,
-    out: &mut Emitter<'_>,
-    convert: impl FnOnce(&mut SessionState, &mut Emitter<'_>) -> Result<Outcome, Fault>,
-) -> Result<(), Fault> {
-    out.begin();
-    let outcome = convert(state, out);
-    state.end_record(outcome.is_ok());
-    match outcome {
-        Ok(outcome) => {
-            out.settle(outcome);
-            Ok(())
-        }
-        Err(fault) => out.settle_fault(fault.within(pointer), record.raw()),
     }
 }
 

@@ -126,8 +126,9 @@ pub(super) fn message_end(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     if let Some(tokens) = tokens(envelope, context)? {
-        // Of several requests in one message, the tokens are those of the last one, and the cost is that of all.
-        let cost = envelope.cost().filter(|_| context.step_starts <= 1);
+        // Of several requests in one message, the tokens are those of the last one, and the cost is that of all. 0.1.174.
+        let has_calls = context.tool_metadata.is_some_and(|by_call| by_call.members().next().is_some());
+        let cost = envelope.cost().filter(|_| !has_calls);
         out.emit(usage(&tokens, cost, envelope.finish(), context), pointer)?;
     }
     match envelope.error() {
@@ -138,6 +139,6 @@ pub(super) fn message_end(
 
 /// The tokens of a message whose parts do not state them.
 fn tokens<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>) -> Result<Option<Tokens<'a>>, Fault> {
-    let Some(tokens) = envelope.tokens().filter(|_| context.step_finishes == 0) else { return Ok(None) };
+    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish) else { return Ok(None) };
     Ok(Some(Tokens::strict(tokens, "/tokens")?).filter(is_spent))
 }

@@ -8,6 +8,7 @@ mod part_record;
 mod parts;
 pub mod session;
 mod session_info;
+mod settle;
 mod step_export;
 mod step_info;
 mod step_messages;

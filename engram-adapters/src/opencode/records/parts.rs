@@ -7,7 +7,7 @@ use engram_core::text::Text;
 
 use super::part_record::PartRecord;
 use super::system_events::{emit_error, emit_system, notice};
-use super::usage::usage;
+use super::usage::{step_usage, usage};
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::schema::{Tokens, bool_opt};
 use crate::opencode::state::message_context::Speaker;
@@ -67,9 +67,11 @@ pub(super) fn reasoning(_: &mut SessionState, record: &PartRecord<'_>, out: &mut
 }
 
 /// The end of a model request, with its tokens.
-pub(super) fn step_finish(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn step_finish(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let tokens = record.part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
-    out.emit(usage(&Tokens::strict(tokens, "/tokens")?, record.part.cost(), record.part.reason(), record.message), record.pointer)?;
+    let tokens = Tokens::strict(tokens, "/tokens")?;
+    let usage = if state.dialect.is_step { step_usage } else { usage };
+    out.emit(usage(&tokens, record.part.cost(), record.part.reason(), record.message), record.pointer)?;
     Ok(Outcome::Mapped)
 }
 

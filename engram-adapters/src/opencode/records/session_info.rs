@@ -36,7 +36,7 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         effort: state.last_stated.changed_effort(model.variant()),
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
-        cost_total_usd: number(info.cost()),
+        cost_total_usd: number(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), INFO)?;

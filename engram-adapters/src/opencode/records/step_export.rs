@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use engram_core::emit::{Emitter, Fault, Pointer};
 
 use super::dispatch;
-use super::export::{convert_record, late_events};
+use super::settle::{convert_record, late_events};
 use super::step_messages::{StepRecord, answer_end};
 use super::step_parts::StepPartRecord;
 use crate::opencode::state::message_context::MessageContext;

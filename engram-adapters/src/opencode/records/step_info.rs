@@ -38,7 +38,7 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
         fork_of: info.fork().and_then(|fork| non_empty_text(fork.member("sessionID"))),
-        cost_total_usd: number(info.cost()),
+        cost_total_usd: number(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), INFO)?;

@@ -5,6 +5,7 @@ use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, SessionFacts, St
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
+use super::settle::omitted;
 use super::system_events::{emit_step_error, notice};
 use super::usage::step_usage;
 use crate::opencode::schema::{Model, Tokens};
@@ -198,6 +199,6 @@ pub(super) fn idle(_: &mut SessionState, record: &StepRecord<'_>, out: &mut Emit
             emit_step_error(error, record.pointer, out)?;
             Ok(Outcome::Mapped)
         }
-        None => super::dispatch::omitted("step/idle"),
+        None => omitted("step/idle"),
     }
 }

@@ -10,7 +10,8 @@ use crate::shared::value::{Field, count, non_empty_text, number};
 /// Tokens and cost of a request of 1.x.
 ///
 /// Up to 1.3.2 `output` contains the reasoning, and later it does not: `total` shows which. Before 1.0.98 `input` contains what came from
-/// the cache, but not for all providers; a message that states how it finished is of a later version.
+/// the cache, but not for all providers; a message that states how it finished is of a later version. A line of a stream without a total may
+/// be of 2.x, too.
 pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
     let cache = Cache::lenient_opt(tokens.cache());
     let [input, output, reasoning] = [tokens.input(), tokens.output(), tokens.reasoning()].map(count);
@@ -21,11 +22,11 @@ pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field
     let is_beside = total.is_some_and(|total| total > without_reasoning);
     let is_uncached =
         total.is_some() || message.finish.is_some() || (cache_read.unwrap_or_default() == 0 && cache_write.unwrap_or_default() == 0);
-    let output = if is_beside { add(output, reasoning) } else { output };
+    let is_known = total.is_some() || message.printed_at.is_none() || reasoning.unwrap_or_default() == 0;
+    let output = if is_beside { add(output, reasoning) } else { output.filter(|_| is_known) };
     let tokens =
         event::Tokens { input: input.filter(|_| is_uncached), cache_read, cache_write, output, reasoning, ..event::Tokens::default() };
-    // 0.5.29 has all requests of a turn in one message.
-    let message_id = message.message_id.filter(|_| message.step_finishes <= 1);
+    let message_id = message.message_id.filter(|_| !message.is_turn);
     of_response(tokens, cost, stop_reason, message_id, message.model)
 }
 

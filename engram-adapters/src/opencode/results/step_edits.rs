@@ -5,8 +5,8 @@ use engram_core::event::{CodeEdit, EditOp};
 use engram_core::text::Text;
 
 use super::call::Call;
+use super::call_edits::{CallEdits, lines_of, moves_to, snippet};
 use super::diffs::{Diff, Proof};
-use super::edits::{CallEdits, lines_of, moves_to, snippet};
 use super::paths::absolute;
 use crate::opencode::schema::FileArgs;
 use crate::opencode::step_schema::{ChangedFile, StepDetails};

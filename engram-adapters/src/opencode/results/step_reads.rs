@@ -3,7 +3,7 @@
 use engram_core::event::Range;
 
 use super::call::Call;
-use super::reads::{Lines, numbered};
+use super::read_lines::{Lines, numbered};
 use crate::opencode::step_schema::StepDetails;
 use crate::shared::spans::{line_count, with_unix_line_ends};
 use crate::shared::value::{integer, raw_str, text};

@@ -29,10 +29,10 @@ pub struct MessageContext<'a> {
     pub model: Option<Text<'a>>,
     /// The text is the summary of a compaction.
     pub is_summary: bool,
-    /// The number of `step-finish` parts, which state the tokens of one request each.
-    pub step_finishes: usize,
-    /// The number of `step-start` parts, one for each request.
-    pub step_starts: usize,
+    /// A `step-finish` part states the tokens of each request.
+    pub has_step_finish: bool,
+    /// The message has all requests of a turn (up to 0.5.29).
+    pub is_turn: bool,
     /// Why the last request ended, where the message states it. Then `input` leaves out what came from the cache.
     pub finish: Field<'a>,
     /// The message was copied from the session that this session was forked from.
@@ -46,14 +46,6 @@ pub struct MessageContext<'a> {
 impl<'a> MessageContext<'a> {
     /// The context that a message's own record gives.
     pub fn of(envelope: &Envelope<'a>, parts: Value<'_>, replay: &ReplayTracker) -> Self {
-        let (mut step_starts, mut step_finishes) = (0, 0);
-        for part in parts.elements() {
-            match raw_str(part.first_member("type")) {
-                "step-start" => step_starts += 1,
-                "step-finish" => step_finishes += 1,
-                _ => {}
-            }
-        }
         MessageContext {
             speaker: match raw_str(envelope.role()) {
                 "user" => Speaker::User,
@@ -63,8 +55,8 @@ impl<'a> MessageContext<'a> {
             message_id: text(envelope.id()),
             model: non_empty_text(envelope.model_id()),
             is_summary: is_true(envelope.summary()),
-            step_finishes,
-            step_starts,
+            has_step_finish: parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish"),
+            is_turn: envelope.system().is_some_and(Value::is_array),
             finish: envelope.finish(),
             is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
             printed_at: None,
