@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::text::Text;
 
-use super::schema::{Blob, SESSION_CONTEXT};
+use super::schema::{Blob, SESSION_CONTEXT, STATE_SNAPSHOT};
 use super::state::occurrences::{HistoryPass, text_key};
 use super::state::session_state::SessionState;
 use crate::shared::media::base64_hash;
@@ -45,6 +45,7 @@ pub(super) fn emit_user_text(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let in_history = pass.is_some();
+    state.follows_context = text.starts_with(SESSION_CONTEXT) || text.starts_with(STATE_SNAPSHOT);
     let key = text_key("user", text);
     if text.is_empty() || (!in_history && state.dedup.repeats_interjection(key)) || !state.dedup.is_new_text(key, pass) {
         return Ok(());
@@ -53,7 +54,7 @@ pub(super) fn emit_user_text(
         let input = ImplicitInput { name: Text::Plain("environment"), file: None, hash: None, bytes: None, text: Some(text) };
         return state.tally.emit(Meta::Context(input), pointer, out);
     }
-    if in_history && text.starts_with("<state_snapshot>") {
+    if in_history && text.starts_with(STATE_SNAPSHOT) {
         return state.tally.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
     }
     let is_harness_text = || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));

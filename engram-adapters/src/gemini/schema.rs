@@ -4,8 +4,14 @@ use crate::shared::value::{Field, Value, one_or_many};
 use crate::shared::view::view;
 use engram_core::keys::hash64;
 
-/// The prefix of the context that the harness puts before the first prompt.
-pub(super) const SESSION_CONTEXT: &str = "<session_context>";
+/// The prefix of the context that the harness puts before the first prompt, as raw JSON. A person may write about the tag itself.
+pub(super) const SESSION_CONTEXT: &str = "<session_context>\\nThis is the Gemini CLI.";
+
+/// The prefix of the summary that the harness puts in place of the history.
+pub(super) const STATE_SNAPSHOT: &str = "<state_snapshot>";
+
+/// What the harness writes in the model's place after a context or a summary, so that the history alternates.
+pub(super) const FILLERS: [&str; 2] = ["Got it. Thanks for the additional context!", "Got it. Thanks for the context!"];
 
 /// The prefix of an output that the harness has replaced, long after the call, by its beginning and end (2026).
 pub(super) const MASKED_OUTPUT: &str = "<tool_output_masked>";
@@ -69,6 +75,8 @@ view! {
         output: "output" Any,
         cached: "cached" Any,
         thoughts: "thoughts" Any,
+        /// What results of the provider's own tools added to the prompt.
+        tool: "tool" Any,
         total: "total" Any,
     }
 }

@@ -32,14 +32,63 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_hash(has_no_hashes),
     GapRow::new("edit.after_error", Kind::CodeEdit, has_edit_of_failed_call),
+    GapRow::new("prompt.command", Kind::MsgIn, has_template),
+    GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
+    GapRow::new("usage.last_request", Kind::Meta, |case| {
+        let is_old = |start: &Event| schema(start) == Some("message-parts");
+        case.sessions.iter().filter(|session| session.events.first().is_some_and(is_old)).any(|session| {
+            let count = |is: fn(&Event) -> bool| session.events.iter().filter(|event| is(event)).count();
+            count(|event| event.is(Kind::ToolCall)) > count(is_usage)
+        })
+    }),
+    GapRow::new("usage.cached_input", Kind::Meta, |case| {
+        has_event(case, Kind::Meta, |event| {
+            is_usage(event) && event.0.pointer("/tokens/cache_read").is_some() && event.0.pointer("/tokens/input").is_none()
+        })
+    }),
     GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
-        let is_stream = |start: &Event| start.0.pointer("/harness/schema").and_then(Value::as_str) == Some("run-stream");
+        let is_stream = |start: &Event| schema(start).is_some_and(|schema| schema.ends_with("-stream"));
         let reasoned = |event: &Event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0);
         case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream)).any(|session| {
             session.events.iter().any(reasoned) && !session.events.iter().any(|event| event.text("channel") == Some("reasoning"))
         })
     }),
 ];
+
+fn schema(start: &Event) -> Option<&str> {
+    start.0.pointer("/harness/schema").and_then(Value::as_str)
+}
+
+fn is_usage(event: &Event) -> bool {
+    event.text("label") == Some("usage")
+}
+
+/// The text of a prompt. The command line adds quotes, and old versions a line end.
+fn plain(prompt: &str) -> String {
+    let prompt = prompt.trim();
+    prompt.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(prompt).replace("\\\"", "\"")
+}
+
+/// The prompts of all sessions that a person wrote.
+fn prompts(case: &Case<'_>) -> Vec<String> {
+    let events = case.sessions.iter().flat_map(|session| &session.events);
+    let of_person = events.filter(|event| event.is(Kind::MsgIn) && event.text("by") == Some("person"));
+    of_person.filter_map(|event| event.text("text")).map(plain).collect()
+}
+
+/// A prompt that nobody typed, in a recording whose other prompts are known.
+fn has_template(case: &Case<'_>) -> bool {
+    let typed: Vec<String> = case.truth.prompts.iter().map(|prompt| plain(prompt)).collect();
+    let is_typed = |prompt: &String| typed.iter().any(|typed| prompt.contains(typed.as_str()) || typed.contains(prompt.as_str()));
+    !typed.is_empty() && prompts(case).iter().any(|prompt| !is_typed(prompt))
+}
+
+/// A prompt that is in no session, in a recording with sessions that have prompts.
+fn lacks_prompt(case: &Case<'_>) -> bool {
+    let found = prompts(case);
+    !found.is_empty()
+        && case.truth.prompts.iter().map(|prompt| plain(prompt)).any(|typed| !found.iter().any(|prompt| prompt.contains(&typed)))
+}
 
 /// True if the edit's call contains the complete new file.
 fn is_write(case: &Case<'_>, edit: &Event) -> bool {

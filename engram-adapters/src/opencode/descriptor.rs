@@ -55,6 +55,7 @@ const RULES: &[OmissionRule] = &[
         "the net change of the turn; edits are `code.edit`, files changed by commands are `files_changed`",
     ),
     OmissionRule::field("turn.diffs", "*", "/info/summary/diffs/**", "the net change of the session; the edits are `code.edit`"),
+    OmissionRule::bookkeeping("turn.idle", "step/idle", "the end of a turn; the end of the last answer shows how it ended"),
     OmissionRule::field("message.system", "*", "/messages/*/info/system/*", SYSTEM),
     OmissionRule::field("message.system", "*", "/messages/*/info/metadata/assistant/system/*", SYSTEM),
     OmissionRule::field("error.headers", "*", "/messages/*/info/error/data/responseHeaders/**", HEADERS),
@@ -128,6 +129,27 @@ const GAPS: &[Gap] = &[
         reason: "a file that a command prints is not a recorded read: the log does not state which lines of which file the output shows",
         fixture: "1.18.34/main",
     },
+    Gap {
+        code: "prompt.command",
+        reason: "a command that the user typed is logged as the prompt that its template gives, like a prompt that the user wrote",
+        fixture: "1.18.33/o_perm",
+    },
+    Gap {
+        code: "prompt.reverted",
+        reason: "messages that the user reverted are deleted with the next prompt, and nothing says that they were there",
+        fixture: "1.18.33/o_undo",
+    },
+    Gap {
+        code: "usage.last_request",
+        reason: "the tokens of an answer of several requests are those of the last request",
+        fixture: "0.1.174/main",
+    },
+    Gap {
+        code: "usage.cached_input",
+        reason: "before 1.0.98 the input tokens contain those from the cache with some providers, and not with others. If there are any, \
+                 the number of input tokens is not known. A stream without a total does not show whether the output contains the reasoning",
+        fixture: "1.0.0/qa",
+    },
     Gap { code: "stream.no_reasoning", reason: "`run --format json` prints no reasoning", fixture: "1.18.34/main" },
 ];
 
@@ -136,6 +158,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/session.members"),
     include_str!("members/parts.members"),
     include_str!("members/results.members"),
+    include_str!("members/steps.members"),
 ]);
 
 /// The adapter's self-description.
@@ -145,8 +168,8 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     harness_family: "opencode",
     matrix: MATRIX,
     schema_detection_strategy: "an export is recognized by its session record (`info.id`, `info.version`) before `messages`. That version, \
-                                which created the session, selects the revision; records of later versions are recognized by their fields. A \
-                                `run --format json` stream has no version and is recognized by its lines (`sessionID`, `part.messageID`)",
+                                which created the session, selects the revision; records of later versions are recognized by their fields. An \
+                                export of 2.x has no version and is recognized by the session's `location`. A `run --format json` stream has no version and is recognized by its lines (`sessionID`, `part.messageID`)",
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type"],

@@ -15,6 +15,7 @@ mod revisions;
 mod schema;
 mod source;
 mod state;
+mod step_schema;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -12,6 +12,8 @@ pub(super) struct Dialect {
     pub counts_only_lines: bool,
     /// Moves by `apply_patch` are proven to be logged as such.
     pub moves_are_links: bool,
+    /// The stream is one of 2.x, which counts tokens in another way.
+    pub is_step: bool,
 }
 
 /// Parts are inside messages.
@@ -22,6 +24,10 @@ const PART_RECORDS: &str = "part-records";
 const COUNTED_LINES: &str = "counted-lines";
 /// The schema of `run --format json`, which records no version.
 pub(super) const STREAM: &str = "run-stream";
+/// The schema of sessions of 2.x: one record per message, without parts. An export of 2.x has no version.
+pub(super) const STEPS: &str = "step-messages";
+/// The schema of `run --format json` of 2.x.
+pub(super) const STEP_STREAM: &str = "step-stream";
 
 /// The dialect of the version that created a session, or of a stream. A version that is ahead has that of the newest revision; of unknown
 /// versions nothing is assumed.
@@ -29,12 +35,27 @@ pub(super) fn dialect(identity: &Identity) -> Dialect {
     let (revision, support) = MATRIX.resolve(identity.version.as_deref());
     let known = revision.filter(|_| matches!(support, Support::Tested | Support::Between | Support::Ahead));
     let counts_only_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
-    Dialect { counts_only_lines, moves_are_links: counts_only_lines || identity.schema == Some(STREAM) }
+    Dialect {
+        counts_only_lines,
+        moves_are_links: counts_only_lines || identity.schema == Some(STREAM),
+        is_step: identity.schema == Some(STEP_STREAM),
+    }
 }
 
 const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
     Coverage { meta: Grade::Full, msg_in, msg_out, tool_call: Grade::Full, tool_result: Grade::Full, code_read, code_edit, span_link }
 }
+
+/// The claims with these for `meta`.
+const fn with_meta(meta: Grade, coverage: Coverage) -> Coverage {
+    Coverage { meta, ..coverage }
+}
+
+/// Tokens of versions that count what came from the cache as input, with some providers.
+const CACHED_INPUT: Grade = Grade::Partial(&["usage.cached_input"]);
+
+/// Prompts of versions with commands and reverts.
+const PROMPTS: Grade = Grade::Partial(&["prompt.command", "prompt.reverted"]);
 
 /// Reads of 0.1.174, which returns no images.
 const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "read.shell"]);
@@ -51,13 +72,22 @@ const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edi
 /// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
 const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
 
+/// Reads of 2.x.
+const STEP_READS: Grade = Grade::Partial(&["read.no_lines", "read.no_total", "read.shell"]);
+
+/// Edits of 2.x: a diff, and of `write` the text alone.
+const STEP_EDITS: Grade = EDITS;
+
 /// The weakest claim of all revisions.
-pub(super) const WEAKEST: Coverage = coverage(
-    Grade::None,
-    Grade::Partial(&["stream.no_reasoning"]),
-    READS,
-    Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
-    Grade::None,
+pub(super) const WEAKEST: Coverage = with_meta(
+    Grade::Partial(&["usage.cached_input", "usage.last_request"]),
+    coverage(
+        Grade::None,
+        Grade::Partial(&["stream.no_reasoning"]),
+        READS,
+        Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
+        Grade::None,
+    ),
 );
 
 /// The matrix.
@@ -67,25 +97,40 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: MESSAGE_PARTS,
             versions: Some(">=0.1.174, <=0.1.174"),
             tested: &["0.1.174"],
-            coverage: coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
+            coverage: with_meta(
+                Grade::Partial(&["usage.last_request"]),
+                coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
+            ),
         },
         Revision {
             schema: PART_RECORDS,
             versions: Some(">=0.5.29, <=1.2.27"),
             tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
-            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None),
+            coverage: with_meta(CACHED_INPUT, coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None)),
         },
         Revision {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.2, <=1.18.34"),
-            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.34"],
-            coverage: coverage(Grade::Full, Grade::Full, READS, EDITS, MOVES),
+            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
+            coverage: with_meta(CACHED_INPUT, coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES)),
+        },
+        Revision {
+            schema: STEPS,
+            versions: None,
+            tested: &["2.0.0-pre.20260717", "2.0.14"],
+            coverage: coverage(Grade::Partial(&["prompt.reverted"]), Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
+        },
+        Revision {
+            schema: STEP_STREAM,
+            versions: None,
+            tested: &["2.0.0-pre.20260717", "2.0.14"],
+            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), STEP_READS, STEP_EDITS, Grade::None),
         },
         Revision {
             schema: STREAM,
             versions: None,
             tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
-            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES),
+            coverage: with_meta(CACHED_INPUT, coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES)),
         },
     ],
     known_bad: &[],
@@ -93,7 +138,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
 
 /// When each known migration of the database was written, as its name begins (1.2.1 to 1.18.34).
 #[cfg(feature = "sqlite")]
-const MIGRATIONS: [&str; 38] = [
+const MIGRATIONS: [&str; 66] = [
     "20260127222353",
     "20260211171708",
     "20260213144116",
@@ -132,12 +177,51 @@ const MIGRATIONS: [&str; 38] = [
     "20260622142730",
     "20260622170816",
     "20260622202450",
+    // Betas of 2.x, and 2.0.26.
+    "20260702134641",
+    "20260703090000",
+    "20260703181610",
+    "20260703190000",
+    "20260703200000",
+    "20260705180000",
+    "20260706223930",
+    "20260707010146",
+    "20260707120000",
+    "20260709013000",
+    "20260709025533",
+    "20260709163752",
+    "20260709190621",
+    "20260710025429",
+    "20260716020354",
+    "20260722170000",
+    "20260730195856",
+    "20260804233008",
+    "20260805200742",
+    "20260808023530",
+    "20260811161259",
+    "20260812181746",
+    "20260812213948",
+    "20260819222447",
+    "20260823191254",
+    "20260910120000",
+    "20260923013825",
+    "20261007190000",
 ];
+
+/// The newest migration of 1.x.
+#[cfg(feature = "sqlite")]
+const NEWEST_OF_1X: &str = "20260622202450";
 
 /// True for a migration of a tested version, by its name or its time.
 #[cfg(feature = "sqlite")]
 pub(super) fn is_known_migration(name: &str) -> bool {
     name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
+}
+
+/// True for a migration that is newer than those of 1.x.
+#[cfg(feature = "sqlite")]
+pub(super) fn is_newer_migration(name: &str) -> bool {
+    name.get(..14).is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()) && time > NEWEST_OF_1X)
 }
 
 #[cfg(test)]

@@ -34,12 +34,12 @@ view! {
         /// 1.14.34 and later.
         model: "model" Object,
         time: "time" Object,
+        /// 1.15.3 and later.
+        cost: "cost" Any,
         /// Messages that the user reverted. They stay until the next prompt.
         revert: "revert" Object,
         /// Where the user published the session.
         share: "share" Object,
-        /// The permissions that the session was started with.
-        permission: "permission" Array,
     }
 }
 
@@ -49,15 +49,8 @@ view! {
         id: "id" String,
         model_id: "modelID" String,
         provider_id: "providerID" String,
-    }
-}
-
-view! {
-    /// A permission that the session was started with.
-    Rule {
-        permission: "permission" String,
-        pattern: "pattern" String,
-        action: "action" String,
+        /// The effort of reasoning.
+        variant: "variant" Any,
     }
 }
 
@@ -65,6 +58,7 @@ view! {
     /// Times in milliseconds since the epoch.
     Time {
         created: "created" Number,
+        completed: "completed" Number,
         start: "start" Number,
         end: "end" Number,
         archived: "archived" Number,
@@ -92,6 +86,10 @@ view! {
         error: "error" Object,
         cost: "cost" Number,
         tokens: "tokens" Object,
+        /// Why the request ended (1.0.98 and later).
+        finish: "finish" Any,
+        /// The effort of reasoning.
+        variant: "variant" Any,
         /// 0.1.174: everything above but `id` and `role` is in here, some of it under `assistant`.
         metadata: "metadata" Object,
         /// 0.1.174, under `metadata`.
@@ -163,6 +161,8 @@ view! {
         invocation: "toolInvocation" Object,
         cost: "cost" Number,
         tokens: "tokens" Object,
+        /// `step-finish`: why the request ended.
+        reason: "reason" Any,
         snapshot: "snapshot" String,
         files: "files" Array,
         mime: "mime" String,
@@ -173,6 +173,8 @@ view! {
         auto: "auto" Bool,
         name: "name" String,
         prompt: "prompt" String,
+        /// `subtask`: the command whose template the prompt is.
+        command: "command" Any,
         description: "description" String,
         error: "error" Object,
     }
@@ -220,6 +222,8 @@ view! {
         files: "files" Array,
         /// `task`: the session that the call started (1.0.98 and later).
         session_id: "sessionId" String,
+        /// `subagent`: the session that the call started (2.x).
+        step_session_id: "sessionID" String,
         /// 0.1.174: the call failed.
         error: "error" Bool,
         /// 0.1.174: when the call ran.
@@ -257,6 +261,8 @@ view! {
     /// The arguments of file tools.
     FileArgs {
         file_path: "filePath" String,
+        /// 2.x.
+        path: "path" String,
         old_string: "oldString" String,
         new_string: "newString" String,
         replace_all: "replaceAll" Bool,

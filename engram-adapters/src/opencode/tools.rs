@@ -1,4 +1,4 @@
-//! Tool names of OpenCode, 0.1.174 to 1.18.34, and their kinds.
+//! Tool names of OpenCode, and their kinds.
 
 use engram_core::tool_kind::ToolKind;
 
@@ -15,12 +15,15 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("apply_patch", ToolKind::Edit),
         ("write", ToolKind::Write),
         ("bash", ToolKind::Execute),
+        ("shell", ToolKind::Execute),
+        ("execute", ToolKind::Execute),
         ("grep", ToolKind::Search),
         ("glob", ToolKind::Search),
         ("codesearch", ToolKind::Search),
         ("lsp", ToolKind::Search),
         ("list", ToolKind::List),
         ("task", ToolKind::Delegate),
+        ("subagent", ToolKind::Delegate),
         ("todowrite", ToolKind::Plan),
         ("todoread", ToolKind::Plan),
         ("plan_enter", ToolKind::Plan),
@@ -33,5 +36,6 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("invalid", ToolKind::Other),
     ],
     prefixes: &[],
-    ..ToolTable::EMPTY
+    // Calls of a program of `execute`: the name of the MCP server, and of its tool.
+    infixes: &[(".", ToolKind::Mcp)],
 };

@@ -69,7 +69,10 @@ impl Log {
                 if let Some((address, record)) = inserted {
                     let messages = &mut document[*list];
                     let (at, target) = match address.part {
-                        Some(part) => (part, &mut messages[address.record]["parts"]),
+                        Some(part) => {
+                            let name = list_of_parts(&messages[address.record]);
+                            (part, &mut messages[address.record][name])
+                        }
                         None => (address.record, messages),
                     };
                     target.as_array_mut().expect("it is a list").insert(at, record);
@@ -86,9 +89,16 @@ struct Address {
     part: Option<usize>,
 }
 
+/// The member of a message whose items are records of their own.
+fn list_of_parts(message: &Value) -> &'static str {
+    if message["type"] == "assistant" { "content" } else { "parts" }
+}
+
 fn records_of_message(n: usize, message: &Value) -> Vec<(Address, Value)> {
-    let Some(parts) = message["parts"].as_array() else { return vec![(Address { record: n, part: None }, message.clone())] };
-    let own = json!({"info": message["info"], "parts": []});
+    let name = list_of_parts(message);
+    let Some(parts) = message[name].as_array() else { return vec![(Address { record: n, part: None }, message.clone())] };
+    let mut own = message.clone();
+    own[name] = json!([]);
     let parts = parts.iter().enumerate().map(|(part, value)| (Address { record: n, part: Some(part) }, value.clone()));
     std::iter::once((Address { record: n, part: None }, own)).chain(parts).collect()
 }
@@ -166,6 +176,10 @@ fn without_malformed(mut events: Vec<Value>, inserted_line: Option<usize>) -> Op
         }
         if event.get("parent").is_some() {
             less(&mut event["parent"], seq);
+        }
+        if event.get("to").is_some() {
+            // The malformed event itself may be the last one that holds.
+            less(&mut event["to"], seq.map(|seq| seq - 1));
         }
         if event["origin"].get("line").is_some() {
             less(&mut event["origin"]["line"], line);

@@ -104,7 +104,9 @@ pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
         let Some(id) = event.text("call_id") else {
             // A log without call ids has the calls of a ground truth that has them.
             let has_no_ids = subject.declares_for(session.schema(), Kind::ToolCall, "call.no_id");
-            match case.truth.calls.iter().any(|call| (has_no_ids || !call.has_id()) && is_of(call, event)) {
+            let parent = event.number("parent").and_then(|seq| session.events.get(usize::try_from(seq).ok()?));
+            let is_nested = parent.and_then(|parent| parent.text("call_id")).is_some_and(|id| case.call(id).is_some());
+            match is_nested || case.truth.calls.iter().any(|call| (has_no_ids || !call.has_id()) && is_of(call, event)) {
                 true => findings.count("calls without ids"),
                 false => findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made"),
             }

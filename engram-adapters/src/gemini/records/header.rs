@@ -21,6 +21,9 @@ pub(super) fn header(state: &mut SessionState, header: &Record<'_>, out: &mut Em
         facts.parent_call_id = side_info.parent_call_id.as_deref().map(Text::Plain);
         facts.agent = side_info.agent.as_deref().map(Text::Plain);
     }
+    if !is_first && header.directories().is_none() && header.summary().is_none() {
+        return state.tally.emit(Meta::System { name: Text::Plain("resumed"), text: None }, Pointer::Root, out);
+    }
     emit_session_facts(state, facts, header, "", out)
 }
 

@@ -7,7 +7,7 @@ use engram_core::text::Text;
 use super::message_record::MessageRecord;
 use super::unknown_part::emit_unknown_part;
 use crate::gemini::results::tool_calls::{function_call, tool_calls};
-use crate::gemini::schema::{FunctionCall, Part, Thought, Tokens, parts};
+use crate::gemini::schema::{FILLERS, FunctionCall, Part, Thought, Tokens, parts};
 use crate::gemini::state::occurrences::{HistoryPass, text_key, thought_key};
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
@@ -37,7 +37,7 @@ pub(super) fn model(
             Some(text) if text.is_empty() || repeated.text => {}
             Some(text) => {
                 if state.dedup.is_new_text(text_key("model", text), pass) {
-                    emit_text(&mut state.tally, text, None, record, Pointer::At(&path), out)?;
+                    emit_answer(state, text, record, Pointer::At(&path), out)?;
                 }
             }
             None => content_parts(state, content, record, &path, pass, out)?,
@@ -46,7 +46,7 @@ pub(super) fn model(
     if let Some(tokens) = message.tokens().filter(|_| !repeated.tokens) {
         emit_usage(&mut state.tally, &Tokens::lenient(tokens), record, out)?;
     }
-    message.tool_calls().map_or(Ok(()), |calls| tool_calls(state, calls, &record.path("/toolCalls"), out))
+    message.tool_calls().map_or(Ok(()), |calls| tool_calls(state, calls, message.id(), &record.path("/toolCalls"), out))
 }
 
 #[inline(never)]
@@ -83,7 +83,7 @@ fn content_parts(
     for (n, part) in parts(Some(content)).enumerate() {
         let pass = pass.as_deref_mut();
         if let Some(call) = part.call() {
-            function_call(state, &FunctionCall::lenient(call), pass, Pointer::Field(path, n, "/functionCall"), out)?;
+            function_call(state, &FunctionCall::lenient(call), record.message.id(), pass, Pointer::Field(path, n, "/functionCall"), out)?;
         } else if let Some(text) = value::text(part.plain_text()) {
             text_part(state, &part, text, record, pass, Pointer::Field(path, n, "/text"), out)?;
         } else {
@@ -107,7 +107,24 @@ fn text_part(
     if text.is_empty() || !state.dedup.is_new_text(key, pass) {
         return Ok(());
     }
-    emit_text(&mut state.tally, text, channel, record, pointer, out)
+    match channel {
+        None => emit_answer(state, text, record, pointer, out),
+        channel => emit_text(&mut state.tally, text, channel, record, pointer, out),
+    }
+}
+
+/// Emits an answer, or what the harness wrote in place of one.
+fn emit_answer(
+    state: &mut SessionState,
+    text: Text<'_>,
+    record: &MessageRecord<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    if state.follows_context && FILLERS.iter().any(|filler| text.eq_str(filler)) {
+        return state.tally.emit(Meta::System { name: Text::Plain("filler"), text: Some(text) }, pointer, out);
+    }
+    emit_text(&mut state.tally, text, None, record, pointer, out)
 }
 
 /// Emits an answer, or reasoning.
@@ -120,21 +137,31 @@ fn emit_text(
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
-    tally.emit(MsgOut { text: Some(text), channel, model: value::text(record.message.model()), ..MsgOut::default() }, pointer, out)
+    let message = MsgOut {
+        text: Some(text),
+        channel,
+        model: value::text(record.message.model()),
+        message_id: value::text(record.message.id()),
+        redacted: false,
+    };
+    tally.emit(message, pointer, out)
 }
 
 #[inline(never)]
 fn emit_usage(tally: &mut RecordTally, tokens: &Tokens<'_>, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let (cache_read, reasoning) = (count(tokens.cached()), count(tokens.thoughts()));
+    let of_tools = count(tokens.tool()).unwrap_or_default();
     let tokens = event::Tokens {
-        // The harness counts what came from the cache as input, and reasoning beside the output.
-        input: count(tokens.input()).map(|input| input.saturating_sub(cache_read.unwrap_or_default())),
+        // The harness counts what came from the cache as input, and the results of the provider's tools beside it; reasoning beside the
+        // output.
+        input: count(tokens.input()).map(|input| input.saturating_sub(cache_read.unwrap_or_default()).saturating_add(of_tools)),
         cache_read,
         output: count(tokens.output()).map(|output| output.saturating_add(reasoning.unwrap_or_default())),
         reasoning,
         ..event::Tokens::default()
     };
-    let usage = Usage { model: value::text(record.message.model()), tokens, ..Usage::default() };
+    let (model, message_id) = (value::text(record.message.model()), value::text(record.message.id()));
+    let usage = Usage { message_id, model, tokens, ..Usage::default() };
     tally.emit(Meta::Usage(usage), Pointer::At(&record.path("/tokens")), out)
 }
 

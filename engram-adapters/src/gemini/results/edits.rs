@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use super::call_record::CallRecord;
 use crate::gemini::schema::{Call, FileArgs, FileChange};
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, with_unix_line_ends};
+use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, line_count, with_unix_line_ends};
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
 /// Emits what a successful `replace` changed.
@@ -85,6 +85,9 @@ fn file_versions(
     edit.file_after_hash = Hash::of_lossless_text(&after);
     if op != EditOp::Update {
         ChangedSpan::of_files(&before, &after).set_in(&mut edit);
+        if creates {
+            clear_before(&mut edit);
+        }
         return tally.emit(edit, pointer, out);
     }
     let rewrite = replacement(&before, &after, &request.args);
@@ -116,14 +119,23 @@ fn snippet(
         // The file that `replace` creates is exactly the new text.
         edit.file_after_hash = Hash::of_lossless_text(&new);
         ChangedSpan::of_files("", &new).set_in(&mut edit);
+        clear_before(&mut edit);
         return tally.emit(edit, pointer, out);
     }
     (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&new);
+    edit.after_lines = edit.after_hash.is_some().then(|| line_count(&new));
     edit.snippet = true;
     if let Some(Ok(old)) = text(request.old).map(|text| text.decode()) {
         (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(&old);
+        edit.before_lines = edit.before_hash.is_some().then(|| line_count(&old));
     }
     tally.emit(edit, pointer, out)
+}
+
+/// There was no file, so nothing is before.
+fn clear_before(edit: &mut CodeEdit<'_>) {
+    (edit.before_range, edit.before_hash) = (None, None);
+    edit.before_anchor_hashes.clear();
 }
 
 /// The call's own replacement, if it leads to the text after.

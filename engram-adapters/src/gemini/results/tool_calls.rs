@@ -15,7 +15,7 @@ use crate::gemini::state::tally::RecordTally;
 use crate::gemini::tools::TOOLS;
 use crate::shared::route::{Action, Route};
 use crate::shared::time::tape_time;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Field, Value, raw_str, text};
 use engram_core::keys::hash64;
 
 type FileHandler = fn(&mut RecordTally, &CallRecord<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
@@ -30,7 +30,13 @@ static FILE_TOOLS: &[Route<FileHandler>] = &[
 
 /// Converts the calls of a turn, with their results. `path` is the place of the list.
 #[inline(never)]
-pub fn tool_calls(state: &mut SessionState, calls: Value<'_>, path: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub fn tool_calls(
+    state: &mut SessionState,
+    calls: Value<'_>,
+    message_id: Field<'_>,
+    path: &str,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
     // Most turns have one call, which needs no allocation.
     let (single, several): ([Call<'_>; 1], Vec<Call<'_>>);
     let calls = match single_call(calls, path)? {
@@ -51,7 +57,7 @@ pub fn tool_calls(state: &mut SessionState, calls: Value<'_>, path: &str, out: &
         }
         let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
         let change = changes.get(n).and_then(Option::as_ref);
-        tool_call(state, &CallRecord { call, tool, change, path, n }, out)?;
+        tool_call(state, &CallRecord { call, tool, change, path, n }, message_id, out)?;
     }
     Ok(())
 }
@@ -69,12 +75,13 @@ fn strict_call<'a>(call: Value<'a>, path: &str, n: usize) -> Result<Call<'a>, Fa
 }
 
 #[inline(never)]
-fn tool_call(state: &mut SessionState, record: &CallRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn tool_call(state: &mut SessionState, record: &CallRecord<'_>, message_id: Field<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let call = record.call;
     let key = call.key();
     if key.is_none_or(|key| state.dedup.is_first_call(key)) {
         state.dedup.add_text(call_key(raw(call.name()), raw(call.args())));
-        emit_tool_call(&mut state.tally, record.tool, text(call.id()), raw(call.args()), record.pointer(), out)?;
+        let event = ToolCall { message_id: text(message_id), ..made_call(record.tool, text(call.id()), raw(call.args())) };
+        state.tally.emit(event, record.pointer(), out)?;
     }
     if call.has_ended() && key.is_none_or(|key| state.dedup.is_first_result(key)) {
         emit_call_result(state, record, out)?;
@@ -90,6 +97,7 @@ fn tool_call(state: &mut SessionState, record: &CallRecord<'_>, out: &mut Emitte
 pub fn function_call(
     state: &mut SessionState,
     call: &FunctionCall<'_>,
+    message_id: Field<'_>,
     pass: Option<&mut HistoryPass>,
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
@@ -101,7 +109,11 @@ pub fn function_call(
         Some(id) => state.dedup.is_first_call(hash64(id.raw())),
         None => state.dedup.is_new_text(call_key(raw(call.name()), raw(call.args())), pass),
     };
-    if is_new { emit_tool_call(&mut state.tally, tool, text(call.id()), raw(call.args()), pointer, out) } else { Ok(()) }
+    if !is_new {
+        return Ok(());
+    }
+    let event = ToolCall { message_id: text(message_id), ..made_call(tool, text(call.id()), raw(call.args())) };
+    state.tally.emit(event, pointer, out)
 }
 
 /// The key of a call without an id, which is counted like a text.
@@ -109,15 +121,7 @@ fn call_key(name: Option<&str>, args: Option<&str>) -> u64 {
     hash64(("call", name, args))
 }
 
-#[inline(never)]
-fn emit_tool_call(
-    tally: &mut RecordTally,
-    tool: Text<'_>,
-    call_id: Option<Text<'_>>,
-    args: Option<&str>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<(), Fault> {
+fn made_call<'a>(tool: Text<'a>, call_id: Option<Text<'a>>, args: Option<&'a str>) -> ToolCall<'a> {
     let kind = TOOLS.kind(&tool.decode_lossy());
-    tally.emit(ToolCall { call_id, args, ..ToolCall::new(tool, kind) }, pointer, out)
+    ToolCall { call_id, args, ..ToolCall::new(tool, kind) }
 }

@@ -96,6 +96,8 @@ pub(super) fn emit_tool_result(
     let (stdout, stderr) = (texts.output.joined(&mut output), texts.error.joined(&mut error));
     let is_command = TOOLS.kind(&end.tool.decode_lossy()) == ToolKind::Execute;
     let exit = if is_command { exit_code(stdout, end.display) } else { None };
+    // A command that failed is a successful call of the tool.
+    let status = if exit.is_some_and(|exit| exit != 0) && end.status == Some(Status::Ok) { Some(Status::Error) } else { end.status };
     let path = stdout.and_then(full_output_path);
     let artifact = path.as_deref().map(|path| {
         let (hash, bytes) = state.side_info.side_files.as_ref().and_then(|files| files.hash(path)).unzip();
@@ -104,7 +106,7 @@ pub(super) fn emit_tool_result(
     let result = ToolResult {
         tool: Some(end.tool),
         call_id: end.call_id,
-        status: end.status,
+        status,
         exit,
         stdout,
         stderr,

@@ -20,6 +20,8 @@ pub struct SessionState {
     pub dedup: Dedup,
     pub rewrites: HistoryRewrites,
     pub tally: RecordTally,
+    /// The last text in the user's place was a context or a summary of the harness.
+    pub follows_context: bool,
 }
 
 impl SessionState {
@@ -33,6 +35,7 @@ impl SessionState {
             dedup: Dedup::new(form),
             rewrites: HistoryRewrites::default(),
             tally: RecordTally::default(),
+            follows_context: false,
         }
     }
 

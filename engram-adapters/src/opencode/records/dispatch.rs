@@ -4,8 +4,10 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
 use super::part_record::PartRecord;
-use super::{messages, parts, stream, tool_parts};
-use crate::opencode::descriptor::DESCRIPTOR;
+use super::settle::omitted;
+use super::step_messages::StepRecord;
+use super::step_parts::StepPartRecord;
+use super::{messages, parts, step_messages, step_parts, stream, tool_parts};
 use crate::opencode::schema::{Envelope, Line, Part};
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
@@ -14,6 +16,8 @@ use crate::shared::value::{Value, raw_str, text};
 
 type MessageHandler = fn(&mut SessionState, &Envelope<'_>, &MessageContext<'_>, Pointer<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 type PartHandler = fn(&mut SessionState, &PartRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type StepHandler = fn(&mut SessionState, &StepRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type StepPartHandler = fn(&mut SessionState, &StepPartRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 type LineHandler = fn(&mut SessionState, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
 /// The messages of an export, by `role`.
@@ -36,6 +40,28 @@ pub(super) static PARTS: &[Route<PartHandler>] = &[
     Route::convert("part/subtask", parts::subtask),
     Route::convert("part/tool-invocation", tool_parts::tool),
     Route::convert("part/source-url", parts::source_url),
+];
+
+/// The messages of an export of 2.x, by `type`.
+pub(super) static STEPS: &[Route<StepHandler>] = &[
+    Route::convert("step/assistant", step_messages::answer),
+    Route::convert("step/user", step_messages::user),
+    Route::convert("step/synthetic", step_messages::synthetic),
+    Route::convert("step/idle", step_messages::idle),
+    Route::convert("step/shell", step_messages::shell),
+    Route::convert("step/system", step_messages::system),
+    Route::convert("step/skill", step_messages::synthetic),
+    Route::convert("step/compaction", step_messages::compaction),
+    Route::convert("step/agent-switched", step_messages::switched),
+    Route::convert("step/model-switched", step_messages::switched),
+    Route::convert("step/location-switched", step_messages::switched),
+];
+
+/// The parts of an answer of 2.x, by `type`.
+pub(super) static STEP_PARTS: &[Route<StepPartHandler>] = &[
+    Route::convert("content/tool", step_parts::tool),
+    Route::convert("content/text", step_parts::text),
+    Route::convert("content/reasoning", step_parts::reasoning),
 ];
 
 /// The lines of `run --format json`, by `type`. All but errors carry one part.
@@ -82,6 +108,37 @@ pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
         }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
         None => Err(Fault::unrecognized(kind)),
+    }
+}
+
+/// Converts the own record of a message of 2.x.
+pub(super) fn step(state: &mut SessionState, value: Value<'_>, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let kind = raw_str(record.message.kind());
+    match nested(STEPS, "step/", kind) {
+        Some(route) => {
+            out.check_members(route.record, value, record.pointer, &|_| None)?;
+            run(route, |handler| handler(state, record, out))
+        }
+        None => Err(Fault::unrecognized(&format!("step/{kind}"))),
+    }
+}
+
+/// Converts a part of an answer of 2.x.
+pub(super) fn step_part(
+    state: &mut SessionState,
+    value: Value<'_>,
+    record: &StepPartRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<Outcome, Fault> {
+    record.set_header(state, out);
+    let kind = raw_str(record.part.kind());
+    match nested(STEP_PARTS, "content/", kind) {
+        Some(route) => {
+            out.check_members(route.record, value, record.pointer, &|_| None)?;
+            run(route, |handler| handler(state, record, out))
+        }
+        None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
+        None => Err(Fault::unrecognized(&format!("content/{kind}"))),
     }
 }
 
@@ -135,18 +192,13 @@ fn run<H: Copy>(route: &Route<H>, convert: impl FnOnce(H) -> Result<Outcome, Fau
     }
 }
 
-/// The outcome of a record that is omitted by its type alone.
-fn omitted(record: &str) -> Result<Outcome, Fault> {
-    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opencode::descriptor::MEMBERS;
+    use crate::opencode::descriptor::{DESCRIPTOR, MEMBERS};
 
     /// Record types with a rule that a handler applies: a message without new facts, and a line by the type of its part.
-    const OMITTED_BY_HANDLERS: [&str; 3] = ["message/user", "message/assistant", "step_start"];
+    const OMITTED_BY_HANDLERS: [&str; 4] = ["message/user", "message/assistant", "step_start", "step/idle"];
 
     fn omit_rows<H>(table: &[Route<H>]) -> impl Iterator<Item = &'static str> {
         table.iter().filter(|row| matches!(row.action, Action::Omit)).map(|row| row.record)
@@ -168,7 +220,8 @@ mod tests {
         let table = MEMBERS.table().unwrap();
         let types =
             MESSAGES.iter().map(|row| row.record).chain(PARTS.iter().map(|row| row.record)).chain(LINES.iter().map(|row| row.record));
-        for record in types.chain(["session", "message", "tool.metadata"]) {
+        let types = types.chain(STEPS.iter().map(|row| row.record)).chain(STEP_PARTS.iter().map(|row| row.record));
+        for record in types.chain(["session", "message", "tool.metadata", "step/session"]) {
             assert!(table.record(record).is_some_and(|shape| shape.name == record), "no `record {record}`");
         }
     }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::ledger::Outcome;
 
 use super::check_message::{check_message, check_tool_metadata};
 use super::dispatch;
 use super::part_record::PartRecord;
 use super::session_info::{INFO, session_info};
+use super::settle::{convert_record, late_events};
+use super::{messages, step_export, step_info};
 use crate::opencode::schema::{Document, Envelope, Message, Part, Time};
 use crate::opencode::state::message_context::MessageContext;
 use crate::opencode::state::session_state::SessionState;
@@ -44,7 +45,12 @@ impl ExportReader {
                 "info" if !has_info => {
                     has_info = true;
                     let info = reader.value()?;
-                    self.convert_once(&mut next, |_| convert_record(INFO, info, state, out, |state, out| session_info(state, info, out)))?;
+                    self.convert_once(&mut next, |_| {
+                        convert_record(INFO, info, state, out, |state, out| match info.member("version") {
+                            Some(_) => session_info(state, info, out),
+                            None => step_info::session_info(state, info, out),
+                        })
+                    })?;
                 }
                 "messages" if has_info && !has_messages && reader.enter(b'[')? => {
                     has_messages = true;
@@ -66,7 +72,13 @@ impl ExportReader {
             }
         }
         reader.end()?;
-        if has_messages { Ok(()) } else { Err(other_document()) }
+        if !has_messages {
+            return Err(other_document());
+        }
+        match state.revert.event() {
+            Some(rewind) => late_events(state, out, |_, out| out.emit(rewind, Pointer::At("/info/revert")).map(drop)),
+            None => Ok(()),
+        }
     }
 
     /// Converts the top-level value with the number `next`, unless it is converted already.
@@ -82,22 +94,28 @@ impl ExportReader {
     /// Converts a message: its own record, then one record for each part.
     fn message(&mut self, n: usize, message: Value<'_>, state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
         let view = Message::lenient(message);
+        if view.info().is_none() && message.first_member("type").is_some() {
+            state.revert.reach(raw_str(message.member("id")), out);
+            return step_export::message(n, message, &mut self.parts_path, state, out);
+        }
         let (Some(info), Some(parts)) = (view.info(), view.parts()) else {
             let fault = Fault::malformed("", "a message with parts", message.raw());
             return convert_record(Pointer::Item("/messages", n), message, state, out, |_, _| Err(fault));
         };
-        let mut context = MessageContext::default();
+        state.revert.reach(raw_str(info.member("id")), out);
+        let (mut envelope, mut context, mut has_end) = (Envelope::default(), MessageContext::default(), false);
         let pointer = Pointer::Field("/messages", n, "/info");
         convert_record(pointer, info, state, out, |state, out| {
-            let mut envelope = Envelope::default();
             envelope.fill_message(info)?;
-            context = MessageContext::of(&envelope, has_step_finish(parts), &state.replay);
+            context = MessageContext::of(&envelope, parts, &state.replay);
             context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
             check_message(n, message, out)?;
             if let Some(by_call) = context.tool_metadata {
                 check_tool_metadata(n, by_call, parts, out)?;
             }
-            dispatch::message(state, info, &envelope, &context, pointer, out)
+            let outcome = dispatch::message(state, info, &envelope, &context, pointer, out)?;
+            has_end = true;
+            Ok(outcome)
         })?;
         self.parts_path.clear();
         let _ = write!(self.parts_path, "/messages/{n}/parts");
@@ -109,33 +127,15 @@ impl ExportReader {
                 dispatch::part(state, &PartRecord { part: &view, message: &context, pointer, unchecked: Some(part) }, out)
             })?;
         }
-        Ok(())
-    }
-}
-
-/// Converts one record of the export, and applies the policy to a fault.
-fn convert_record(
-    pointer: Pointer<'_>,
-    record: Value<'_>,
-    state: &mut SessionState,
-    out: &mut Emitter<'_>,
-    convert: impl FnOnce(&mut SessionState, &mut Emitter<'_>) -> Result<Outcome, Fault>,
-) -> Result<(), Fault> {
-    out.begin();
-    let outcome = convert(state, out);
-    state.end_record(outcome.is_ok());
-    match outcome {
-        Ok(outcome) => {
-            out.settle(outcome);
-            Ok(())
+        if !has_end {
+            return Ok(());
         }
-        Err(fault) => out.settle_fault(fault.within(pointer), record.raw()),
+        late_events(state, out, |state, out| {
+            let completed = integer(Time::lenient_opt(envelope.time()).completed());
+            context.set_header(completed, envelope.id(), &mut state.clock, out);
+            messages::message_end(&envelope, &context, pointer, out)
+        })
     }
-}
-
-/// True when a part of the message states the tokens of each request.
-fn has_step_finish(parts: Value<'_>) -> bool {
-    parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish")
 }
 
 /// What is wrong with an export as one document. It takes precedence over a fault of one of its records.

@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use super::system_events::emit_error;
 use super::usage::{is_spent, usage};
 use crate::opencode::descriptor::rule;
-use crate::opencode::schema::{Envelope, Model, Summary, Tokens};
+use crate::opencode::schema::{Envelope, Error, Model, Summary, Tokens};
 use crate::opencode::state::last_stated::LastStated;
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
@@ -31,11 +31,7 @@ pub(super) fn message(
     if let Some(value) = envelope.summary().filter(|summary| summary.is_object()) {
         emitted |= summary(value, pointer, out)?;
     }
-    if let Some(error) = envelope.error() {
-        emit_error(error, pointer, out)?;
-        emitted = true;
-    }
-    emitted |= usage_of_message(envelope, context, pointer, out)?;
+    emitted |= has_end(envelope, context)?;
     let record = match context.speaker {
         Speaker::User => "message/user",
         Speaker::Assistant | Speaker::Unknown => "message/assistant",
@@ -56,9 +52,10 @@ fn session_facts(
     let provider = last_stated.changed_provider(envelope.provider_id().or(requested.provider_id()));
     let cwd = last_stated.changed_cwd(cwd);
     let agent = last_stated.changed_agent(envelope.agent().or(envelope.mode()));
-    let is_new = [model, provider, cwd, agent].iter().any(Option::is_some);
+    let effort = last_stated.changed_effort(envelope.variant().or(requested.variant()));
+    let is_new = [model, provider, cwd, agent, effort].iter().any(Option::is_some);
     if is_new {
-        out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, ..SessionFacts::default() }), pointer)?;
+        out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, effort, ..SessionFacts::default() }), pointer)?;
     }
     Ok(is_new)
 }
@@ -113,18 +110,35 @@ fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> R
     Ok(emitted)
 }
 
-/// Emits the tokens of a message, unless its parts state them.
-fn usage_of_message(
+/// True if [`message_end`] emits something. A fault of what it converts is a fault of the message's own record.
+fn has_end(envelope: &Envelope<'_>, context: &MessageContext<'_>) -> Result<bool, Fault> {
+    if let Some(error) = envelope.error() {
+        Error::strict(error, "/error")?;
+    }
+    Ok(tokens(envelope, context)?.is_some() || envelope.error().is_some())
+}
+
+/// What is known only at the end of a message: tokens, unless its parts state them, and how it ended.
+pub(super) fn message_end(
     envelope: &Envelope<'_>,
     context: &MessageContext<'_>,
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> Result<bool, Fault> {
-    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish) else { return Ok(false) };
-    let tokens = Tokens::strict(tokens, "/tokens")?;
-    if !is_spent(&tokens) {
-        return Ok(false);
+) -> Result<(), Fault> {
+    if let Some(tokens) = tokens(envelope, context)? {
+        // Of several requests in one message, the tokens are those of the last one, and the cost is that of all. 0.1.174.
+        let has_calls = context.tool_metadata.is_some_and(|by_call| by_call.members().next().is_some());
+        let cost = envelope.cost().filter(|_| !has_calls);
+        out.emit(usage(&tokens, cost, envelope.finish(), context), pointer)?;
     }
-    out.emit(usage(&tokens, envelope.cost(), context.model), pointer)?;
-    Ok(true)
+    match envelope.error() {
+        Some(error) => emit_error(error, pointer, out),
+        None => Ok(()),
+    }
+}
+
+/// The tokens of a message whose parts do not state them.
+fn tokens<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>) -> Result<Option<Tokens<'a>>, Fault> {
+    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish) else { return Ok(None) };
+    Ok(Some(Tokens::strict(tokens, "/tokens")?).filter(is_spent))
 }

@@ -6,8 +6,8 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::part_record::PartRecord;
-use super::system_events::{emit_error, emit_system};
-use super::usage::usage;
+use super::system_events::{emit_error, emit_system, notice};
+use super::usage::{step_usage, usage};
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::schema::{Tokens, bool_opt};
 use crate::opencode::state::message_context::Speaker;
@@ -22,7 +22,7 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     }
     match record.message.speaker {
         Speaker::User => {
-            let by = if is_true(record.part.synthetic()) { Author::Harness } else { Author::Person };
+            let by = author(state, record);
             out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer)?;
         }
         Speaker::Assistant if record.message.is_summary => {
@@ -44,6 +44,11 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     Ok(Outcome::Mapped)
 }
 
+/// Who wrote a part of a prompt.
+fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
+    if is_true(record.part.synthetic()) { Author::Harness } else { state.prompt_author }
+}
+
 /// Reasoning. If only the provider can read it, it has no text.
 pub(super) fn reasoning(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let text = non_empty_text(record.part.text());
@@ -62,9 +67,11 @@ pub(super) fn reasoning(_: &mut SessionState, record: &PartRecord<'_>, out: &mut
 }
 
 /// The end of a model request, with its tokens.
-pub(super) fn step_finish(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn step_finish(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let tokens = record.part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
-    out.emit(usage(&Tokens::strict(tokens, "/tokens")?, record.part.cost(), record.message.model), record.pointer)?;
+    let tokens = Tokens::strict(tokens, "/tokens")?;
+    let usage = if state.dialect.is_step { step_usage } else { usage };
+    out.emit(usage(&tokens, record.part.cost(), record.part.reason(), record.message), record.pointer)?;
     Ok(Outcome::Mapped)
 }
 
@@ -82,11 +89,11 @@ pub(super) fn snapshot(_: &mut SessionState, record: &PartRecord<'_>, out: &mut 
 }
 
 /// An attached file.
-pub(super) fn file(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let file = attachment(record.part.mime().or(record.part.media_type()), record.part.url(), record.part.filename());
     match record.message.speaker {
         Speaker::User => {
-            let by = if is_true(record.part.synthetic()) { Author::Harness } else { Author::Person };
+            let by = author(state, record);
             out.emit(MsgIn { role: Role::User, by, text: None, attachments: vec![file] }, record.pointer)?;
         }
         Speaker::Assistant => {
@@ -119,7 +126,11 @@ pub(super) fn agent(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emi
 /// A task that the user gives to an agent with a command.
 pub(super) fn subtask(_: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(prompt) = non_empty_text(record.part.prompt()) {
-        out.emit(MsgIn { role: Role::User, by: Author::Agent, text: Some(prompt), attachments: Vec::new() }, record.pointer)?;
+        // It is the template of the command.
+        out.emit(MsgIn { role: Role::User, by: Author::Harness, text: Some(prompt), attachments: Vec::new() }, record.pointer)?;
+    }
+    if let Some(command) = non_empty_text(record.part.command()) {
+        notice("command", Some(command), record.pointer, out)?;
     }
     emit_system("subtask", non_empty_text(record.part.description()), record.pointer, out)
 }

@@ -1,13 +1,13 @@
 //! The session's own record: title, directory, model, parent, permissions.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
-use engram_core::event::{Decision, Meta, Permission, SessionFacts};
+use engram_core::event::{Author, Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::opencode::schema::{Info, Model, Rule, Time};
+use crate::opencode::schema::{Info, Model, Time};
 use crate::opencode::state::session_state::SessionState;
-use crate::shared::value::{Value, integer, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, integer, non_empty_text, number, text};
 
 /// The place of the session's own record.
 pub(super) const INFO: Pointer<'static> = Pointer::At("/info");
@@ -23,23 +23,27 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
     out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
     out.check_members("session", value, INFO, &|_| None)?;
     let model = Model::lenient_opt(info.model());
+    let parent = non_empty_text(info.parent_id()).or(state.side_info.parent_session_id.as_deref().map(Text::Plain));
+    if parent.is_some() {
+        state.prompt_author = Author::Agent;
+    }
     let facts = SessionFacts {
         title: non_empty_text(info.title()),
         cwd: state.last_stated.changed_cwd(info.directory()),
         agent: state.last_stated.changed_agent(info.agent()),
         model: state.last_stated.changed_model(model.id()),
         provider: state.last_stated.changed_provider(model.provider_id()),
-        parent_session_id: non_empty_text(info.parent_id()).or(state.side_info.parent_session_id.as_deref().map(Text::Plain)),
+        effort: state.last_stated.changed_effort(model.variant()),
+        parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
+        cost_total_usd: number(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), INFO)?;
-    for (n, rule) in info.permission().into_iter().flat_map(Value::elements).enumerate() {
-        out.emit(Meta::Permission(permission(&Rule::strict(rule, &format!("/permission/{n}"))?)), INFO)?;
-    }
     if let Some(url) = info.share().and_then(|share| non_empty_text(share.member("url"))) {
         out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, INFO)?;
     }
+    state.revert.set(info.revert());
     if let Some(revert) = info.revert() {
         out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, INFO)?;
     }
@@ -47,13 +51,4 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
     }
     Ok(Outcome::Mapped)
-}
-
-fn permission<'a>(rule: &Rule<'a>) -> Permission<'a> {
-    let decision = match raw_str(rule.action()) {
-        "allow" => Decision::Allow,
-        "deny" => Decision::Deny,
-        _ => Decision::Ask,
-    };
-    Permission { decision, tool: text(rule.permission()), call_id: None, text: non_empty_text(rule.pattern()) }
 }

@@ -1,29 +1,63 @@
-//! Tokens and cost.
+//! Tokens and cost of one response.
 
 use engram_core::event::{self, Meta, Usage};
 use engram_core::text::Text;
 
 use crate::opencode::schema::{Cache, Tokens};
-use crate::shared::value::{Field, count, number};
+use crate::opencode::state::message_context::MessageContext;
+use crate::shared::value::{Field, count, non_empty_text, number};
 
-/// Tokens and cost as an event.
-pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, model: Option<Text<'a>>) -> Meta<'a> {
+/// Tokens and cost of a request of 1.x.
+///
+/// Up to 1.3.2 `output` contains the reasoning, and later it does not: `total` shows which. Before 1.0.98 `input` contains what came from
+/// the cache, but not for all providers; a message that states how it finished is of a later version. A line of a stream without a total may
+/// be of 2.x, too.
+pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
+    let cache = Cache::lenient_opt(tokens.cache());
+    let [input, output, reasoning] = [tokens.input(), tokens.output(), tokens.reasoning()].map(count);
+    let [cache_read, cache_write] = [cache.read_from_cache(), cache.written_to_cache()].map(count);
+    let parts = [input, output, cache_read, cache_write].into_iter().map(Option::unwrap_or_default);
+    let without_reasoning = parts.fold(0, u64::saturating_add);
+    let total = count(tokens.total());
+    let is_beside = total.is_some_and(|total| total > without_reasoning);
+    let is_uncached =
+        total.is_some() || message.finish.is_some() || (cache_read.unwrap_or_default() == 0 && cache_write.unwrap_or_default() == 0);
+    let is_known = total.is_some() || message.printed_at.is_none() || reasoning.unwrap_or_default() == 0;
+    let output = if is_beside { add(output, reasoning) } else { output.filter(|_| is_known) };
+    let tokens =
+        event::Tokens { input: input.filter(|_| is_uncached), cache_read, cache_write, output, reasoning, ..event::Tokens::default() };
+    let message_id = message.message_id.filter(|_| !message.is_turn);
+    of_response(tokens, cost, stop_reason, message_id, message.model)
+}
+
+/// Tokens and cost of a request of 2.x, which counts reasoning beside the output and the cache beside the input.
+pub(super) fn step_usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
     let cache = Cache::lenient_opt(tokens.cache());
     let reasoning = count(tokens.reasoning());
-    Meta::Usage(Usage {
-        model,
-        tokens: event::Tokens {
-            input: count(tokens.input()),
-            cache_read: count(cache.read_from_cache()),
-            cache_write: count(cache.written_to_cache()),
-            // The harness counts reasoning beside the output.
-            output: count(tokens.output()).map(|output| output.saturating_add(reasoning.unwrap_or_default())),
-            reasoning,
-            ..event::Tokens::default()
-        },
-        cost_usd: number(cost),
-        ..Usage::default()
-    })
+    let tokens = event::Tokens {
+        input: count(tokens.input()),
+        cache_read: count(cache.read_from_cache()),
+        cache_write: count(cache.written_to_cache()),
+        output: add(count(tokens.output()), reasoning),
+        reasoning,
+        ..event::Tokens::default()
+    };
+    of_response(tokens, cost, stop_reason, message.message_id, message.model)
+}
+
+fn of_response<'a>(
+    tokens: event::Tokens,
+    cost: Field<'a>,
+    stop_reason: Field<'a>,
+    message_id: Option<Text<'a>>,
+    model: Option<Text<'a>>,
+) -> Meta<'a> {
+    let usage = Usage { message_id, model, tokens, cost_usd: number(cost), stop_reason: non_empty_text(stop_reason), ..Usage::default() };
+    Meta::Usage(usage)
+}
+
+fn add(output: Option<u64>, reasoning: Option<u64>) -> Option<u64> {
+    output.map(|output| output.saturating_add(reasoning.unwrap_or_default()))
 }
 
 /// False while a request has no response yet: the harness then writes zeros.

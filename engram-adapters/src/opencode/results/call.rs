@@ -26,8 +26,16 @@ pub struct Call<'a> {
     /// When the call ended, in milliseconds since the epoch.
     pub ended: Option<i64>,
     pub attachments: Field<'a>,
+    /// 2.x: the pieces that the call returned, files among them.
+    pub contents: Field<'a>,
+    /// 2.x: its diffs are known to be complete.
+    pub is_exact: bool,
+    /// The directory that the call ran in, where the log states it.
+    pub directory: Option<&'a str>,
+    /// What a call without a result has returned so far.
+    pub partial_output: Option<Text<'a>>,
     /// The output. Decoded on first use: few tools need it.
-    output: OnceCell<Cow<'a, str>>,
+    pub(super) output: OnceCell<Cow<'a, str>>,
 }
 
 /// How far a call got.
@@ -39,8 +47,10 @@ pub enum CallEnd<'a> {
     Completed(Option<Text<'a>>),
     /// It failed.
     Failed(Option<Text<'a>>),
-    /// 0.1.174: it was stopped before it ran.
+    /// It was stopped.
     Aborted(Option<Text<'a>>),
+    /// 2.x: it was not allowed.
+    Denied(Option<Text<'a>>),
 }
 
 impl<'a> Call<'a> {
@@ -65,19 +75,26 @@ impl<'a> Call<'a> {
         let time = Time::lenient_opt(state.time());
         // While the model still writes the arguments, they are in `raw` and `input` is empty.
         let input = state.input().filter(|input| input.raw() != "{}").or(state.raw().filter(|raw| raw.raw() != "\"\"")).or(state.input());
-        Ok(Call {
+        let metadata = Metadata::lenient_opt(state.metadata());
+        let mut call = Call {
             tool: name.decode_lossy(),
             name,
             id: non_empty_text(part.call_id()),
             input,
             end,
-            metadata: Metadata::lenient_opt(state.metadata()),
+            metadata,
             metadata_value: state.metadata(),
             started: integer(time.start()),
             ended: integer(time.end()),
             attachments: state.attachments(),
+            contents: None,
+            is_exact: false,
+            directory: None,
+            partial_output: non_empty_text(metadata.output()),
             output: OnceCell::new(),
-        })
+        };
+        call.complete_step_line(part.id(), &state);
+        Ok(call)
     }
 
     /// The call of a part of 0.1.174. `tool_metadata` is the message's metadata of all its calls, by call id.
@@ -107,12 +124,16 @@ impl<'a> Call<'a> {
             started: integer(time.start()),
             ended: integer(time.end()),
             attachments: None,
+            contents: None,
+            is_exact: false,
+            directory: None,
+            partial_output: None,
             output: OnceCell::new(),
         })
     }
 }
 
 /// A field without which there is no call.
-fn required<'a>(field: Field<'a>, pointer: &'static str) -> Result<Text<'a>, Fault> {
+pub(super) fn required<'a>(field: Field<'a>, pointer: &'static str) -> Result<Text<'a>, Fault> {
     text(field).ok_or_else(|| Fault::malformed(pointer, "text", "nothing"))
 }

@@ -19,6 +19,8 @@ pub(super) struct Diff<'d> {
 pub(super) enum Proof<'p> {
     /// Nothing.
     None,
+    /// The diff itself is complete: the version that wrote it removes no indentation.
+    Complete,
     /// `old` was replaced by `new`.
     Replaced { old: &'p str, new: &'p str, all: bool },
     /// The patch requested these lines.
@@ -38,6 +40,7 @@ impl<'d> Diff<'d> {
     pub fn is_exact(&self, proof: Proof<'_>) -> bool {
         match proof {
             Proof::None => false,
+            Proof::Complete => true,
             Proof::Replaced { old, new, all } => (contains_line_start(old) || contains_line_start(new)) && self.replaces(old, new, all),
             Proof::Requested(FileChange::Add(lines)) => has_text(lines) && self.runs.iter().flat_map(|run| &run.after).eq(lines),
             Proof::Requested(FileChange::Update { hunks, .. }) => {

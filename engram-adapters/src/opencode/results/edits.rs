@@ -1,217 +1,47 @@
-//! Edits: what a call of an editing tool changed, as exactly as its result states it.
-
-use std::borrow::Cow;
+//! Edits: what a call of an editing tool changed, by the form of its arguments.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{CodeEdit, EditOp, SpanLink};
-use engram_core::hash::Hash;
-use engram_core::text::Text;
+use engram_core::event::EditOp;
 
 use super::call::Call;
-use super::diffs::{Diff, Proof};
+use super::call_edits::{CallEdits, lines_of, snippet};
+use super::step_edits;
 use crate::opencode::revisions::Dialect;
-use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile, bool_opt};
-use crate::shared::patch::{FileChange, Snippet, begin_patch};
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, with_unix_line_ends};
-use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
+use crate::opencode::schema::{FileArgs, bool_opt};
+use crate::shared::value::{non_empty_text, text};
 
 /// An `edit` call.
 pub(super) fn edit(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    CallEdits::new(call.id, dialect, pointer).edit(&call.metadata, &FileArgs::lenient_opt(call.input), out)
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
+    match args.path() {
+        Some(_) => step_edits::edit(edits, call, &args, out),
+        None => edits.edit(&call.metadata, &args, out),
+    }
 }
 
 /// A `write` call. It states whether the file existed, but not its content. A formatter may change the file afterwards.
 pub(super) fn write(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let args = FileArgs::lenient_opt(call.input);
-    let Some(file) = non_empty_text(args.file_path()) else { return Ok(()) };
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
+    let Some(file) = non_empty_text(args.file_path()) else { return step_edits::write(edits, call, &args, out) };
     let is_new = bool_opt(call.metadata.exists()) == Some(false);
     let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
-    CallEdits::new(call.id, dialect, pointer).emit(snippet(op, file, None, text(args.content()).and_then(lines_of)), out)
+    edits.emit(snippet(op, file, None, text(args.content()).and_then(lines_of)), out)
 }
 
 /// An `apply_patch` call (1.1.65 and later).
 pub(super) fn apply_patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let (edits, args) = (CallEdits::new(call.id, dialect, pointer), FileArgs::lenient_opt(call.input));
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
     match call.metadata.files() {
         Some(files) => edits.patched_files(files, &args, out),
         None => edits.patch_text(&args, out),
     }
 }
 
-/// A `patch` call (0.1.174). Only the text of the patch is recorded, and that it was applied.
+/// A `patch` call. Of 0.1.174, only the text of the patch is recorded, and that it was applied; 2.x has another tool of this name.
 pub(super) fn patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    CallEdits::new(call.id, dialect, pointer).patch_text(&FileArgs::lenient_opt(call.input), out)
-}
-
-/// What all edits of one call have in common.
-#[derive(Clone, Copy)]
-struct CallEdits<'e> {
-    call_id: Option<Text<'e>>,
-    pointer: Pointer<'e>,
-    moves_are_links: bool,
-}
-
-impl<'e> CallEdits<'e> {
-    fn new(call_id: Option<Text<'e>>, dialect: Dialect, pointer: Pointer<'e>) -> Self {
-        CallEdits { call_id, pointer, moves_are_links: dialect.moves_are_links }
+    let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
+    match call.metadata.files() {
+        Some(_) => step_edits::patch(edits, call, &args, out),
+        None => edits.patch_text(&args, out),
     }
-
-    fn emit(self, mut event: CodeEdit<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        event.call_id = self.call_id;
-        out.emit(event, self.pointer).map(drop)
-    }
-
-    fn edit(self, metadata: &Metadata<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        let Some(file) = non_empty_text(args.file_path()) else { return Ok(()) };
-        let (old, new) = (text(args.old_string()).and_then(lines_of), text(args.new_string()).and_then(lines_of));
-        // With an empty old text the tool creates the file. The result shows an empty file before, even if there was one.
-        if old.as_deref() == Some("") {
-            return self.emit(snippet(EditOp::Create, file, None, new), out);
-        }
-        let filediff = FileDiff::lenient_opt(metadata.filediff());
-        let all = is_true(args.replace_all());
-        if let Some((before, after)) = file_versions(filediff.before(), filediff.after()) {
-            let replaced = old.as_deref().zip(new.as_deref());
-            return self.between_versions(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
-        }
-        let diff = text(filediff.patch().or(metadata.diff())).and_then(lines_of);
-        let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
-            return self.emit(snippet(EditOp::Update, file, old, new), out);
-        };
-        let proof = old.as_deref().zip(new.as_deref()).map_or(Proof::None, |(old, new)| Proof::Replaced { old, new, all });
-        self.of_diff(EditOp::Update, file, &diff, proof, out)
-    }
-
-    /// The edit between two versions of a whole file.
-    fn between_versions(
-        self,
-        file: Text<'e>,
-        before: &str,
-        after: &str,
-        replaced: Option<(&str, &str, bool)>,
-        out: &mut Emitter<'_>,
-    ) -> Result<(), Fault> {
-        let mut rewrite = Rewrite::new(before);
-        if let Some((old, new, all)) = replaced {
-            rewrite.replace(old, new, all);
-        }
-        // The tool also matches text that differs in white space, and a formatter may have run: then the replacement proves nothing.
-        let spans = if rewrite.after() == after { rewrite.spans() } else { vec![ChangedSpan::trimmed(1, before, 1, after)] };
-        for span in spans.iter().filter(|_| before != after) {
-            let mut event = CodeEdit::new(EditOp::Update, file);
-            span.set_in(&mut event);
-            event.file_before_hash = Hash::of_lossless_text(before);
-            event.file_after_hash = Hash::of_lossless_text(after);
-            self.emit(event, out)?;
-        }
-        Ok(())
-    }
-
-    /// The edits of a diff. Its line numbers are right, but its indentation is altered unless proven otherwise.
-    fn of_diff(self, op: EditOp, file: Text<'e>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        let is_exact = diff.is_exact(proof);
-        for run in &diff.runs {
-            let mut event = CodeEdit::new(op, file);
-            diff.describe(run, is_exact, &mut event);
-            self.emit(event, out)?;
-        }
-        Ok(())
-    }
-
-    /// The files that the result of a patch lists.
-    fn patched_files(self, files: Value<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        let patch_text = text(args.patch_text()).and_then(lines_of);
-        let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
-        for patched in files.elements().map(PatchedFile::lenient) {
-            let Some(file) = non_empty_text(patched.file_path()) else { continue };
-            let target = non_empty_text(patched.move_path()).unwrap_or(file);
-            let kind = raw_str(patched.kind());
-            if kind == "move" {
-                self.emit_move(file, target, out)?;
-            }
-            if let Some((before, after)) = file_versions(patched.before(), patched.after()).filter(|_| kind != "delete") {
-                self.between_versions(target, &before, &after, None, out)?;
-                continue;
-            }
-            let diff = text(patched.patch()).and_then(lines_of);
-            let diff = diff.as_deref().and_then(Diff::parse);
-            let op = match kind {
-                "add" => EditOp::Create,
-                "delete" => EditOp::Delete,
-                _ => EditOp::Update,
-            };
-            let relative = text(patched.relative_path()).map(|path| path.decode_lossy()).unwrap_or_default();
-            let request = requested.iter().find(|request| request.path == relative || moves_to(&request.change, &relative));
-            let proof = request.map_or(Proof::None, |request| Proof::Requested(&request.change));
-            match diff {
-                Some(diff) if !diff.runs.is_empty() => self.of_diff(op, target, &diff, proof, out)?,
-                // The diff has no lines: a move without changes, or an empty file.
-                Some(_) if op == EditOp::Update => {}
-                _ => self.emit(CodeEdit::new(op, target), out)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Emits a move. It precedes the other edits of the same patch, which name the file by its new name.
-    fn emit_move(self, from: Text<'e>, to: Text<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        self.emit(CodeEdit::new(EditOp::Move, from), out)?;
-        if !self.moves_are_links {
-            return Ok(());
-        }
-        let note = Some(Text::Plain("move"));
-        let link = SpanLink { call_id: self.call_id, from_file: from, from_range: None, to_file: to, to_range: None, note };
-        out.emit(link, self.pointer).map(drop)
-    }
-
-    /// The edits of a patch of which only the text is known.
-    fn patch_text(self, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        let Some(patch) = text(args.patch_text()).and_then(lines_of) else { return Ok(()) };
-        for file in begin_patch(&patch).unwrap_or_default() {
-            let edits = CallEdits { ..self };
-            let path = Text::Plain(file.path);
-            match &file.change {
-                FileChange::Add(lines) => edits.emit(snippet(EditOp::Create, path, None, Some(lines.join("\n").into())), out)?,
-                FileChange::Delete => edits.emit(CodeEdit::new(EditOp::Delete, path), out)?,
-                FileChange::Update { move_to, hunks } => {
-                    let target = move_to.map_or(path, Text::Plain);
-                    if move_to.is_some() {
-                        edits.emit_move(path, target, out)?;
-                    }
-                    for Snippet { before, after } in hunks {
-                        let (before, after) = (before.join("\n").into(), after.join("\n").into());
-                        edits.emit(snippet(EditOp::Update, target, Some(before), Some(after)), out)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn moves_to(change: &FileChange<'_>, path: &str) -> bool {
-    matches!(change, FileChange::Update { move_to: Some(to), .. } if *to == path)
-}
-
-/// The text with `\n` for its line ends. None if it is not valid Unicode.
-fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
-    text.decode().ok().map(with_unix_line_ends)
-}
-
-/// A whole file before and after an edit, if both are recorded.
-fn file_versions<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
-    Some((text(before).and_then(lines_of)?, text(after).and_then(lines_of)?))
-}
-
-/// An edit whose lines in the file are not known.
-fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
-    let mut event = CodeEdit::new(op, file);
-    if let Some(old) = old {
-        (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&old);
-    }
-    if let Some(new) = new {
-        (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&new);
-    }
-    event.snippet = event.before_hash.is_some() || event.after_hash.is_some();
-    event
 }

@@ -9,8 +9,9 @@ use super::call::{Call, CallEnd};
 use super::{edits, reads};
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::File;
+use crate::opencode::step_schema::{StepContent, StepDetails};
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, integer, is_true, non_empty_text};
+use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
 
 type FileHandler = fn(&Call<'_>, Dialect, Pointer<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
 
@@ -40,6 +41,9 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     let mut result = tool_result(call);
     let files = call.attachments.into_iter().flat_map(Value::elements).map(File::lenient);
     result.attachments = files.map(|file| attachment(file.mime(), file.url(), file.filename())).collect();
+    let contents =
+        call.contents.into_iter().flat_map(Value::elements).map(StepContent::lenient).filter(|item| raw_str(item.kind()) == "file");
+    result.attachments.extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
     out.emit(result, pointer)?;
     match Route::find(FILE_TOOLS, &call.tool) {
@@ -57,6 +61,12 @@ fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
         CallEnd::Aborted(text) => {
             result.status = Some(Status::Cancelled);
             result.stderr = text;
+            result.stdout = call.partial_output;
+        }
+        CallEnd::Denied(text) => {
+            result.status = Some(Status::Denied);
+            result.stderr = text;
+            result.stdout = call.partial_output;
         }
         CallEnd::Failed(text) => {
             let starts_with = |prefixes: &[&str]| text.is_some_and(|text| prefixes.iter().any(|prefix| text.starts_with(prefix)));
@@ -66,7 +76,7 @@ fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
                 () => Status::Error,
             });
             result.stderr = text;
-            result.stdout = non_empty_text(metadata.output());
+            result.stdout = call.partial_output;
         }
         // The harness replaces a call of an unknown tool, or with wrong arguments, by a call of `invalid`, which always completes.
         CallEnd::Completed(text) if call.tool == "invalid" => {
@@ -89,9 +99,13 @@ fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
 fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
     // A stopped command has `"exit": null`. A command that the user ran (`!`) has no such member, and its status is not recorded.
     let has_exit_member = || call.metadata_value.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit"));
+    let details = StepDetails::lenient_opt(call.metadata_value);
     match exit {
         Some(0) => Some(Status::Ok),
         Some(_) => Some(Status::Error),
+        // 2.x: a program threw an error, or a command was killed or ran out of time.
+        None if call.tool == "execute" && is_true(details.error()) => Some(Status::Error),
+        None if call.tool == "shell" && (is_true(details.timeout()) || details.signal().is_some()) => Some(Status::Error),
         None if call.tool != "bash" => Some(Status::Ok),
         None if !has_exit_member() => None,
         None if output_contains(call, &[STOPPED_COMMAND]) => Some(Status::Cancelled),
@@ -101,7 +115,8 @@ fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
 
 /// True unless a `read` states `truncated` only because the call requested a part of the file.
 fn is_truncated(call: &Call<'_>) -> bool {
-    call.tool != "read" || output_contains(call, &TRUNCATED_READ)
+    let has_limit = || call.input.is_some_and(|input| input.member("limit").is_some());
+    call.tool != "read" || call.contents.is_some() && !has_limit() || output_contains(call, &TRUNCATED_READ)
 }
 
 fn output_contains(call: &Call<'_>, texts: &[&str]) -> bool {

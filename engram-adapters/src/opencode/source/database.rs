@@ -1,6 +1,4 @@
-//! `opencode.db`: the tables `session`, `message` and `part` (1.2.1 and later), one session at a time.
-
-use std::collections::BTreeMap;
+//! `opencode.db`: the tables `session`, `message` and `part` (1.2.1 and later), and those of 2.x, one session at a time.
 
 use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
@@ -8,39 +6,25 @@ use engram_core::limits::Limits;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Rows};
 
-use super::export_writer::{ExportWriter, push_string};
-use super::parent_call::starting_call_in;
+use super::export_writer::ExportWriter;
+use super::generation::{Form, Generations};
+use super::parent_call::{starting_call_in, starting_step_in};
+use super::session_columns::{columns, info, step_info};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
 use crate::open::store::Export;
-use crate::opencode::revisions::is_known_migration;
-
-/// Columns without which a session cannot be read (all versions have them).
-const REQUIRED_COLUMNS: [(&str, &[&str]); 3] = [
-    ("session", &["id", "version", "time_created", "time_updated"]),
-    ("message", &["id", "session_id", "time_created", "data"]),
-    ("part", &["id", "message_id", "session_id", "data"]),
-];
-
-/// Tables of later versions, and a query for rows that no tested version writes: messages in another form. 1.15.3 writes only switches of
-/// agent and model there, which its messages state too.
-const UNKNOWN_ROWS: [(&str, &str); 2] = [
-    ("session_message", "SELECT EXISTS (SELECT 1 FROM session_message WHERE type NOT IN ('agent-switched', 'model-switched'))"),
-    ("session_input", "SELECT EXISTS (SELECT 1 FROM session_input)"),
-];
 
 /// A database that is open for reading.
 pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
-    /// It names a migration that no tested version has, or contains messages in a form that none writes.
-    unknown_schema: bool,
+    generations: Generations,
 }
 
 impl Database {
-    /// True for a database with the tables that every version has.
+    /// True for a database with the tables of some version.
     pub fn has_tables(file: &DatabaseFile<'_>) -> bool {
-        REQUIRED_COLUMNS.iter().all(|(table, _)| file.has(table))
+        Generations::has_tables(file)
     }
 
     /// Opens a database with these tables.
@@ -49,55 +33,71 @@ impl Database {
     /// `unknown_harness_version` if a column is missing that every known version has, or an error of the database.
     pub fn new(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
         let DatabaseFile { path, limits, store, tables } = file;
-        for (table, required) in REQUIRED_COLUMNS {
-            let columns = store.columns(table)?;
-            if let Some(missing) = required.iter().find(|column| !columns.iter().any(|known| known == *column)) {
-                let error = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected(format!("a column {missing} of table {table}"));
-                return Err(error.path(path.to_string_lossy()));
-            }
-        }
-        let migrations = migrations(&store, &tables)?;
-        let mut unknown_schema = migrations.is_empty() || !migrations.iter().all(|migration| is_known_migration(migration));
-        for (_, sql) in UNKNOWN_ROWS.iter().filter(|(table, _)| tables.iter().any(|known| known == table)) {
-            // If the table lacks the columns, no tested version made it either.
-            unknown_schema |= store.connection().query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap_or(true);
-        }
-        Ok(Database { store, limits, unknown_schema })
+        let generations = Generations::of(&store, &tables).map_err(|error| error.path(path.to_string_lossy()))?;
+        Ok(Database { store, limits, generations })
     }
 
     /// The ids of all sessions, with repetitions. None for a session without an id.
     pub fn session_ids(&self) -> Result<Vec<Option<String>>, AdapterError> {
-        self.ids("SELECT CAST(id AS TEXT) FROM session ORDER BY id", [])
+        self.ids(self.generations.session_ids(), [])
     }
 
     /// The ids of deleted sessions that still have messages or parts.
     pub fn ids_without_session(&self) -> Result<Vec<Option<String>>, AdapterError> {
-        let sql = "SELECT CAST(session_id AS TEXT) FROM
-                   (SELECT DISTINCT session_id FROM message UNION SELECT DISTINCT session_id FROM part) AS named
-                   WHERE NOT EXISTS (SELECT 1 FROM session WHERE id = named.session_id)";
-        self.ids(sql, [])
+        self.ids(&self.generations.ids_without_session(), [])
+    }
+
+    /// The ids of sessions whose messages of 1.x were continued after 2.x had taken them over. The tape has those of 2.x.
+    pub fn ids_continued_twice(&self) -> Result<Vec<Option<String>>, AdapterError> {
+        self.generations.ids_continued_twice().map_or(Ok(Vec::new()), |sql| self.ids(sql, []))
+    }
+
+    /// Tables with rows that look like sessions of a later version.
+    pub fn unknown_tables(&self) -> &[String] {
+        self.generations.unknown_tables()
     }
 
     /// One session as an export.
     pub fn export(&self, session_id: &str) -> Result<Export, AdapterError> {
-        let connection = self.store.connection();
-        let mut session = connection.prepare("SELECT * FROM session WHERE id = ?1 ORDER BY time_updated DESC LIMIT 1").map_err(refused)?;
+        let form = self.generations.form(&self.store, session_id)?;
+        let sql = format!("SELECT * FROM {} WHERE id = ?1 ORDER BY time_updated DESC LIMIT 1", form.table);
+        let mut session = self.store.connection().prepare(&sql).map_err(refused)?;
         let mut rows = session.query([session_id]).map_err(refused)?;
         let Some(row) = rows.next().map_err(refused)? else {
             return Err(AdapterError::new(ErrorCode::Io).expected("a session of this store"));
         };
         let columns = columns(row);
         let parent = columns.get("parent_id").and_then(|parent| parent.as_str().ok()).map(str::to_owned);
-        let mut export = ExportWriter::new(self.limits, info(&columns).as_bytes(), session_id);
+        let info = if form.is_steps { step_info(&columns) } else { info(&columns) };
+        let mut export = ExportWriter::new(self.limits, info.as_bytes(), session_id);
         drop(rows);
-        self.messages(session_id, &mut export)?;
-        self.parts_without_message(session_id, &mut export)?;
+        if form.is_steps {
+            self.steps(session_id, &mut export)?;
+        } else {
+            self.messages(session_id, &mut export)?;
+            self.parts_without_message(session_id, &mut export)?;
+        }
         let parent_call_id = match parent {
             Some(parent) => self.parent_call(&parent, session_id)?,
             None => None,
         };
-        let context = SideInfo { parent_call_id, unknown_schema: self.unknown_schema, ..SideInfo::default() };
+        let context = SideInfo { parent_call_id, unknown_schema: self.is_unknown(&form), ..SideInfo::default() };
         Ok(Export { text: export.finish(), context })
+    }
+
+    fn is_unknown(&self, form: &Form) -> bool {
+        self.generations.is_unknown(form.is_steps)
+    }
+
+    fn steps(&self, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
+        let sql = "SELECT id, type, data FROM session_message WHERE session_id = ?1 ORDER BY seq, time_created, id";
+        let mut steps = self.store.connection().prepare(sql).map_err(refused)?;
+        let mut rows = steps.query([session_id]).map_err(refused)?;
+        while let Some(row) = rows.next().map_err(refused)? {
+            let kind = String::from_utf8_lossy(bytes(row.get_ref(1).map_err(refused)?)).into_owned();
+            export.step(bytes(row.get_ref(2).map_err(refused)?), [("id", &id(row)?), ("type", &kind)])?;
+        }
+        Ok(())
     }
 
     fn messages(&self, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
@@ -130,13 +130,19 @@ impl Database {
 
     /// The call of the parent session that started this one.
     fn parent_call(&self, parent: &str, session_id: &str) -> Result<Option<String>, AdapterError> {
-        let sql = "SELECT data FROM part WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY id";
-        let mut parts = self.store.connection().prepare(sql).map_err(refused)?;
-        let mut rows = parts.query([parent, session_id]).map_err(refused)?;
-        while let Some(row) = rows.next().map_err(refused)? {
-            let part = row.get_ref(0).map_err(refused)?;
-            if let Some(call) = std::str::from_utf8(bytes(part)).ok().and_then(|part| starting_call_in(part, session_id)) {
-                return Ok(Some(call));
+        type Search = fn(&str, &str) -> Option<String>;
+        let parts: (&str, Search) = ("SELECT data FROM part WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY id", starting_call_in);
+        let steps: (&str, Search) =
+            ("SELECT data FROM session_message WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY seq", starting_step_in);
+        let searches = [(self.generations.has_parts(), parts), (self.generations.has_steps(), steps)];
+        for (_, (sql, search)) in searches.into_iter().filter(|(has_table, _)| *has_table) {
+            let mut records = self.store.connection().prepare(sql).map_err(refused)?;
+            let mut rows = records.query([parent, session_id]).map_err(refused)?;
+            while let Some(row) = rows.next().map_err(refused)? {
+                let record = row.get_ref(0).map_err(refused)?;
+                if let Some(call) = std::str::from_utf8(bytes(record)).ok().and_then(|record| search(record, session_id)) {
+                    return Ok(Some(call));
+                }
             }
         }
         Ok(None)
@@ -172,116 +178,4 @@ fn bytes(value: ValueRef<'_>) -> &[u8] {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => b"null",
     }
-}
-
-/// Every migration that the database lists: by name since 1.17.11, by time before.
-fn migrations(store: &sqlite::Store, tables: &[String]) -> Result<Vec<String>, AdapterError> {
-    let sources = [
-        ("migration", "SELECT id FROM migration"),
-        ("__drizzle_migrations", "SELECT strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch') FROM __drizzle_migrations"),
-    ];
-    let mut found = Vec::new();
-    for (table, sql) in sources.iter().filter(|(table, _)| tables.iter().any(|known| known == table)) {
-        let mut statement = store.connection().prepare(sql).map_err(refused)?;
-        let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0)).map_err(refused)?;
-        for name in rows {
-            found.push(name.map_err(refused)?.unwrap_or_else(|| format!("a row of {table} without a name")));
-        }
-    }
-    Ok(found)
-}
-
-fn columns<'r>(row: &'r Row<'_>) -> BTreeMap<String, ValueRef<'r>> {
-    let names: Vec<String> = row.as_ref().column_names().map(str::to_owned).collect();
-    names.into_iter().enumerate().filter_map(|(n, name)| Some((name, row.get_ref(n).ok()?))).collect()
-}
-
-/// How the session's record represents a column.
-enum ColumnForm {
-    /// As a string or a number.
-    Value,
-    /// As the JSON that the column contains.
-    Json,
-}
-
-/// The fields of a session's record in the order of the export: path, column, form.
-const FIELDS: &[(&[&str], &str, ColumnForm)] = &[
-    (&["id"], "id", ColumnForm::Value),
-    (&["slug"], "slug", ColumnForm::Value),
-    (&["projectID"], "project_id", ColumnForm::Value),
-    (&["workspaceID"], "workspace_id", ColumnForm::Value),
-    (&["directory"], "directory", ColumnForm::Value),
-    (&["path"], "path", ColumnForm::Value),
-    (&["parentID"], "parent_id", ColumnForm::Value),
-    (&["title"], "title", ColumnForm::Value),
-    (&["agent"], "agent", ColumnForm::Value),
-    (&["model"], "model", ColumnForm::Json),
-    (&["version"], "version", ColumnForm::Value),
-    (&["summary", "additions"], "summary_additions", ColumnForm::Value),
-    (&["summary", "deletions"], "summary_deletions", ColumnForm::Value),
-    (&["summary", "files"], "summary_files", ColumnForm::Value),
-    (&["summary", "diffs"], "summary_diffs", ColumnForm::Json),
-    (&["cost"], "cost", ColumnForm::Value),
-    (&["tokens", "input"], "tokens_input", ColumnForm::Value),
-    (&["tokens", "output"], "tokens_output", ColumnForm::Value),
-    (&["tokens", "reasoning"], "tokens_reasoning", ColumnForm::Value),
-    (&["tokens", "cache", "read"], "tokens_cache_read", ColumnForm::Value),
-    (&["tokens", "cache", "write"], "tokens_cache_write", ColumnForm::Value),
-    (&["share", "url"], "share_url", ColumnForm::Value),
-    (&["metadata"], "metadata", ColumnForm::Json),
-    (&["revert"], "revert", ColumnForm::Json),
-    (&["permission"], "permission", ColumnForm::Json),
-    (&["time", "created"], "time_created", ColumnForm::Value),
-    (&["time", "updated"], "time_updated", ColumnForm::Value),
-    (&["time", "compacting"], "time_compacting", ColumnForm::Value),
-    (&["time", "archived"], "time_archived", ColumnForm::Value),
-];
-
-/// The session's own record, in the form of the export.
-fn info(columns: &BTreeMap<String, ValueRef<'_>>) -> String {
-    let mut out = String::from("{");
-    let mut open_objects: &[&str] = &[];
-    for (path, column, form) in FIELDS {
-        let Some(value) = columns.get(*column).and_then(|value| json(*value, form)) else { continue };
-        let Some((name, objects)) = path.split_last() else { continue };
-        let shared = open_objects.iter().zip(objects).take_while(|(one, other)| one == other).count();
-        out.push_str(&"}".repeat(open_objects.len() - shared));
-        for object in &objects[shared..] {
-            push_key(&mut out, object);
-            out.push('{');
-        }
-        push_key(&mut out, name);
-        out.push_str(&value);
-        open_objects = objects;
-    }
-    out.push_str(&"}".repeat(open_objects.len() + 1));
-    out
-}
-
-fn push_key(out: &mut String, key: &str) {
-    if !out.ends_with('{') {
-        out.push(',');
-    }
-    push_string(out, key);
-    out.push(':');
-}
-
-/// A column's value as JSON. None for NULL, which the export omits.
-fn json(value: ValueRef<'_>, form: &ColumnForm) -> Option<String> {
-    let mut out = String::new();
-    match (value, form) {
-        (ValueRef::Null, _) => return None,
-        (ValueRef::Integer(number), _) => out = number.to_string(),
-        // JavaScript writes a whole number without a fraction.
-        (ValueRef::Real(number), _) if number.fract() == 0.0 && number.abs() < 1e15 => out = format!("{number:.0}"),
-        (ValueRef::Real(number), _) => out = serde_json::to_string(&number).ok()?,
-        (ValueRef::Text(text) | ValueRef::Blob(text), form) => {
-            let text = String::from_utf8_lossy(text);
-            match form {
-                ColumnForm::Json if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() => out.push_str(&text),
-                _ => push_string(&mut out, &text),
-            }
-        }
-    }
-    Some(out)
 }

@@ -7,20 +7,25 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
-use crate::opencode::revisions::STREAM;
+use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::opencode::schema::{Info, Line, Time};
+use crate::opencode::step_schema::StepInfo;
 use crate::shared::time::from_millis;
 use crate::shared::value::{StructuralIndex, Value, find_line, integer, parse, raw_str, text};
 
 /// Mark of an export: the session's own record, then its messages.
 const EXPORT: &str = "export.info.id=ses_+version,messages";
+/// Mark of an export of 2.x, whose session record has no version.
+const STEP_EXPORT: &str = "export.info.id=ses_+location,messages";
 /// Mark of a `run --format json` line with a part.
 const STREAM_PART: &str = "run.sessionID=ses_+part.messageID=msg_";
 /// Mark of a `run --format json` line with an error.
 const STREAM_ERROR: &str = "run.sessionID=ses_+error.name";
+/// Mark of a `run --format json` line of 2.x with a call.
+const STEP_STREAM_CALL: &str = "run.sessionID=ses_+part.state.metadata.providerCall";
 
 /// Every mark.
-pub const MARKS: &[&str] = &[EXPORT, STREAM_PART, STREAM_ERROR];
+pub const MARKS: &[&str] = &[EXPORT, STEP_EXPORT, STREAM_PART, STREAM_ERROR, STEP_STREAM_CALL];
 
 /// A stream line names its session within this many bytes.
 const SESSION_ID_WITHIN_BYTES: usize = 256;
@@ -35,7 +40,8 @@ const SESSION_PREFIX: &str = "ses_";
 struct ExportHeader {
     session_id: String,
     parent_id: Option<String>,
-    version: String,
+    /// None in an export of 2.x.
+    version: Option<String>,
     created: Option<i64>,
 }
 
@@ -48,12 +54,14 @@ fn export_header(head: &Head<'_>) -> Option<ExportHeader> {
     let (record, rest) = record.split_at_checked(values.byte_offset())?;
     skip_token(skip_token(rest, ",")?, "\"messages\"")?;
     let mut index = StructuralIndex::default();
-    let info = Info::lenient(parse(record, &mut index).ok()?);
+    let record = parse(record, &mut index).ok()?;
+    let info = Info::lenient(record);
+    let is_step = info.version().is_none() && StepInfo::lenient(record).location().is_some();
     let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
     Some(ExportHeader {
         session_id: owned(info.id()).filter(|id| id.starts_with(SESSION_PREFIX))?,
         parent_id: owned(info.parent_id()),
-        version: owned(info.version())?,
+        version: if is_step { None } else { Some(owned(info.version())?) },
         created: integer(Time::lenient_opt(info.time()).created()),
     })
 }
@@ -69,6 +77,12 @@ fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     lines.filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(SESSION_ID_WITHIN_BYTES)]).is_some())
 }
 
+/// True for a stream line with a call as 2.x writes it.
+fn is_step_call(line: &Line<'_>) -> bool {
+    let metadata = line.part().and_then(|part| part.member("state")).and_then(|state| state.member("metadata"));
+    metadata.and_then(|metadata| metadata.member("providerCall")).is_some_and(Value::is_object)
+}
+
 /// The mark of a stream line.
 fn mark(line: &Line<'_>) -> Option<&'static str> {
     if !raw_str(line.session_id()).starts_with(SESSION_PREFIX) || line.timestamp().is_none() {
@@ -76,6 +90,7 @@ fn mark(line: &Line<'_>) -> Option<&'static str> {
     }
     match raw_str(line.kind()) {
         "error" => line.error().map(|_| STREAM_ERROR),
+        "tool_use" if is_step_call(line) => Some(STEP_STREAM_CALL),
         "step_start" | "step_finish" | "text" | "tool_use" | "reasoning" => {
             raw_str(line.part()?.member("messageID")).starts_with("msg_").then_some(STREAM_PART)
         }
@@ -85,8 +100,9 @@ fn mark(line: &Line<'_>) -> Option<&'static str> {
 
 /// Evidence if the head is that of an export, or contains a stream line.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
-    if export_header(head).is_some() {
-        return Some(Evidence { marks: vec![EXPORT], framing: Framing::Document });
+    if let Some(header) = export_header(head) {
+        let mark = if header.version.is_some() { EXPORT } else { STEP_EXPORT };
+        return Some(Evidence { marks: vec![mark], framing: Framing::Document });
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(stream_lines(head), |line| {
@@ -101,7 +117,8 @@ pub fn identify(head: &Head<'_>) -> Identity {
     if let Some(header) = export_header(head) {
         return Identity {
             // Third-party builds may prefix the version with `v`.
-            version: Some(header.version.strip_prefix('v').map(str::to_owned).unwrap_or(header.version)),
+            schema: header.version.is_none().then_some(STEPS),
+            version: header.version.map(|version| version.strip_prefix('v').map(str::to_owned).unwrap_or(version)),
             session_id: Some(header.session_id),
             start: header.created.and_then(from_millis),
             ..Identity::default()
@@ -114,7 +131,13 @@ pub fn identify(head: &Head<'_>) -> Identity {
         let start = integer(line.timestamp()).and_then(from_millis);
         Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
     };
-    find_line(stream_lines(head), of_stream).unwrap_or_default()
+    let mut identity = find_line(stream_lines(head), of_stream).unwrap_or_default();
+    // Without a call, a stream of 2.x is that of 1.x.
+    let is_step = find_line(stream_lines(head), |line| is_step_call(&Line::lenient(line)).then_some(())).is_some();
+    if is_step && identity.schema.is_some() {
+        identity.schema = Some(STEP_STREAM);
+    }
+    identity
 }
 
 /// The ids of an exported session and of its parent.

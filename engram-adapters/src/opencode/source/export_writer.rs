@@ -12,6 +12,8 @@ pub(super) struct ExportWriter {
     limit: u64,
     has_messages: bool,
     has_parts: bool,
+    /// A message with its parts is not closed yet.
+    is_open: bool,
     index: StructuralIndex,
 }
 
@@ -21,6 +23,7 @@ view! {
         id: "id" Any,
         session_id: "sessionID" Any,
         message_id: "messageID" Any,
+        kind: "type" Any,
     }
 }
 
@@ -32,6 +35,7 @@ impl ExportWriter {
             limit: limits.record_bytes,
             has_messages: false,
             has_parts: false,
+            is_open: false,
             index: StructuralIndex::default(),
         };
         export.push_record(info, &[("id", session_id)]);
@@ -42,16 +46,22 @@ impl ExportWriter {
     /// Adds a message, without its parts.
     ///
     /// # Errors
-    /// `limit_exceeded` if the export is longer than a record may be. So for parts.
+    /// `limit_exceeded` if the export is longer than a record may be. So for parts and steps.
     pub fn message(&mut self, record: &[u8], ids: [(&'static str, &str); 2]) -> Result<(), AdapterError> {
-        self.end_message();
-        if std::mem::replace(&mut self.has_messages, true) {
-            self.text.push(',');
-        }
+        self.begin_message();
         self.text.push_str("{\"info\":");
         self.push_record(record, &ids);
         self.text.push_str(",\"parts\":[");
         self.has_parts = false;
+        self.is_open = true;
+        self.check_limit()
+    }
+
+    /// Adds a message of 2.x, which is complete.
+    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "only a database has them"))]
+    pub fn step(&mut self, record: &[u8], ids: [(&'static str, &str); 2]) -> Result<(), AdapterError> {
+        self.begin_message();
+        self.push_record(record, &ids);
         self.check_limit()
     }
 
@@ -71,8 +81,15 @@ impl ExportWriter {
         self.text
     }
 
+    fn begin_message(&mut self) {
+        self.end_message();
+        if std::mem::replace(&mut self.has_messages, true) {
+            self.text.push(',');
+        }
+    }
+
     fn end_message(&mut self) {
-        if self.has_messages {
+        if std::mem::take(&mut self.is_open) {
             self.text.push_str("]}");
         }
     }
@@ -99,6 +116,7 @@ impl ExportWriter {
             let stated = match *key {
                 "id" => &known.id(),
                 "sessionID" => &known.session_id(),
+                "type" => &known.kind(),
                 _ => &known.message_id(),
             };
             if stated.is_none() && !value.is_empty() {

@@ -8,6 +8,10 @@ mod database;
 pub mod detect;
 mod export_writer;
 mod files;
+#[cfg(feature = "sqlite")]
+mod generation;
 mod parent_call;
+#[cfg(feature = "sqlite")]
+mod session_columns;
 pub mod sidecar;
 pub mod store;

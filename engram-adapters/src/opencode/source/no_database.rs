@@ -27,6 +27,14 @@ impl Database {
         match self.0 {}
     }
 
+    pub fn ids_continued_twice(&self) -> Result<Vec<Option<String>>, AdapterError> {
+        match self.0 {}
+    }
+
+    pub fn unknown_tables(&self) -> &[String] {
+        match self.0 {}
+    }
+
     pub fn export(&self, _session_id: &str) -> Result<Export, AdapterError> {
         match self.0 {}
     }

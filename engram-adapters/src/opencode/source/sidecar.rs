@@ -7,7 +7,7 @@ use engram_core::adapter::SideInfo;
 use engram_core::head::Head;
 
 use super::detect;
-use super::parent_call::starting_call;
+use super::parent_call::{starting_call, starting_step};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, parse};
 
@@ -28,6 +28,9 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
 fn call_in(export: &str, id: &str) -> Option<String> {
     let mut index = StructuralIndex::default();
     let messages = parse(export, &mut index).ok()?.member("messages")?;
+    if let Some(call) = messages.elements().find_map(|message| starting_step(message, id)) {
+        return Some(call);
+    }
     let parts = messages.elements().filter_map(|message| message.member("parts")).flat_map(Value::elements);
     parts.filter(|part| part.raw().contains(id)).find_map(|part| starting_call(part, id))
 }

@@ -24,6 +24,8 @@ const OLDER_COPY: &str = "an older copy of the session, which a migration left i
 const SAME_ID: &str = "another session of the same id was changed later";
 const NO_ID: &str = "a session without an id";
 const NO_SESSION: &str = "messages or parts of a deleted session";
+const CONTINUED_TWICE: &str = "a copy that 1.x continued after 2.x had continued the session";
+const UNKNOWN_TABLE: &str = "a table of sessions that no known version has";
 
 /// Where one session is stored.
 enum Location {
@@ -48,20 +50,22 @@ fn is_root(path: &Path) -> bool {
 fn open_root(path: &Path, limits: Limits) -> OpenedStore {
     let mut stores = Stores::new(limits);
     for database in databases(path) {
-        if let Some(file) = DatabaseFile::open(&database, limits)?.filter(Database::has_tables) {
-            stores.add_database(file)?;
+        match DatabaseFile::open(&database, limits)? {
+            Some(file) if Database::has_tables(&file) => stores.add_database(file)?,
+            Some(file) if !file.tables.is_empty() => stores.skip(String::new(), &database, UNKNOWN_TABLE),
+            _ => {}
         }
     }
     for layout in Layout::ALL {
         stores.add_files(path, layout);
     }
-    Ok(Some(stores.sorted()))
+    stores.sorted(path).map(Some)
 }
 
 fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
-    let mut stores = Stores::new(file.limits);
+    let (mut stores, path) = (Stores::new(file.limits), file.path);
     stores.add_database(file)?;
-    Ok(Some(stores.sorted()))
+    stores.sorted(path).map(Some)
 }
 
 fn is_inside(name: &str) -> bool {
@@ -72,9 +76,12 @@ fn is_database_name(name: &str) -> bool {
     name.starts_with("opencode") && name.ends_with(".db")
 }
 
-/// The databases in a data folder. There is one for each release channel.
+/// The databases in a data folder. There is one for each release channel; the one without a channel has newer copies of the others'
+/// sessions, so it is first.
 fn databases(root: &Path) -> Vec<PathBuf> {
-    files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file()).map(|(_, path)| path).collect()
+    let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file());
+    let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");
+    main.into_iter().chain(others).map(|(_, path)| path).collect()
 }
 
 impl Stores {
@@ -82,9 +89,21 @@ impl Stores {
         Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), skipped: Vec::new(), limits }
     }
 
-    fn sorted(mut self) -> Box<dyn Store> {
+    /// The store, with its sessions in order.
+    ///
+    /// # Errors
+    /// `unknown_harness_version` if it has tables of sessions, but none that a known version has.
+    fn sorted(mut self, path: &Path) -> Result<Box<dyn Store>, AdapterError> {
+        if self.sessions.is_empty() && self.skipped.iter().any(|skipped| skipped.reason == UNKNOWN_TABLE) {
+            let error = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the tables of sessions of a known version");
+            return Err(error.found("other tables").path(path.to_string_lossy()));
+        }
         self.sessions.sort_by(|one, other| one.id.cmp(&other.id));
-        Box::new(self)
+        Ok(Box::new(self))
+    }
+
+    fn skip(&mut self, id: String, path: &Path, reason: &'static str) {
+        self.skipped.push(SkippedSession { session: StoredSession { id, path: path.to_owned() }, reason });
     }
 
     /// Adds a database's sessions.
@@ -97,6 +116,11 @@ impl Stores {
         self.skipped.extend(without_id.into_iter().map(|id| SkippedSession { session: session(id), reason: NO_ID }));
         let orphans = database.ids_without_session()?.into_iter();
         self.skipped.extend(orphans.map(|id| SkippedSession { session: session(id), reason: NO_SESSION }));
+        let copies = database.ids_continued_twice()?.into_iter();
+        self.skipped.extend(copies.map(|id| SkippedSession { session: session(id), reason: CONTINUED_TWICE }));
+        for table in database.unknown_tables() {
+            self.skip(table.clone(), path, UNKNOWN_TABLE);
+        }
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
         for id in ids.into_iter().flatten() {

@@ -12,6 +12,7 @@ pub struct LastStated {
     agent: LastValue,
     model: LastValue,
     provider: LastValue,
+    effort: LastValue,
 }
 
 /// The raw JSON text of a value.
@@ -28,8 +29,14 @@ impl LastStated {
         self.values().into_iter().for_each(Restorable::roll_back);
     }
 
-    fn values(&mut self) -> [&mut LastValue; 4] {
-        [&mut self.cwd, &mut self.agent, &mut self.model, &mut self.provider]
+    fn values(&mut self) -> [&mut LastValue; 5] {
+        [&mut self.cwd, &mut self.agent, &mut self.model, &mut self.provider, &mut self.effort]
+    }
+
+    /// The last stated working directory. None if it has escapes.
+    pub fn cwd(&self) -> Option<&str> {
+        let token = self.cwd.as_deref()?;
+        token.strip_prefix('"')?.strip_suffix('"').filter(|path| !path.contains('\\'))
     }
 
     /// The working directory, if it changed.
@@ -45,6 +52,11 @@ impl LastStated {
     /// The model, if it changed.
     pub fn changed_model<'a>(&mut self, value: Field<'a>) -> Option<Text<'a>> {
         changed(&mut self.model, value)
+    }
+
+    /// The effort of reasoning, if it changed.
+    pub fn changed_effort<'a>(&mut self, value: Field<'a>) -> Option<Text<'a>> {
+        changed(&mut self.effort, value)
     }
 
     /// The provider, if it changed.

@@ -4,9 +4,10 @@ use engram_core::emit::{Emitter, RecordHeader};
 use engram_core::text::Text;
 
 use super::replay::ReplayTracker;
-use crate::opencode::schema::{Envelope, Time};
+use crate::opencode::schema::{Envelope, Model, Time};
+use crate::opencode::step_schema::{StepMessage, StepTime};
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
 
 /// Who wrote a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,6 +31,10 @@ pub struct MessageContext<'a> {
     pub is_summary: bool,
     /// A `step-finish` part states the tokens of each request.
     pub has_step_finish: bool,
+    /// The message has all requests of a turn (up to 0.5.29).
+    pub is_turn: bool,
+    /// Why the last request ended, where the message states it. Then `input` leaves out what came from the cache.
+    pub finish: Field<'a>,
     /// The message was copied from the session that this session was forked from.
     pub is_replay: bool,
     /// When the line of a stream was printed, in milliseconds, for parts without a time. None in an export.
@@ -40,7 +45,7 @@ pub struct MessageContext<'a> {
 
 impl<'a> MessageContext<'a> {
     /// The context that a message's own record gives.
-    pub fn of(envelope: &Envelope<'a>, has_step_finish: bool, replay: &ReplayTracker) -> Self {
+    pub fn of(envelope: &Envelope<'a>, parts: Value<'_>, replay: &ReplayTracker) -> Self {
         MessageContext {
             speaker: match raw_str(envelope.role()) {
                 "user" => Speaker::User,
@@ -50,10 +55,23 @@ impl<'a> MessageContext<'a> {
             message_id: text(envelope.id()),
             model: non_empty_text(envelope.model_id()),
             is_summary: is_true(envelope.summary()),
-            has_step_finish,
+            has_step_finish: parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish"),
+            is_turn: envelope.system().is_some_and(Value::is_array),
+            finish: envelope.finish(),
             is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
             printed_at: None,
             tool_metadata: envelope.tool(),
+        }
+    }
+
+    /// The context of a message of 2.x.
+    pub fn of_step(message: &StepMessage<'a>, replay: &ReplayTracker) -> Self {
+        MessageContext {
+            speaker: Speaker::Assistant,
+            message_id: text(message.id()),
+            model: non_empty_text(Model::lenient_opt(message.model()).id()),
+            is_replay: replay.is_replay(integer(StepTime::lenient_opt(message.time()).created())),
+            ..MessageContext::default()
         }
     }
 

@@ -4,4 +4,5 @@ pub mod compaction;
 pub mod last_stated;
 pub mod message_context;
 pub mod replay;
+pub mod revert;
 pub mod session_state;

@@ -1,10 +1,12 @@
 //! The state of one session's conversion.
 
 use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::event::Author;
 
 use super::compaction::PendingCompaction;
 use super::last_stated::LastStated;
 use super::replay::ReplayTracker;
+use super::revert::Revert;
 use crate::opencode::revisions::{Dialect, dialect};
 use crate::shared::seen_set::SeenSet;
 use crate::shared::time::MillisFormatter;
@@ -14,6 +16,9 @@ pub struct SessionState {
     pub dialect: Dialect,
     pub side_info: SideInfo,
     pub replay: ReplayTracker,
+    pub revert: Revert,
+    /// Who writes the prompts: in the session of a sub-agent, the agent that started it.
+    pub prompt_author: Author,
     pub compaction: PendingCompaction,
     pub last_stated: LastStated,
     /// System prompts that have been emitted.
@@ -28,6 +33,8 @@ impl SessionState {
             dialect: dialect(init.identity),
             side_info: init.context.clone(),
             replay: ReplayTracker::default(),
+            revert: Revert::default(),
+            prompt_author: Author::Person,
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),
             system_prompts: SeenSet::default(),

@@ -1,0 +1,49 @@
+//! The session's own record of OpenCode 2.
+
+use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::event::{Author, Meta, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::text::Text;
+
+use super::session_info::INFO;
+use super::step_messages::directory;
+use crate::opencode::schema::{Model, Time};
+use crate::opencode::state::session_state::SessionState;
+use crate::opencode::step_schema::StepInfo;
+use crate::shared::value::{Value, integer, non_empty_text, number, text};
+
+/// Converts the session's own record.
+#[cold]
+pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let info = StepInfo::strict(value, "")?;
+    let time = Time::lenient_opt(info.time());
+    let created = integer(time.created());
+    state.replay.set_session_created(created);
+    state.revert.set(info.revert());
+    let created = created.and_then(|created| state.clock.format(created));
+    out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
+    out.check_members("step/session", value, INFO, &|_| None)?;
+    let model = Model::lenient_opt(info.model());
+    let parent = non_empty_text(info.parent_id());
+    if parent.is_some() {
+        state.prompt_author = Author::Agent;
+    }
+    let facts = SessionFacts {
+        title: non_empty_text(info.title()),
+        cwd: state.last_stated.changed_cwd(directory(info.location())),
+        agent: state.last_stated.changed_agent(info.agent()),
+        model: state.last_stated.changed_model(model.id()),
+        provider: state.last_stated.changed_provider(model.provider_id()),
+        effort: state.last_stated.changed_effort(model.variant()),
+        parent_session_id: parent,
+        parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
+        fork_of: info.fork().and_then(|fork| non_empty_text(fork.member("sessionID"))),
+        cost_total_usd: number(info.cost()).filter(|cost| cost.as_str() != "0"),
+        ..SessionFacts::default()
+    };
+    out.emit(Meta::Session(facts), INFO)?;
+    if time.archived().is_some() {
+        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
+    }
+    Ok(Outcome::Mapped)
+}
