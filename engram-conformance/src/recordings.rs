@@ -72,6 +72,24 @@ impl Recordings {
         Ok(recordings)
     }
 
+    /// Reads several trees as one. It declares scenarios if each of them does.
+    ///
+    /// # Errors
+    /// Those of [`Recordings::load`] for one of them.
+    pub fn load_all(roots: &[PathBuf]) -> Result<Recordings, RecordingsError> {
+        let mut trees = roots.iter().map(|root| Recordings::load(root));
+        let mut merged = trees.next().ok_or_else(|| RecordingsError::Empty(PathBuf::new()))??;
+        for tree in trees {
+            let tree = tree?;
+            merged.is_declared &= tree.is_declared;
+            merged.all.extend(tree.all);
+        }
+        if !merged.is_declared {
+            merged.all.iter_mut().for_each(|recording| recording.declared = None);
+        }
+        Ok(merged)
+    }
+
     /// Like [`Recordings::load`], but ignores `scenarios.tsv`.
     ///
     /// # Errors
