@@ -50,7 +50,7 @@ pub use catalogue::CHECKS;
 pub use check::{Capability, Check, Needs};
 pub use convert::ConversionError;
 pub use converted_session::ConvertedSession;
-pub use ground_truth::{Call, FileState, RealEdit, RealResult, Truth};
+pub use ground_truth::{Call, FileState, RealEdit, RealResult, RealUsage, Truth};
 pub use options::{Capabilities, Options, ToolKinds};
 pub use outcome::{Example, Findings, Outcome, Verdict};
 pub use recording::Recording;

@@ -1,7 +1,7 @@
 //! The check functions, grouped by subject. `catalogue.rs` lists the checks that use them.
 
 pub mod claims;
-mod clock;
+pub mod clock;
 pub mod conversation;
 pub mod edit_chain;
 pub mod edits;

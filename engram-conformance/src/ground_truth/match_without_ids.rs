@@ -11,7 +11,7 @@ use crate::tape::Event;
 
 /// Adds missing ids, and returns which calls the log has but the tapes lack. A ground truth that has ids is returned unchanged.
 pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<String>) {
-    let mut truth = with_logged_ids(truth, sessions);
+    let mut truth = with_prompts_of_requests(with_logged_ids(truth, sessions));
     let has_id = |call: &Value| call["id"].is_string();
     if list(&truth, "calls").iter().all(has_id) && list(&truth, "results").iter().all(has_id) {
         return (truth, Vec::new());
@@ -36,6 +36,17 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
     truth["results"] = Value::Array(results);
     truth["edits"] = Value::Array(edits);
     (truth, findings)
+}
+
+/// Replaces prompts by the texts of the requests that a person made, if the ground truth has the requests: prompts are then as the model
+/// saw them.
+fn with_prompts_of_requests(mut truth: Value) -> Value {
+    let requests = list(&truth, "requests");
+    if !requests.is_empty() {
+        let of_person = requests.into_iter().filter(|request| request["subagent"].is_null());
+        truth["prompts"] = of_person.filter_map(|request| request.get("text").filter(|text| text.is_string()).cloned()).collect();
+    }
+    truth
 }
 
 /// Replaces ids by those in the log: one API of the model server uses another prefix for the same number.

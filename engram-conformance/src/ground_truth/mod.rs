@@ -26,6 +26,33 @@ pub struct Truth {
     pub results: Vec<RealResult>,
     /// The files that changed.
     pub edits: Vec<RealEdit>,
+    /// What the model server counted.
+    pub usage: Vec<RealUsage>,
+}
+
+/// What the model server counted for one response, or for all responses of a conversation.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct RealUsage {
+    /// The id of the response.
+    pub message_id: Option<String>,
+    /// The conversation, if these are the sums of all its responses.
+    pub conversation: Option<String>,
+    /// True if the response never ended.
+    pub cut_off: bool,
+    /// Input tokens without those that came from or went to the cache.
+    pub input: Option<u64>,
+    /// Input tokens from the cache.
+    #[serde(alias = "cacheReadTokens")]
+    pub cache_read: Option<u64>,
+    /// Input tokens that went to the cache.
+    #[serde(alias = "cacheWriteTokens")]
+    pub cache_write: Option<u64>,
+    /// Output tokens, with those of reasoning.
+    #[serde(alias = "outputTokens")]
+    pub output: Option<u64>,
+    /// The output tokens of reasoning.
+    pub reasoning: Option<u64>,
 }
 
 /// A tool call as the model server sent it.
