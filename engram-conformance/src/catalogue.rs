@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, members, observable, provenance, reads, stability, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, members, observable, provenance, reads, repeated, stability, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -84,6 +84,8 @@ checks! {
         needs Nothing, from "ack: Forward compatibility via unknown", by Case(observable::known);
     "member.known" asserts "every member of a record is in the adapter's table, and a member with another name or JSON type is noticed",
         needs Nothing, from "adapters: silently degrade behavior", by Claims(members::known);
+    "record.repeated" asserts "a record that has an id or a time and is repeated in the log changes no event",
+        needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(repeated::records);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",

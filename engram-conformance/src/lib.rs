@@ -36,6 +36,7 @@ mod options;
 mod outcome;
 mod recording;
 mod recordings;
+mod repeats;
 mod report;
 mod run;
 mod scenario;

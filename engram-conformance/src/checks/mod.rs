@@ -9,6 +9,7 @@ pub mod members;
 pub mod observable;
 pub mod provenance;
 pub mod reads;
+pub mod repeated;
 mod spans;
 pub mod stability;
 pub mod versions;
