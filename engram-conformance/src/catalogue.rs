@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, members, observable, provenance, reads, repeated, stability, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, members, observable, prompts, provenance, reads, repeated, stability, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -52,7 +52,9 @@ checks! {
     "error.cut" asserts "a truncated session is an error with a code, or its tape is marked as incomplete; never a panic",
         needs Nothing, from "ack: Skip, don't fail", by Conversion(viable::truncated);
     "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
-        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(conversation::prompts);
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::all);
+    "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::by_person);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
         needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Case(viable::answer);
     Observable:

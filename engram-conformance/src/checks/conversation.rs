@@ -1,4 +1,4 @@
-//! Compares prompts, calls and results with the ground truth: each logged one is on the tape, once and unchanged.
+//! Compares calls and results with the ground truth: each logged one is on the tape, once and unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,50 +12,6 @@ use crate::ground_truth::{Call, RealResult};
 use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
-
-/// Every logged prompt is a `msg.in`, no more often than the user sent it.
-pub fn prompts(case: &Case<'_>, findings: &mut Findings) {
-    let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
-    for prompt in &case.truth.prompts {
-        *sent.entry(prompt).or_default() += 1;
-    }
-    for (prompt, times) in sent {
-        if !case.is_logged(prompt.trim()) {
-            findings.note("prompts that are not logged");
-            continue;
-        }
-        findings.count_many("prompts", times as u64);
-        let mut actual: BTreeMap<&str, usize> = BTreeMap::new();
-        for (session, event) in case.own_events(Kind::MsgIn).filter(|(_, event)| !is_sub_agents(event)) {
-            if event.text("text").is_some_and(|text| is_prompt(text, prompt)) {
-                *actual.entry(session.name()).or_default() += 1;
-            }
-        }
-        if actual.is_empty() {
-            findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
-        }
-        for (name, count) in actual.into_iter().filter(|(_, count)| *count > times) {
-            let place = format!("{}/{name}", case.recording.name());
-            findings.fail(place, format!("{count} msg.in of the prompt `{}`, which the user sent {times} times", excerpt(prompt)));
-        }
-    }
-}
-
-fn is_sub_agents(event: &Event) -> bool {
-    event.0.pointer("/source/agent_id").is_some()
-}
-
-/// True if a `msg.in` is this prompt. Harnesses log slash commands as XML, append the content of files that a prompt names, and put
-/// the words of a command line in quotes.
-fn is_prompt(text: &str, prompt: &str) -> bool {
-    let prompt = prompt.trim();
-    let (command, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
-    let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
-    let is_expanded =
-        text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
-    let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
-    text.trim() == prompt || is_quoted || is_expanded || (is_command && text.contains(args))
-}
 
 /// Every logged call is a `tool.call`.
 pub fn calls(case: &Case<'_>, findings: &mut Findings) {
@@ -341,12 +297,12 @@ pub fn replays(case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// True if the sessions of all copies are files of lines.
-fn is_lines(copies: &[(&ConvertedSession, &Event)]) -> bool {
+pub(super) fn is_lines(copies: &[(&ConvertedSession, &Event)]) -> bool {
     copies.iter().all(|(_, event)| event.line().is_some())
 }
 
 /// The record of an event without the ids of session and record, which differ in every copy.
-fn record_of(session: &ConvertedSession, event: &Event) -> String {
+pub(super) fn record_of(session: &ConvertedSession, event: &Event) -> String {
     let line = event.line().and_then(|line| usize::try_from(line).ok()).and_then(|line| line.checked_sub(1));
     let text = line.and_then(|line| session.source().split(|byte| *byte == b'\n').nth(line)).unwrap_or_default();
     let mut value: Value = serde_json::from_slice(text).unwrap_or_default();

@@ -7,6 +7,7 @@ pub mod edit_chain;
 pub mod edits;
 pub mod members;
 pub mod observable;
+pub mod prompts;
 pub mod provenance;
 pub mod reads;
 pub mod repeated;
