@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, members, observable, prompts, provenance, reads, repeated, stability, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, stability, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -88,6 +88,10 @@ checks! {
         needs Nothing, from "adapters: silently degrade behavior", by Claims(members::known);
     "record.repeated" asserts "a record that has an id or a time and is repeated in the log changes no event",
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(repeated::records);
+    "id.once" asserts "apart from replayed history, a record is on one tape, and on it once",
+        needs Nothing, from "runtime: Tool loop", by Case(identity::once);
+    "parent.record" asserts "a result, read or edit belongs to the call of its own record, or else to the latest open call of its id",
+        needs RESULTS, from "ack: test_transcript_tool_use_before_tool_result", by Case(identity::parents);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",

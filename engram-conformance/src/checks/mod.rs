@@ -5,6 +5,7 @@ pub mod clock;
 pub mod conversation;
 pub mod edit_chain;
 pub mod edits;
+pub mod identity;
 pub mod members;
 pub mod observable;
 pub mod prompts;
