@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, stability, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, stability, usage, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -92,6 +92,8 @@ checks! {
         needs Nothing, from "runtime: Tool loop", by Case(identity::once);
     "parent.record" asserts "a result, read or edit belongs to the call of its own record, or else to the latest open call of its id",
         needs RESULTS, from "ack: test_transcript_tool_use_before_tool_result", by Case(identity::parents);
+    "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
+        needs Nothing, from "runtime: Streaming", by Case(usage::sums);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",

@@ -14,5 +14,6 @@ pub mod reads;
 pub mod repeated;
 mod spans;
 pub mod stability;
+pub mod usage;
 pub mod versions;
 pub mod viable;
