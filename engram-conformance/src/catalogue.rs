@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, stability, usage, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, stability, statements, usage, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -139,6 +139,12 @@ checks! {
         needs EDITS, from "adapters: before/after hashes", by Conversion(edits::spans);
     "edit.snippet" asserts "an edit without lines hashes a text from its call",
         needs EDITS, from "adapters: before/after hashes", by Case(edits::snippets);
+    "snippet.lines" asserts "a snippet has the number of its lines for each side that it hashes",
+        needs EDITS, from "adapters: before/after hashes", by Case(statements::line_counts);
+    "edit.statements" asserts "what an edit hashes is text that the file really had, also where a turn or a call changed it several times",
+        needs EDITS, from "adapters: before/after hashes", by Case(statements::agree);
+    "edit.files" asserts "every changed file that a record of its call names has an edit",
+        needs EDITS, from "adapters: Structured edit/read spans", by Case(statements::files);
     "edit.file" asserts "the file hashes of an edit match the real file before and after",
         needs EDITS, from "adapters: before/after hashes", by Case(edits::whole_files);
     "edit.chain" asserts "the states of a file form a chain from its real first state to its real last, except for named gaps",

@@ -15,22 +15,22 @@ use crate::subject::Subject;
 use crate::tape::Event;
 
 /// The `code.edit` events of one call on one file.
-struct CallEdits<'a> {
-    session: &'a ConvertedSession,
-    call_chain: Vec<&'a str>,
-    file: &'a str,
-    events: Vec<&'a Event>,
+pub(super) struct CallEdits<'a> {
+    pub session: &'a ConvertedSession,
+    pub call_chain: Vec<&'a str>,
+    pub file: &'a str,
+    pub events: Vec<&'a Event>,
 }
 
 impl CallEdits<'_> {
     /// True if the log has only the request, not its result: then the edit states nothing about the file.
-    fn is_request(&self) -> bool {
+    pub(super) fn is_request(&self) -> bool {
         self.events.iter().all(|event| event.0.get("confirmed") == Some(&Value::Bool(false)))
     }
 }
 
 /// The edits of all tapes, grouped by call and file, in tape order.
-fn call_edits<'a>(case: &'a Case<'_>) -> Vec<CallEdits<'a>> {
+pub(super) fn call_edits<'a>(case: &'a Case<'_>) -> Vec<CallEdits<'a>> {
     let mut groups: Vec<CallEdits<'a>> = Vec::new();
     let mut at: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
     for (session, event) in case.own_events(Kind::CodeEdit) {
@@ -45,7 +45,7 @@ fn call_edits<'a>(case: &'a Case<'_>) -> Vec<CallEdits<'a>> {
 }
 
 /// The edits of the tapes that belong to a real edit.
-fn matching<'m, 'a>(edits: &'m [CallEdits<'a>], real: &RealEdit) -> Vec<&'m CallEdits<'a>> {
+pub(super) fn matching<'m, 'a>(edits: &'m [CallEdits<'a>], real: &RealEdit) -> Vec<&'m CallEdits<'a>> {
     edits.iter().filter(|edits| is_of(real, edits)).collect()
 }
 
@@ -55,7 +55,7 @@ fn is_of(real: &RealEdit, edits: &CallEdits<'_>) -> bool {
 }
 
 /// The new names of a moved file.
-fn moved_to<'a>(edits: &CallEdits<'a>) -> impl Iterator<Item = &'a str> {
+pub(super) fn moved_to<'a>(edits: &CallEdits<'a>) -> impl Iterator<Item = &'a str> {
     let links = edits.session.events.iter().filter(|event| event.is(Kind::SpanLink));
     let (file, call) = (edits.file, edits.events.first().and_then(|event| event.text("call_id")));
     links
@@ -136,7 +136,7 @@ fn compare_hash(
 }
 
 /// True if no other call of the turn can have changed the file.
-fn is_alone(case: &Case<'_>, real: &RealEdit, edits: &CallEdits<'_>) -> bool {
+pub(super) fn is_alone(case: &Case<'_>, real: &RealEdit, edits: &CallEdits<'_>) -> bool {
     edits.file == real.file
         && real
             .call_ids
@@ -145,7 +145,7 @@ fn is_alone(case: &Case<'_>, real: &RealEdit, edits: &CallEdits<'_>) -> bool {
 }
 
 /// True if a call may change a file: its arguments name the file.
-fn touches(call: &Call, file: &str) -> bool {
+pub(super) fn touches(call: &Call, file: &str) -> bool {
     call.args.to_string().contains(file)
 }
 
@@ -220,14 +220,16 @@ pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
         for event in edits.events.iter().filter(|event| event.text("basis") == Some("snippet")) {
             for (key, text) in [("before_hash", real.before.as_deref()), ("after_hash", real.after.as_deref())] {
                 let Some(actual) = event.text(key) else { continue };
-                let in_call = known.iter().any(|hash| hash == actual) || calls.iter().any(|call| spans::in_patch(&call.args, actual));
-                if in_call || text.is_some_and(|text| spans::in_text(text, actual)) {
-                    findings.count("snippets");
-                } else {
-                    findings.fail(
+                let count = event.number(&key.replace("_hash", "_lines"));
+                let in_call =
+                    known.iter().any(|hash| hash == actual) || calls.iter().any(|call| spans::in_patch(&call.args, actual, count));
+                match in_call.then_some(true).or_else(|| text.map_or(Some(false), |text| spans::in_text(text, actual, count))) {
+                    Some(true) => findings.count("snippets"),
+                    Some(false) => findings.fail(
                         case.place_of(edits.session, event),
                         format!("{key} matches no text of the call and no lines of {}", edits.file),
-                    );
+                    ),
+                    None => findings.note("snippets of long files without a line count"),
                 }
             }
         }

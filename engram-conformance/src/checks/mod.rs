@@ -14,6 +14,7 @@ pub mod reads;
 pub mod repeated;
 mod spans;
 pub mod stability;
+pub mod statements;
 pub mod usage;
 pub mod versions;
 pub mod viable;
