@@ -5,7 +5,7 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, stability, statements, usage, versions, viable};
+use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, responses, stability, statements, usage, versions, viable};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -92,6 +92,8 @@ checks! {
         needs Nothing, from "runtime: Tool loop", by Case(identity::once);
     "parent.record" asserts "a result, read or edit belongs to the call of its own record, or else to the latest open call of its id",
         needs RESULTS, from "ack: test_transcript_tool_use_before_tool_result", by Case(identity::parents);
+    "response.together" asserts "the events of a response stand together, and its usage directly behind them",
+        needs Nothing, from "runtime: Streaming", by Case(responses::together);
     "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
         needs Nothing, from "runtime: Streaming", by Case(usage::sums);
     "call.all" asserts "every call in the log is a tool.call",

@@ -12,6 +12,7 @@ pub mod prompts;
 pub mod provenance;
 pub mod reads;
 pub mod repeated;
+pub mod responses;
 mod spans;
 pub mod stability;
 pub mod statements;
