@@ -31,6 +31,8 @@ checks! {
     Viable:
     "session.converts" asserts "every session converts to a tape",
         needs Nothing, from "adapters: Ingest runtime contract", by Case(viable::converts);
+    "store.not_empty" asserts "a recording whose files contain a prompt or a call gives a tape with messages or calls",
+        needs Nothing, from "adapters: silently degrade behavior", by Case(viable::store_not_empty);
     "session.detected" asserts "every session is detected, with named evidence",
         needs STREAM, from "adapters: detect harness family/version", by Conversion(viable::detected);
     "scenario.declared" asserts "a recording shows exactly the scenarios that it declares",
