@@ -5,7 +5,10 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, responses, stability, statements, usage, versions, viable};
+use crate::checks::{
+    claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, responses, stability,
+    statements, usage, versions, viable,
+};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
