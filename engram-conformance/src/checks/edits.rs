@@ -309,7 +309,7 @@ fn is_complete(
 }
 
 /// True if the call is one of an edit tool on this file.
-fn is_edit_of(case: &Case<'_>, call: &Call, file: &str) -> bool {
+pub(super) fn is_edit_of(case: &Case<'_>, call: &Call, file: &str) -> bool {
     let args = call.args.to_string();
     let kind = case.tool_call(&call.id).and_then(|event| event.text("kind"));
     if args.contains("*** Begin Patch") {

@@ -94,7 +94,7 @@ pub fn parents(case: &Case<'_>, findings: &mut Findings) {
                     findings.fail(case.place_of(session, event), format!("has the parent {actual}, but {real} is {why}"));
                 }
                 Some(_) => findings.count("results, reads and edits"),
-                None => findings.note("results of a call that stands behind them"),
+                None => findings.note("events without a parent or a result"),
             }
         }
     }
@@ -107,12 +107,14 @@ fn expected<'s>(session: &'s ConvertedSession, event: &Event, calls: &[&'s Event
         let named = of_record.find(|call| call.number("seq") == event.number("parent"));
         return Some((named.unwrap_or(call), "the call of its own record"));
     }
+    let seq = event.number("seq")?;
     if let [only] = calls
         && event.text("call_id").is_some()
     {
-        return Some((only, "its only call"));
+        // `tape.parent` reports that an event names no parent although its call came before.
+        let is_reported = !event.has("parent") && only.number("seq").is_some_and(|call| call < seq);
+        return (!is_reported).then_some((*only, "its only call"));
     }
-    let seq = event.number("seq")?;
     let of_result =
         |result: &&Event| result.is(Kind::ToolResult) && result.text("call_id") == event.text("call_id") && is_same_record(result, event);
     if !event.is(Kind::ToolResult) {

@@ -8,7 +8,7 @@ use engram_core::keys::hash64;
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::outcome::Findings;
-use crate::repeats::{Way, changed_session, repeatable};
+use crate::repeats::{Way, changed_session, is_steady, repeatable};
 use crate::subject::Subject;
 
 /// With the value `all`, every line of every session is repeated alone too.
@@ -67,6 +67,9 @@ impl Trials<'_> {
                     self.find(&[at], way);
                 }
             }
+        }
+        if !self.failures.is_empty() && !is_steady(self.subject, self.session) {
+            return findings.note("sessions that give another tape each time");
         }
         findings.count_many("records", if self.failures.is_empty() { self.lines.len() as u64 } else { 0 });
         for (line, way, what) in self.failures.drain(..) {

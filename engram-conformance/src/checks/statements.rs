@@ -4,7 +4,7 @@ use engram_core::event::Kind;
 use engram_core::hash::Hash;
 use memchr::memmem;
 
-use super::edits::{CallEdits, call_edits, is_alone, matching, moved_to, touches};
+use super::edits::{CallEdits, call_edits, is_alone, is_edit_of, matching, moved_to, touches};
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::{ConvertedSession, escaped};
@@ -101,7 +101,7 @@ fn ends_of_turn(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits
     }
 }
 
-/// A changed file has an edit if the record of a call names it.
+/// A changed file has an edit if the record of a call names it. `edit.all` looks at the calls whose arguments do.
 pub fn files(case: &Case<'_>, findings: &mut Findings) {
     let edits = call_edits(case);
     for real in case.truth.edits.iter().filter(|real| !real.is_revert() && real.before_sha256 != real.after_sha256) {
@@ -126,7 +126,8 @@ fn is_edit(edits: &CallEdits<'_>, real: &RealEdit) -> bool {
 /// that may change files and did not fail.
 fn names_as_changed(case: &Case<'_>, id: &str, file: &str) -> bool {
     let Some(call) = case.tool_call(id) else { return false };
-    if call.text("kind").is_some_and(|kind| LOOKERS.contains(&kind)) || has_failed(case, id) {
+    let is_editor = case.call(id).is_some_and(|call| is_edit_of(case, call, file));
+    if is_editor || call.text("kind").is_some_and(|kind| LOOKERS.contains(&kind)) || has_failed(case, id) {
         return false;
     }
     let path = format!("/{}\"", escaped(file));

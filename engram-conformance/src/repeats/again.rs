@@ -39,6 +39,11 @@ pub fn changed_session(subject: &Subject<'_>, session: &ConvertedSession, lines:
     }
 }
 
+/// True if the session itself still gives the same tape. Otherwise repeats prove nothing.
+pub fn is_steady(subject: &Subject<'_>, session: &ConvertedSession) -> bool {
+    subject.tape(&session.input).is_ok_and(|tape| tape == session.tape)
+}
+
 /// The source with these lines written again.
 fn with_lines_again(source: &[u8], lines: &[usize], way: Way) -> Vec<u8> {
     let mut changed = Vec::with_capacity(2 * source.len());

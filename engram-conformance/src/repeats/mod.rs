@@ -3,5 +3,5 @@
 mod again;
 mod lines;
 
-pub use again::{Way, changed_session};
+pub use again::{Way, changed_session, is_steady};
 pub use lines::repeatable;
