@@ -51,9 +51,14 @@ fn is_of(call: &Call, event: &Event) -> bool {
 pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolCall) {
         let Some(id) = event.text("call_id") else {
-            match case.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
-                true => findings.count("calls without ids"),
-                false => findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made"),
+            // The ground truth has no calls of tools that run at the model server.
+            let is_hosted = event.text("kind") == Some("web_search");
+            if case.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
+                findings.count("calls without ids");
+            } else if is_hosted {
+                findings.note("calls of hosted tools");
+            } else {
+                findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made");
             }
             continue;
         };
@@ -243,7 +248,7 @@ fn is_result_logged(case: &Case<'_>, id: &str, text: &str) -> bool {
 
 /// A line that the model saw and the record contains, but the event does not.
 fn missing_line<'t>(case: &Case<'_>, returned: &'t RealResult, event: &Event) -> Option<&'t str> {
-    let text = returned.text.as_str();
+    let text = without_reminders(&returned.text);
     let actual = format!("{}\n{}", event.text("stdout").unwrap_or_default(), event.text("stderr").unwrap_or_default());
     let actual = actual.replace("\r\n", "\n");
     if event.has("attachments") || event.has("artifact") || actual.contains(text.trim()) {
@@ -253,6 +258,15 @@ fn missing_line<'t>(case: &Case<'_>, returned: &'t RealResult, event: &Event) ->
     let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty() && exit_code(line).is_none());
     // A harness may add reminders when it sends a result; not all of them are in the log.
     lines.filter(|line| !actual.contains(line)).find(|line| case.sessions.iter().any(|session| session.record_contains(&returned.id, line)))
+}
+
+/// A result without the reminders behind it, which the harness adds for the model.
+fn without_reminders(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some(at) = text.strip_suffix("</system-reminder>").and_then(|before| before.rfind("<system-reminder>")) {
+        text = text[..at].trim_end();
+    }
+    text
 }
 
 /// The number in a line `Exit code N`.
@@ -311,4 +325,11 @@ pub(super) fn record_of(session: &ConvertedSession, event: &Event) -> String {
         members.retain(|_, value| !own.contains(&Some(&*value)));
     }
     value.to_string()
+}
+
+#[test]
+fn reminders_behind_a_result_are_not_a_part_of_it() {
+    let reminder = "<system-reminder>\nGo on.\n</system-reminder>";
+    assert_eq!(without_reminders(&format!("denied\n\n{reminder}\n{reminder}\n")), "denied");
+    assert_eq!(without_reminders(&format!("{reminder} denied")), format!("{reminder} denied"));
 }

@@ -1,5 +1,6 @@
 //! Compares edits with the real files: none is missing, none is invented, and every hash and range is right.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use engram_core::event::Kind;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
-use crate::ground_truth::{Call, FileState, RealEdit, in_project};
+use crate::ground_truth::{Call, FileState, RealEdit, in_project, is_outside_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
@@ -18,7 +19,7 @@ use crate::tape::Event;
 pub(super) struct CallEdits<'a> {
     pub session: &'a ConvertedSession,
     pub call_chain: Vec<&'a str>,
-    pub file: &'a str,
+    pub file: Cow<'a, str>,
     pub events: Vec<&'a Event>,
 }
 
@@ -32,10 +33,10 @@ impl CallEdits<'_> {
 /// The edits of all tapes, grouped by call and file, in tape order.
 pub(super) fn call_edits<'a>(case: &'a Case<'_>) -> Vec<CallEdits<'a>> {
     let mut groups: Vec<CallEdits<'a>> = Vec::new();
-    let mut at: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    let mut at: BTreeMap<(&str, &str, String), usize> = BTreeMap::new();
     for (session, event) in case.own_events(Kind::CodeEdit) {
         let (id, file) = (event.text("call_id").unwrap_or_default(), in_project(event.text("file").unwrap_or_default()));
-        let group = *at.entry((session.name(), id, file)).or_insert(groups.len());
+        let group = *at.entry((session.name(), id, file.to_string())).or_insert(groups.len());
         if group == groups.len() {
             groups.push(CallEdits { session, call_chain: session.call_chain(event), file, events: Vec::new() });
         }
@@ -55,12 +56,12 @@ fn is_of(real: &RealEdit, edits: &CallEdits<'_>) -> bool {
 }
 
 /// The new names of a moved file.
-pub(super) fn moved_to<'a>(edits: &CallEdits<'a>) -> impl Iterator<Item = &'a str> {
+pub(super) fn moved_to<'m>(edits: &'m CallEdits<'_>) -> impl Iterator<Item = Cow<'m, str>> {
     let links = edits.session.events.iter().filter(|event| event.is(Kind::SpanLink));
-    let (file, call) = (edits.file, edits.events.first().and_then(|event| event.text("call_id")));
+    let (file, call) = (&edits.file, edits.events.first().and_then(|event| event.text("call_id")));
     links
         .filter(move |link| link.text("call_id") == call || link.text("call_id").is_none())
-        .filter(move |link| link.text("from_file").map(in_project) == Some(file))
+        .filter(move |link| link.text("from_file").map(in_project).as_ref() == Some(file))
         .filter_map(|link| link.text("to_file").map(in_project))
 }
 
@@ -78,6 +79,10 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
         });
         if edits.is_request() {
             findings.count("edits marked as requests only");
+        } else if is_outside_project(&edits.file) {
+            findings.note("edits outside of the project");
+        } else if case.is_formatted() || is_shared(case, &edits.file) {
+            findings.note("edits of files that others change at the same time");
         } else if is_no_change {
             findings.count("edits with equal hashes before and after");
         } else if !edits.session.has_failed(first) {
@@ -88,6 +93,15 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// True if the ground truth has a change of the file by calls of which none names it: agents that work at the same time changed it, and the
+/// snapshot of the file was taken for another turn.
+fn is_shared(case: &Case<'_>, file: &str) -> bool {
+    let of_file = case.truth.edits.iter().filter(|real| real.file == file && !real.is_revert());
+    let is_foreign = |real: &RealEdit| real.call_ids.iter().filter_map(|id| case.call(id)).all(|call| !touches(call, file));
+    let has_agents = case.truth.calls.iter().any(|call| !call.is_main()) || case.scenarios.contains("subagent");
+    has_agents && of_file.into_iter().any(is_foreign)
 }
 
 /// Compares the first file hash before and the last file hash after with the real files of the turn.
@@ -166,6 +180,10 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 /// The op says whether the file existed before and after.
 fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
     let (before, after) = (real.state_before(), real.state_after());
+    let has = |op: &str| edits.events.iter().any(|event| event.text("op") == Some(op));
+    if has("delete") && has("create") {
+        return findings.note("files that a call deletes and creates again");
+    }
     for event in &edits.events {
         let op = event.text("op").unwrap_or_default();
         let (fits, was) = match (before, after) {
@@ -205,9 +223,16 @@ fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &Cal
     let (Some(before), Some(after), Some(first)) = (&before, &after, edits.events.first()) else { return };
     match spans::explain(&edits.events, before, after) {
         Some(true) => findings.count("edits that explain the whole change"),
+        Some(false) if has_other_agents(case, real) => findings.note("edits of files that other agents may have changed at the same time"),
         Some(false) => findings.fail(case.place_of(edits.session, first), format!("{} also changed outside of the spans", edits.file)),
         None => findings.note("edits with missing ranges"),
     }
+}
+
+/// True if a call of another agent names the file and has no change of its own in the ground truth.
+fn has_other_agents(case: &Case<'_>, real: &RealEdit) -> bool {
+    let has_change = |call: &Call| case.truth.edits.iter().any(|other| other.file == real.file && other.call_ids.contains(&call.id));
+    case.scenarios.contains("subagent") && case.truth.calls.iter().any(|call| is_edit_of(case, call, &real.file) && !has_change(call))
 }
 
 /// A snippet hashes a text from its call, or whole lines of the file.

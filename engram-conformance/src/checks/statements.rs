@@ -64,7 +64,7 @@ fn snippet_texts(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edit
 fn is_target_of_move(edits: &CallEdits<'_>) -> bool {
     let call = edits.events.first().and_then(|event| event.text("call_id").map(|_| event.number("parent")));
     edits.session.events.iter().any(|link| {
-        link.is(Kind::SpanLink) && link.text("to_file").map(in_project) == Some(edits.file) && Some(link.number("parent")) == call
+        link.is(Kind::SpanLink) && link.text("to_file").map(in_project).as_ref() == Some(&edits.file) && Some(link.number("parent")) == call
     })
 }
 

@@ -149,6 +149,12 @@ pub fn answer(case: &Case<'_>, findings: &mut Findings) {
     if !prompted.is_empty() && prompted.iter().all(stops) {
         return findings.note("recordings that end with a failed call");
     }
+    // Without a text behind the prompts, the harness has logged no answer. `text.all` finds texts that are in the log only.
+    let has_text = |event: &Event| !event.is(Kind::MsgIn) && ["text", "args", "stdout"].iter().any(|key| event.has(key));
+    let is_silent = |session: &&ConvertedSession| !session.events.iter().skip_while(|event| !is_prompt(event)).any(has_text);
+    if !prompted.is_empty() && prompted.iter().all(is_silent) {
+        return findings.note("recordings without a logged answer");
+    }
     let is_answered = |session: &ConvertedSession| session.events.iter().skip_while(|event| !is_prompt(event)).any(is_answer);
     // A failed turn may leave one session without an answer and without an error.
     let answered = prompted.iter().filter(|session| is_answered(session)).count();

@@ -1,5 +1,7 @@
 //! What really happened in a recording, known independently of the log: the content of `truth.json`.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,9 +11,36 @@ pub mod records;
 /// The project folder of every recording.
 const PROJECT: &str = "/home/dev/proj/";
 
+/// Scenarios in which a hook or a formatter changes files behind the calls of the model: what the ground truth found after a turn is not
+/// what its calls wrote.
+const FORMATTED: &[&str] = &["n_hooks", "o_edits-fmt"];
+/// Of longer results the ground truth has only so many characters.
+const RESULT_CHARS: usize = 2000;
+
 /// A file's path relative to the project's root, as the ground truth names it.
-pub fn in_project(file: &str) -> &str {
-    file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./")
+pub fn in_project(file: &str) -> Cow<'_, str> {
+    let path = file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./");
+    if !path.contains("/../") {
+        return Cow::Borrowed(path);
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match names.last() {
+            Some(last) if name == ".." && *last != ".." => drop(names.pop()),
+            _ => names.push(name),
+        }
+    }
+    Cow::Owned(names.join("/"))
+}
+
+/// True if a path, as [`in_project`] returns it, is that of a file outside of the project, of which the ground truth knows nothing.
+pub fn is_outside_project(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("../")
+}
+
+/// True if hooks or formatters change files in recordings of this scenario.
+pub fn is_formatted(scenario: &str) -> bool {
+    FORMATTED.contains(&scenario)
 }
 
 /// What really happened in one recording.
@@ -92,6 +121,13 @@ pub struct RealResult {
     pub is_error: Option<bool>,
 }
 
+impl RealResult {
+    /// True if the ground truth has only the beginning of the text.
+    pub fn is_cut(&self) -> bool {
+        self.text.chars().count() == RESULT_CHARS
+    }
+}
+
 /// A file before and after the calls of one model turn.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RealEdit {
@@ -155,5 +191,19 @@ impl<'t> FileState<'t> {
             FileState::Text(text) => Some(text),
             FileState::Absent | FileState::Unknown => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_from_the_root_of_the_project() {
+        for (file, name) in [("/home/dev/proj/a.py", "a.py"), ("./a.py", "a.py"), ("e/../e/b.txt", "e/b.txt"), ("../out.txt", "../out.txt")]
+        {
+            assert_eq!(in_project(file), name);
+        }
+        assert!(is_outside_project("/tmp/x") && is_outside_project("../out.txt") && !is_outside_project("a.py"));
     }
 }
