@@ -7,6 +7,7 @@ use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
+use super::attribution;
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
@@ -51,7 +52,7 @@ pub(super) fn matching<'m, 'a>(edits: &'m [CallEdits<'a>], real: &RealEdit) -> V
 }
 
 fn is_of(real: &RealEdit, edits: &CallEdits<'_>) -> bool {
-    let by_call = real.call_ids.is_empty() || edits.call_chain.iter().any(|root| real.call_ids.iter().any(|id| id == root));
+    let by_call = real.is_revert() || edits.call_chain.iter().any(|root| real.call_ids.iter().any(|id| id == root));
     by_call && (real.file == edits.file || moved_to(edits).any(|to| to == real.file))
 }
 
@@ -81,8 +82,12 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             findings.count("edits marked as requests only");
         } else if is_outside_project(&edits.file) {
             findings.note("edits outside of the project");
-        } else if case.is_formatted() || is_shared(case, &edits.file) {
+        } else if case.is_formatted() || attribution::is_shared(case, &edits.file) {
             findings.note("edits of files that others change at the same time");
+        } else if attribution::has_happened(case, &edits) {
+            findings.note("edits that the ground truth has under another call");
+        } else if attribution::is_shown(case, &edits) {
+            findings.note("edits that the result shows and no snapshot has");
         } else if is_no_change {
             findings.count("edits with equal hashes before and after");
         } else if !edits.session.has_failed(first) {
@@ -93,15 +98,6 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             );
         }
     }
-}
-
-/// True if the ground truth has a change of the file by calls of which none names it: agents that work at the same time changed it, and the
-/// snapshot of the file was taken for another turn.
-fn is_shared(case: &Case<'_>, file: &str) -> bool {
-    let of_file = case.truth.edits.iter().filter(|real| real.file == file && !real.is_revert());
-    let is_foreign = |real: &RealEdit| real.call_ids.iter().filter_map(|id| case.call(id)).all(|call| !touches(call, file));
-    let has_agents = case.truth.calls.iter().any(|call| !call.is_main()) || case.scenarios.contains("subagent");
-    has_agents && of_file.into_iter().any(is_foreign)
 }
 
 /// Compares the first file hash before and the last file hash after with the real files of the turn.
@@ -223,16 +219,12 @@ fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &Cal
     let (Some(before), Some(after), Some(first)) = (&before, &after, edits.events.first()) else { return };
     match spans::explain(&edits.events, before, after) {
         Some(true) => findings.count("edits that explain the whole change"),
-        Some(false) if has_other_agents(case, real) => findings.note("edits of files that other agents may have changed at the same time"),
+        Some(false) if attribution::has_other_agents(case, real) => {
+            findings.note("edits of files that other agents may have changed at the same time")
+        }
         Some(false) => findings.fail(case.place_of(edits.session, first), format!("{} also changed outside of the spans", edits.file)),
         None => findings.note("edits with missing ranges"),
     }
-}
-
-/// True if a call of another agent names the file and has no change of its own in the ground truth.
-fn has_other_agents(case: &Case<'_>, real: &RealEdit) -> bool {
-    let has_change = |call: &Call| case.truth.edits.iter().any(|other| other.file == real.file && other.call_ids.contains(&call.id));
-    case.scenarios.contains("subagent") && case.truth.calls.iter().any(|call| is_edit_of(case, call, &real.file) && !has_change(call))
 }
 
 /// A snippet hashes a text from its call, or whole lines of the file.

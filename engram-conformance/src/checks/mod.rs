@@ -1,5 +1,6 @@
 //! The check functions, grouped by subject. `catalogue.rs` lists the checks that use them.
 
+mod attribution;
 pub mod claims;
 pub mod clock;
 pub mod conversation;

@@ -79,7 +79,7 @@ fn is_snippet(event: &Event) -> bool {
 }
 
 /// The text of the calls that has the hash: a string of the arguments, or one side of a patch.
-fn text_of(calls: &[&Call], hash: &str) -> Option<String> {
+pub(super) fn text_of(calls: &[&Call], hash: &str) -> Option<String> {
     let texts = |call: &&Call| -> Vec<String> {
         let strings = spans::strings(&call.args).into_iter().map(str::to_owned);
         strings.chain(spans::sides_of_patches(&call.args)).collect()
