@@ -53,7 +53,7 @@ pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
         let Some(id) = event.text("call_id") else {
             // The ground truth has no calls of tools that run at the model server.
             let is_hosted = event.text("kind") == Some("web_search");
-            if case.truth.calls.iter().any(|call| !call.has_id() && is_of(call, event)) {
+            if case.truth.calls.iter().any(|call| is_of(call, event)) {
                 findings.count("calls without ids");
             } else if is_hosted {
                 findings.note("calls of hosted tools");
@@ -224,16 +224,17 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             findings.fail(case.place_of(session, event), format!("tool.result {id} lacks `{}`", excerpt(missing)));
         }
         let status = event.text("status").unwrap_or_default();
-        if status.is_empty() && session.claim(Kind::ToolResult) != Some("full") {
-            findings.note("results without a logged status");
-        } else if (returned.is_error == Some(true)) == (status == "ok") {
+        let is_unstated = status.is_empty() && session.claim(Kind::ToolResult) != Some("full");
+        findings.note_many("results without a logged status", u64::from(is_unstated));
+        let actual = event.0.get("exit").and_then(Value::as_i64);
+        let has_failed = returned.is_error == Some(true) || (actual.is_some() && returned.exit.is_some_and(|exit| exit != 0));
+        if !is_unstated && has_failed == (status == "ok") {
             findings.fail(
                 case.place_of(session, event),
                 format!("tool.result {id} has status `{status}`, is_error was {:?}", returned.is_error),
             );
         }
-        let stated = returned.text.lines().next().and_then(exit_code);
-        let actual = event.0.get("exit").and_then(Value::as_i64);
+        let stated = returned.text.lines().next().and_then(exit_code).or(returned.exit.filter(|_| actual.is_some()));
         if stated.is_some() && actual != stated {
             findings.fail(case.place_of(session, event), format!("tool.result {id} has exit {actual:?}, the harness returned {stated:?}"));
         }

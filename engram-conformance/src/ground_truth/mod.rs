@@ -119,6 +119,9 @@ pub struct RealResult {
     pub text: String,
     /// The error flag that the harness set, if it set one.
     pub is_error: Option<bool>,
+    /// The exit code of a command, if it is known.
+    #[serde(default)]
+    pub exit: Option<i64>,
 }
 
 impl RealResult {
