@@ -12,8 +12,19 @@ use crate::registry::Registry;
 use crate::sessions::{open_store, store_at_root};
 
 /// Ends of the paths of files that are not sessions: prompt histories, indexes, side files, stores.
-const NOT_SESSIONS: &[&str] =
-    &["/history.jsonl", "/session_index.jsonl", "/sessions-index.json", ".meta.json", ".db", ".txt", "/projects.json", "/.project_root"];
+const NOT_SESSIONS: &[&str] = &[
+    "/history.jsonl",
+    "/session_index.jsonl",
+    "/sessions-index.json",
+    ".meta.json",
+    ".db",
+    ".txt",
+    "/projects.json",
+    "/.project_root",
+    "/custom-title.json",
+];
+/// Folders with side files of sessions: outputs of tools and of servers, in any format.
+const SIDE_FOLDERS: &[&str] = &["tool-results"];
 /// What SQLite adds to the name of a database for the files that it keeps beside it.
 const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
 /// Ends of the names of databases.
@@ -30,6 +41,7 @@ fn name_of(path: &Path) -> &str {
 pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
+        || path.ancestors().skip(1).any(|folder| SIDE_FOLDERS.contains(&name_of(folder)))
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path
@@ -155,6 +167,7 @@ mod tests {
         for name in ["store.db-wal", "store.db-shm", "state.vscdb-journal"] {
             assert!(is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }
+        assert!(is_not_a_session(&Registry::empty(), Path::new("session/x/tool-results/sound.wav")));
         for name in ["notes-wal", "a.jsonl"] {
             assert!(!is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }

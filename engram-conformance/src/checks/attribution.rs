@@ -1,9 +1,8 @@
 //! Where the ground truth cannot say which call changed a file: it compares files between turns, and agents or calls that run at the same
 //! time share a turn.
 
-use super::edits::{CallEdits, is_edit_of, touches};
+use super::call_edits::{CallEdits, is_edit_of, text_of, touches};
 use super::spans::{self, Lines};
-use super::statements::text_of;
 use crate::case::Case;
 use crate::ground_truth::{Call, RealEdit};
 

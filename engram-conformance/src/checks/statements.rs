@@ -1,10 +1,9 @@
 //! Compares edits with further statements of the same change: texts of snippets, all calls of a turn, files that a record names.
 
 use engram_core::event::Kind;
-use engram_core::hash::Hash;
 use memchr::memmem;
 
-use super::edits::{CallEdits, call_edits, is_alone, is_edit_of, matching, moved_to, touches};
+use super::call_edits::{CallEdits, call_edits, is_alone, is_edit_of, matching, moved_to, text_of, touches};
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::{ConvertedSession, escaped};
@@ -76,15 +75,6 @@ fn is_in(text: &str, file: &str) -> bool {
 
 fn is_snippet(event: &Event) -> bool {
     event.text("basis") == Some("snippet")
-}
-
-/// The text of the calls that has the hash: a string of the arguments, or one side of a patch.
-pub(super) fn text_of(calls: &[&Call], hash: &str) -> Option<String> {
-    let texts = |call: &&Call| -> Vec<String> {
-        let strings = spans::strings(&call.args).into_iter().map(str::to_owned);
-        strings.chain(spans::sides_of_patches(&call.args)).collect()
-    };
-    calls.iter().flat_map(texts).find(|text| Hash::of_text(text).to_string() == hash)
 }
 
 /// Of several calls in one turn the first one starts from the real text, and the last one ends with it.

@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::convert::ConversionError;
 use crate::converted_session::{ConvertedSession, escaped};
 use crate::outcome::Findings;
-use crate::session::{files, read_decompressed};
+use crate::session::{Form, files, read_decompressed};
 use crate::subject::Subject;
 use crate::tape::{Event, events};
 
@@ -59,12 +59,13 @@ fn file_with_facts(case: &Case<'_>) -> Option<String> {
     let ids = case.truth.calls.iter().map(|call| call.id.as_str());
     let facts: Vec<&str> = ids.chain(case.truth.prompts.iter().map(String::as_str)).filter(|fact| fact.len() >= LEAST_TELLING).collect();
     let spelled: Vec<String> = facts.into_iter().map(escaped).collect();
+    let has_fact = |bytes: &[u8]| spelled.iter().any(|fact| memchr::memmem::find(bytes, fact.as_bytes()).is_some());
+    // Exports and streams of the same sessions may have less than what is stored.
+    if let Some(session) = case.sessions.first().filter(|session| session.input.form != Form::Stored) {
+        return case.sessions.iter().any(|session| has_fact(session.source())).then(|| session.name().to_owned());
+    }
     let folder = case.recording.folder.join("session");
-    let has_fact = |path: &std::path::PathBuf| {
-        let bytes = read_decompressed(path).unwrap_or_default();
-        spelled.iter().any(|fact| memchr::memmem::find(&bytes, fact.as_bytes()).is_some())
-    };
-    let found = files(&folder).into_iter().find(has_fact)?;
+    let found = files(&folder).into_iter().find(|path| has_fact(&read_decompressed(path).unwrap_or_default()))?;
     Some(found.strip_prefix(&folder).unwrap_or(&found).to_string_lossy().replace('\\', "/"))
 }
 
