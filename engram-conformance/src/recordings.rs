@@ -212,3 +212,26 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
 fn below(path: &Path) -> Vec<PathBuf> {
     folders(path).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_trees_are_read_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let trees: Vec<PathBuf> = ["one", "other"].iter().map(|name| folder.path().join(name)).collect();
+        for tree in &trees {
+            let recording = tree.join("tool/1.0/qa");
+            fs::create_dir_all(recording.join("session")).unwrap();
+            fs::write(recording.join("session/log.jsonl"), "{}").unwrap();
+            fs::write(recording.join("truth.json"), "{}").unwrap();
+        }
+        fs::write(trees[0].join(SCENARIO_LIST), "tool/1.0/qa\ttext_response\n").unwrap();
+        let one = Recordings::load_all(&trees[..1]).unwrap();
+        assert!(one.is_declared && one.all[0].declared.is_some());
+        let both = Recordings::load_all(&trees).unwrap();
+        assert!(!both.is_declared && both.all.len() == 2 && both.all.iter().all(|recording| recording.declared.is_none()));
+        assert!(Recordings::load_all(&[]).is_err());
+    }
+}
