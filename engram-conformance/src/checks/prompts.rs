@@ -49,8 +49,11 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
     let is_command = name.strip_prefix('/').is_some_and(|name| logged_command(text) == Some(name));
     let is_expanded =
         text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
+    // The ground truth may have the person's words in a section, with sections of the harness around it.
+    let section = prompt.strip_suffix("</user_query>").and_then(|rest| rest.split_once("<user_query>"));
+    let is_section = section.is_some_and(|(_, words)| words.trim() == text.trim());
     let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
-    text.trim() == prompt || is_quoted || is_expanded || (is_command && text.contains(args))
+    text.trim() == prompt || is_quoted || is_section || is_expanded || (is_command && text.contains(args))
 }
 
 /// Scenarios with this in their names were typed in a terminal: their ground truth may lack what was typed.
