@@ -199,9 +199,9 @@ pub struct Conform {
     /// Check only this adapter (see `engram adapters`)
     #[arg(long, value_name = "ID")]
     pub adapter: Option<String>,
-    /// Directory of recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`
+    /// Directory of recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`; may be given several times
     #[arg(long, value_name = "DIR", default_value = "fixtures")]
-    pub recordings: PathBuf,
+    pub recordings: Vec<PathBuf>,
     /// Run only the checks of this tier: 1 viable, 2 observable, 3 provenance
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub tier: Option<u8>,

@@ -35,13 +35,14 @@ fn certify(args: &Conform, registry: &Registry) -> Result<Report, AdapterError> 
         error.found = Some(what.to_owned());
         error
     };
-    let recordings = Recordings::load(&args.recordings).map_err(|error| bad(&error.to_string()))?;
+    let recordings = Recordings::load_all(&args.recordings).map_err(|error| bad(&error.to_string()))?;
     let options = Options { tier: args.tier.and_then(Tier::from_number), check: args.check.as_deref(), ..Options::default() };
     let certified = conformance::run(registry, &recordings, &options, |id| args.adapter.as_deref().is_none_or(|asked| asked == id));
     // What looked at nothing has certified nothing.
     if certified.is_empty() {
         let asked = args.adapter.as_deref().unwrap_or("any adapter");
-        return Err(bad(&format!("{} has no recordings for {asked}", args.recordings.display())));
+        let trees: Vec<String> = args.recordings.iter().map(|tree| tree.display().to_string()).collect();
+        return Err(bad(&format!("{} has no recordings for {asked}", trees.join(", "))));
     }
     Ok(certified)
 }

@@ -5,7 +5,10 @@ use engram_core::event::Kind;
 use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
-use crate::checks::{claims, conversation, edit_chain, edits, members, observable, provenance, reads, stability, versions, viable};
+use crate::checks::{
+    claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, responses, stability,
+    statements, usage, versions, viable,
+};
 use crate::tier::Tier;
 
 const STREAM: Needs = Needs::Capability(Capability::Stream);
@@ -31,6 +34,8 @@ checks! {
     Viable:
     "session.converts" asserts "every session converts to a tape",
         needs Nothing, from "adapters: Ingest runtime contract", by Case(viable::converts);
+    "store.not_empty" asserts "a recording whose files contain a prompt or a call gives a tape with messages or calls",
+        needs Nothing, from "adapters: silently degrade behavior", by Case(viable::store_not_empty);
     "session.detected" asserts "every session is detected, with named evidence",
         needs STREAM, from "adapters: detect harness family/version", by Conversion(viable::detected);
     "scenario.declared" asserts "a recording shows exactly the scenarios that it declares",
@@ -52,7 +57,9 @@ checks! {
     "error.cut" asserts "a truncated session is an error with a code, or its tape is marked as incomplete; never a panic",
         needs Nothing, from "ack: Skip, don't fail", by Conversion(viable::truncated);
     "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
-        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(conversation::prompts);
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::all);
+    "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::by_person);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
         needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Conversion(viable::answer);
     Observable:
@@ -84,6 +91,16 @@ checks! {
         needs Nothing, from "ack: Forward compatibility via unknown", by Case(observable::known);
     "member.known" asserts "every member of a record is in the adapter's table, and a member with another name or JSON type is noticed",
         needs Nothing, from "adapters: silently degrade behavior", by Claims(members::known);
+    "record.repeated" asserts "a record that has an id or a time and is repeated in the log changes no event",
+        needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(repeated::records);
+    "id.once" asserts "apart from replayed history, a record is on one tape, and on it once",
+        needs Nothing, from "runtime: Tool loop", by Case(identity::once);
+    "parent.record" asserts "a result, read or edit belongs to the call of its own record, or else to the latest open call of its id",
+        needs RESULTS, from "ack: test_transcript_tool_use_before_tool_result", by Case(identity::parents);
+    "response.together" asserts "the events of a response stand together, and its usage directly behind them",
+        needs Nothing, from "runtime: Streaming", by Case(responses::together);
+    "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
+        needs Nothing, from "runtime: Streaming", by Case(usage::sums);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",
@@ -129,6 +146,12 @@ checks! {
         needs EDITS, from "adapters: before/after hashes", by Conversion(edits::spans);
     "edit.snippet" asserts "an edit without lines hashes a text from its call",
         needs EDITS, from "adapters: before/after hashes", by Case(edits::snippets);
+    "snippet.lines" asserts "a snippet has the number of its lines for each side that it hashes",
+        needs EDITS, from "adapters: before/after hashes", by Case(statements::line_counts);
+    "edit.statements" asserts "what an edit hashes is text that the file really had, also where a turn or a call changed it several times",
+        needs EDITS, from "adapters: before/after hashes", by Case(statements::agree);
+    "edit.files" asserts "every changed file that a record of its call names has an edit",
+        needs EDITS, from "adapters: Structured edit/read spans", by Case(statements::files);
     "edit.file" asserts "the file hashes of an edit match the real file before and after",
         needs EDITS, from "adapters: before/after hashes", by Case(edits::whole_files);
     "edit.chain" asserts "the states of a file form a chain from its real first state to its real last, except for named gaps",

@@ -88,6 +88,14 @@ impl ConvertedSession {
         memchr::memmem::find_iter(&self.records, id.as_bytes()).map(|at| line_around(&self.records, at))
     }
 
+    /// The record of the source that an event comes from: its line, or in a document the first record with its id.
+    pub(crate) fn record_of(&self, event: &Event) -> Option<&[u8]> {
+        match event.line().and_then(|line| usize::try_from(line).ok()) {
+            Some(line) => self.source().split(|byte| *byte == b'\n').nth(line.checked_sub(1)?),
+            None => self.records_with(event.0.pointer("/origin/id")?.as_str()?).next(),
+        }
+    }
+
     /// The `tool.call` that an event belongs to.
     pub fn call_of(&self, event: &Event) -> Option<&Event> {
         let id = event.text("call_id")?;

@@ -72,6 +72,24 @@ impl Recordings {
         Ok(recordings)
     }
 
+    /// Reads several trees as one. It declares scenarios if each of them does.
+    ///
+    /// # Errors
+    /// Those of [`Recordings::load`] for one of them.
+    pub fn load_all(roots: &[PathBuf]) -> Result<Recordings, RecordingsError> {
+        let mut trees = roots.iter().map(|root| Recordings::load(root));
+        let mut merged = trees.next().ok_or_else(|| RecordingsError::Empty(PathBuf::new()))??;
+        for tree in trees {
+            let tree = tree?;
+            merged.is_declared &= tree.is_declared;
+            merged.all.extend(tree.all);
+        }
+        if !merged.is_declared {
+            merged.all.iter_mut().for_each(|recording| recording.declared = None);
+        }
+        Ok(merged)
+    }
+
     /// Like [`Recordings::load`], but ignores `scenarios.tsv`.
     ///
     /// # Errors
@@ -193,4 +211,27 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
 /// Like [`folders`]; empty if the folder cannot be read.
 fn below(path: &Path) -> Vec<PathBuf> {
     folders(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_trees_are_read_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let trees: Vec<PathBuf> = ["one", "other"].iter().map(|name| folder.path().join(name)).collect();
+        for tree in &trees {
+            let recording = tree.join("tool/1.0/qa");
+            fs::create_dir_all(recording.join("session")).unwrap();
+            fs::write(recording.join("session/log.jsonl"), "{}").unwrap();
+            fs::write(recording.join("truth.json"), "{}").unwrap();
+        }
+        fs::write(trees[0].join(SCENARIO_LIST), "tool/1.0/qa\ttext_response\n").unwrap();
+        let one = Recordings::load_all(&trees[..1]).unwrap();
+        assert!(one.is_declared && one.all[0].declared.is_some());
+        let both = Recordings::load_all(&trees).unwrap();
+        assert!(!both.is_declared && both.all.len() == 2 && both.all.iter().all(|recording| recording.declared.is_none()));
+        assert!(Recordings::load_all(&[]).is_err());
+    }
 }

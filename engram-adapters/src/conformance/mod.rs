@@ -15,8 +15,9 @@ mod sessions;
 
 pub use sessions::{RegisteredSessions, is_not_a_session, is_printed, sessions};
 
-/// The name of the recordings' MCP server. For a harness that only puts it before a tool's name, the tool has no other kind.
-const SERVER_PREFIX: &str = "mockmcp_";
+/// The beginnings of names of tools that are not the harness's: those of the recordings' MCP server, for a harness that only puts its name
+/// before that of a tool, and the tool that the client of a server brings along.
+const FOREIGN_TOOLS: &[&str] = &["mockmcp_", "client_tool"];
 
 /// Runs the kit on the registered adapters whose id `is_selected` accepts, and returns one report.
 pub fn run(registry: &Registry, recordings: &Recordings, options: &Options<'_>, is_selected: impl Fn(&str) -> bool) -> Report {
@@ -49,7 +50,9 @@ pub fn scenario_list(registry: &Registry, recordings: &Recordings) -> String {
 /// Calls `with` with everything that a registered adapter provides.
 pub fn with_capabilities<T>(registry: &Registry, registration: &'static Registration, with: impl FnOnce(Capabilities<'_>) -> T) -> T {
     let known = registration.tools();
-    let tools = |name: &str| known.resolve(name).or_else(|| name.starts_with(SERVER_PREFIX).then_some(ToolKind::Other));
+    let tools = |name: &str| {
+        known.resolve(name).or_else(|| FOREIGN_TOOLS.iter().any(|foreign| name.starts_with(foreign)).then_some(ToolKind::Other))
+    };
     let certification = registration.certification();
     let unit_tested: Vec<&str> = certification.unit_tests().iter().map(|(rule, _)| *rule).collect();
     with(Capabilities {

@@ -17,14 +17,14 @@ const NOT_SESSIONS: &[&str] = &[
     "/session_index.jsonl",
     "/sessions-index.json",
     ".meta.json",
-    "/custom-title.json",
     ".db",
     ".txt",
     "/projects.json",
     "/.project_root",
+    "/custom-title.json",
 ];
-/// Folders of side files.
-const NOT_SESSION_FOLDERS: &[&str] = &["/tool-results/"];
+/// Folders with side files of sessions: outputs of tools and of servers, in any format.
+const SIDE_FOLDERS: &[&str] = &["tool-results"];
 /// What SQLite adds to the name of a database for the files that it keeps beside it.
 const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
 /// Ends of the names of databases.
@@ -41,7 +41,7 @@ fn name_of(path: &Path) -> &str {
 pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
-        || NOT_SESSION_FOLDERS.iter().any(|folder| spelled.contains(folder))
+        || path.ancestors().skip(1).any(|folder| SIDE_FOLDERS.contains(&name_of(folder)))
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path
@@ -167,6 +167,7 @@ mod tests {
         for name in ["store.db-wal", "store.db-shm", "state.vscdb-journal"] {
             assert!(is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }
+        assert!(is_not_a_session(&Registry::empty(), Path::new("session/x/tool-results/sound.wav")));
         for name in ["notes-wal", "a.jsonl"] {
             assert!(!is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }

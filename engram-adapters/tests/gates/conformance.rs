@@ -6,7 +6,7 @@ use engram_adapters::conformance;
 use engram_conformance::{Options, Recordings, Report, Verdict};
 
 use crate::snapshots::compare_contract;
-use crate::tree::{files, registered, root};
+use crate::tree::{files, recording_trees, registered, root};
 use crate::{bless, report};
 
 /// The fixture tree, with the scenario elements that its recordings declare.
@@ -54,8 +54,11 @@ fn every_adapter_passes_on_the_fixtures() {
 
 #[test]
 fn every_adapter_passes_on_the_recordings() {
-    let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return };
-    let recordings = Recordings::load(&root().join(folder)).unwrap_or_else(|error| panic!("{error}"));
+    let trees = recording_trees();
+    if trees.is_empty() {
+        return;
+    }
+    let recordings = Recordings::load_all(&trees).unwrap_or_else(|error| panic!("{error}"));
     let recordings_report = conformance::run(registered(), &recordings, &Options::default(), |_| true);
     assert!(!recordings_report.is_empty(), "there are recordings of registered harnesses");
     assert_passes("recordings", &recordings_report);

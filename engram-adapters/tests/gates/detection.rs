@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::report::{self, Tally};
 use crate::snapshots::compare_contract;
-use crate::tree::{Artifact, Corpus, files, fixtures, is_not_a_session, read_session, recordings, registered, root};
+use crate::tree::{Artifact, Corpus, files, fixtures, is_not_a_session, read_session, recording_trees, recordings, registered, root};
 
 /// The adapters that recognise some bytes, each with its marks.
 fn recognised(bytes: &[u8]) -> Vec<(&'static str, Vec<&'static str>)> {
@@ -101,7 +101,7 @@ fn no_adapter_detects_files_that_are_not_sessions() {
     let mut tally = Tally::default();
     let (count, mut findings) = false_positives(&root().join("fixtures"), is_not_a_session);
     tally.count_many("files of fixtures that are no sessions", count);
-    if let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS").filter(|_| !recordings().cases.is_empty()) {
+    for tree in recording_trees() {
         let registered = |path: &Path| {
             registered().adapters().any(|entry| path.components().any(|part| part.as_os_str() == entry.descriptor().harness_family))
         };
@@ -110,7 +110,7 @@ fn no_adapter_detects_files_that_are_not_sessions() {
         let sessions: BTreeSet<&Path> = recordings().artifacts().map(|artifact| artifact.path.as_path()).collect();
         let is_outside = |path: &Path| is_of_case(path) && !sessions.contains(path);
         let is_foreign = |path: &Path| path.is_file() && (!registered(path) || is_not_a_session(path) || is_outside(path));
-        let (count, found) = false_positives(&root().join(folder), is_foreign);
+        let (count, found) = false_positives(&tree, is_foreign);
         tally.count_many("files of recordings that are no sessions", count);
         findings.extend(found);
     }

@@ -1,6 +1,7 @@
 //! The JSON Schema that `engram schema` prints: an independent validator accepts every event of every tape.
 
 use boon::{Compiler, SchemaIndex, Schemas};
+use engram_conformance::tape::parse;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -35,7 +36,7 @@ fn validate(artifact: &'static Artifact, validator: &Validator) -> (u64, Vec<Str
         Ok(tape) => &tape.text,
         Err(error) => return (0, vec![error]),
     };
-    let invalid = tape.lines().enumerate().filter(|(_, line)| !serde_json::from_str(line).is_ok_and(|event| validator.accepts(&event)));
+    let invalid = tape.lines().enumerate().filter(|(_, line)| !parse(line).is_ok_and(|event| validator.accepts(&event)));
     let findings = invalid.map(|(n, _)| format!("{}:{}: is not valid by the schema", artifact.full_name(), n + 1)).collect();
     (tape.lines().count() as u64, findings)
 }

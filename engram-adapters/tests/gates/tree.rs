@@ -118,13 +118,20 @@ pub fn fixture_cases() -> Vec<Case> {
     found
 }
 
-/// The cases of the recordings that `ENGRAM_RECORDINGS` names (from the workspace root), of registered harnesses. Empty if it is not set.
+/// The trees of recordings that `ENGRAM_RECORDINGS` names, separated as in `PATH` and seen from the workspace root. Empty if it is not set.
+pub fn recording_trees() -> Vec<PathBuf> {
+    let trees = std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default();
+    std::env::split_paths(&trees).filter(|tree| !tree.as_os_str().is_empty()).map(|tree| root().join(tree)).collect()
+}
+
+/// The cases of these trees, of registered harnesses.
 pub fn recording_cases() -> Vec<Case> {
-    let Some(folder) = std::env::var_os("ENGRAM_RECORDINGS") else { return Vec::new() };
-    let folder = root().join(folder);
-    let found: Vec<Case> = cases(&folder).into_iter().filter(|case| is_registered(&case.harness)).collect();
-    assert!(!found.is_empty(), "ENGRAM_RECORDINGS is set, but {} contains no recordings", folder.display());
-    found
+    let of_tree = |tree: PathBuf| {
+        let found: Vec<Case> = cases(&tree).into_iter().filter(|case| is_registered(&case.harness)).collect();
+        assert!(!found.is_empty(), "ENGRAM_RECORDINGS names {}, which contains no recordings", tree.display());
+        found
+    };
+    recording_trees().into_iter().flat_map(of_tree).collect()
 }
 
 /// The text of a session file.

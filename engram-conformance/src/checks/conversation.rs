@@ -1,4 +1,4 @@
-//! Compares prompts, calls and results with the ground truth: each logged one is on the tape, once and unchanged.
+//! Compares calls and results with the ground truth: each logged one is on the tape, once and unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,57 +12,6 @@ use crate::ground_truth::{Call, RealResult};
 use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
-
-/// Every logged prompt is a `msg.in`, no more often than the user sent it.
-pub fn prompts(case: &Case<'_>, findings: &mut Findings) {
-    let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
-    for prompt in &case.truth.prompts {
-        *sent.entry(prompt).or_default() += 1;
-    }
-    for (prompt, times) in sent {
-        if !case.is_logged(prompt.trim()) {
-            findings.note("prompts that are not logged");
-            continue;
-        }
-        findings.count_many("prompts", times as u64);
-        let mut actual: BTreeMap<&str, usize> = BTreeMap::new();
-        for (session, event) in case.own_events(Kind::MsgIn).filter(|(_, event)| !is_sub_agents(event)) {
-            if event.text("text").is_some_and(|text| is_prompt(text, prompt)) {
-                *actual.entry(session.name()).or_default() += 1;
-            }
-        }
-        let is_copied = |event: &Event| event.is_replay() && event.text("text").is_some_and(|text| is_prompt(text, prompt));
-        if actual.is_empty() && case.events(Kind::MsgIn).any(|(_, event)| is_copied(event)) {
-            // A copy of a session may have what the session's own file does not.
-            findings.note("prompts that only copies have");
-        } else if actual.is_empty() {
-            findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
-        }
-        for (name, count) in actual.into_iter().filter(|(_, count)| *count > times) {
-            let place = format!("{}/{name}", case.recording.name());
-            findings.fail(place, format!("{count} msg.in of the prompt `{}`, which the user sent {times} times", excerpt(prompt)));
-        }
-    }
-}
-
-fn is_sub_agents(event: &Event) -> bool {
-    event.0.pointer("/source/agent_id").is_some()
-}
-
-/// True if a `msg.in` is this prompt. Harnesses log slash commands as XML, append the content of files that a prompt names, and put
-/// the words of a command line in quotes.
-fn is_prompt(text: &str, prompt: &str) -> bool {
-    let prompt = prompt.trim();
-    let (command, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
-    let is_command = prompt.starts_with('/') && text.contains(&format!("<command-name>{command}</command-name>"));
-    let is_expanded =
-        text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
-    // A log may have the person's words in a section, with sections of the harness around it.
-    let is_section = prompt.strip_suffix("</user_query>").and_then(|rest| rest.split_once("<user_query>"));
-    let is_section = is_section.is_some_and(|(_, words)| words.trim() == text.trim());
-    let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
-    text.trim() == prompt || is_quoted || is_section || is_expanded || (is_command && text.contains(args))
-}
 
 /// Every logged call is a `tool.call`.
 pub fn calls(case: &Case<'_>, findings: &mut Findings) {
@@ -102,13 +51,18 @@ fn is_of(call: &Call, event: &Event) -> bool {
 pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolCall) {
         let Some(id) = event.text("call_id") else {
-            // A log without call ids has the calls of a ground truth that has them.
-            let has_no_ids = subject.declares_for(session.schema(), Kind::ToolCall, "call.no_id");
+            // The ground truth has no calls of tools that run at the model server.
+            let is_hosted = event.text("kind") == Some("web_search");
             let parent = event.number("parent").and_then(|seq| session.events.get(usize::try_from(seq).ok()?));
-            let is_nested = parent.and_then(|parent| parent.text("call_id")).is_some_and(|id| case.call(id).is_some());
-            match is_nested || case.truth.calls.iter().any(|call| (has_no_ids || !call.has_id()) && is_of(call, event)) {
-                true => findings.count("calls without ids"),
-                false => findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made"),
+            let is_nested = parent.is_some_and(|call| session.call_chain(call).into_iter().any(|id| case.call(id).is_some()));
+            if is_nested {
+                findings.count("nested calls");
+            } else if case.truth.calls.iter().any(|call| is_of(call, event)) {
+                findings.count("calls without ids");
+            } else if is_hosted {
+                findings.note("calls of hosted tools");
+            } else {
+                findings.fail(case.place_of(session, event), "a tool.call without an id that the model never made");
             }
             continue;
         };
@@ -278,19 +232,20 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             findings.fail(case.place_of(session, event), format!("tool.result {id} lacks `{}`", excerpt(missing)));
         }
         let status = event.text("status").unwrap_or_default();
-        if status.is_empty() && session.claim(Kind::ToolResult) != Some("full") {
-            findings.note("results without a logged status");
-        } else if status == "error" && event.0.get("exit").and_then(Value::as_i64).is_some_and(|exit| exit != 0) {
-            // Not every harness tells its model that such a command failed.
+        let is_unstated = status.is_empty() && session.claim(Kind::ToolResult) != Some("full");
+        findings.note_many("results without a logged status", u64::from(is_unstated));
+        let actual = event.0.get("exit").and_then(Value::as_i64);
+        let has_failed = returned.is_error == Some(true) || (actual.is_some() && returned.exit.is_some_and(|exit| exit != 0));
+        if !has_failed && status == "error" && actual.is_some_and(|exit| exit != 0) {
+            // Not every harness tells its model that a command failed.
             findings.note("results of commands that failed");
-        } else if (returned.is_error == Some(true)) == (status == "ok") {
+        } else if !is_unstated && has_failed == (status == "ok") {
             findings.fail(
                 case.place_of(session, event),
                 format!("tool.result {id} has status `{status}`, is_error was {:?}", returned.is_error),
             );
         }
-        let stated = returned.text.lines().next().and_then(exit_code);
-        let actual = event.0.get("exit").and_then(Value::as_i64);
+        let stated = returned.text.lines().next().and_then(exit_code).or(returned.exit.filter(|_| actual.is_some()));
         if stated.is_some() && actual != stated {
             findings.fail(case.place_of(session, event), format!("tool.result {id} has exit {actual:?}, the harness returned {stated:?}"));
         }
@@ -306,7 +261,7 @@ fn is_result_logged(case: &Case<'_>, id: &str, text: &str) -> bool {
 /// A line that the model saw and the record contains, but neither the event does nor what its record gave beside it: the model may see
 /// another text than what a command printed.
 fn missing_line<'t>(case: &Case<'_>, session: &ConvertedSession, returned: &'t RealResult, event: &Event) -> Option<&'t str> {
-    let text = returned.text.as_str();
+    let text = without_reminders(&returned.text);
     let line = event.0.pointer("/origin/line");
     let is_beside = |other: &&Event| line.is_some() && other.0.pointer("/origin/line") == line && other.text("label") == Some("context");
     let beside = session.events.iter().filter(is_beside).filter_map(|other| other.text("text"));
@@ -320,6 +275,15 @@ fn missing_line<'t>(case: &Case<'_>, session: &ConvertedSession, returned: &'t R
     let lines = bare.lines().map(str::trim).filter(|line| !line.is_empty() && exit_code(line).is_none());
     // A harness may add reminders when it sends a result; not all of them are in the log.
     lines.filter(|line| !actual.contains(line)).find(|line| case.sessions.iter().any(|session| session.record_contains(&returned.id, line)))
+}
+
+/// A result without the reminders behind it, which the harness adds for the model.
+fn without_reminders(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some(at) = text.strip_suffix("</system-reminder>").and_then(|before| before.rfind("<system-reminder>")) {
+        text = text[..at].trim_end();
+    }
+    text
 }
 
 /// The number in a line `Exit code N`.
@@ -364,12 +328,12 @@ pub fn replays(case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// True if the sessions of all copies are files of lines.
-fn is_lines(copies: &[(&ConvertedSession, &Event)]) -> bool {
+pub(super) fn is_lines(copies: &[(&ConvertedSession, &Event)]) -> bool {
     copies.iter().all(|(_, event)| event.line().is_some())
 }
 
 /// The record of an event without the ids of session and record, which differ in every copy.
-fn record_of(session: &ConvertedSession, event: &Event) -> String {
+pub(super) fn record_of(session: &ConvertedSession, event: &Event) -> String {
     let line = event.line().and_then(|line| usize::try_from(line).ok()).and_then(|line| line.checked_sub(1));
     let text = line.and_then(|line| session.source().split(|byte| *byte == b'\n').nth(line)).unwrap_or_default();
     let mut value: Value = serde_json::from_slice(text).unwrap_or_default();
@@ -378,4 +342,11 @@ fn record_of(session: &ConvertedSession, event: &Event) -> String {
         members.retain(|_, value| !own.contains(&Some(&*value)));
     }
     value.to_string()
+}
+
+#[test]
+fn reminders_behind_a_result_are_not_a_part_of_it() {
+    let reminder = "<system-reminder>\nGo on.\n</system-reminder>";
+    assert_eq!(without_reminders(&format!("denied\n\n{reminder}\n{reminder}\n")), "denied");
+    assert_eq!(without_reminders(&format!("{reminder} denied")), format!("{reminder} denied"));
 }

@@ -1,69 +1,18 @@
 //! Compares edits with the real files: none is missing, none is invented, and every hash and range is right.
 
-use std::collections::BTreeMap;
-
 use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_lossless};
-use serde_json::Value;
 
+use super::attribution;
+use super::call_edits::{CallEdits, call_edits, is_alone, is_edit_of, is_of, matching};
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::gaps::names_only;
-use crate::ground_truth::{Call, FileState, RealEdit, in_project};
+use crate::ground_truth::{Call, FileState, RealEdit, in_project, is_outside_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
-
-/// The `code.edit` events of one call on one file.
-struct CallEdits<'a> {
-    session: &'a ConvertedSession,
-    call_chain: Vec<&'a str>,
-    file: &'a str,
-    events: Vec<&'a Event>,
-}
-
-impl CallEdits<'_> {
-    /// True if the log has only the request, not its result: then the edit states nothing about the file.
-    fn is_request(&self) -> bool {
-        self.events.iter().all(|event| event.0.get("confirmed") == Some(&Value::Bool(false)))
-    }
-}
-
-/// The edits of all tapes, grouped by call and file, in tape order.
-fn call_edits<'a>(case: &'a Case<'_>) -> Vec<CallEdits<'a>> {
-    let mut groups: Vec<CallEdits<'a>> = Vec::new();
-    let mut at: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
-    for (session, event) in case.own_events(Kind::CodeEdit) {
-        let (id, file) = (event.text("call_id").unwrap_or_default(), in_project(event.text("file").unwrap_or_default()));
-        let group = *at.entry((session.name(), id, file)).or_insert(groups.len());
-        if group == groups.len() {
-            groups.push(CallEdits { session, call_chain: session.call_chain(event), file, events: Vec::new() });
-        }
-        groups[group].events.push(event);
-    }
-    groups
-}
-
-/// The edits of the tapes that belong to a real edit.
-fn matching<'m, 'a>(edits: &'m [CallEdits<'a>], real: &RealEdit) -> Vec<&'m CallEdits<'a>> {
-    edits.iter().filter(|edits| is_of(real, edits)).collect()
-}
-
-fn is_of(real: &RealEdit, edits: &CallEdits<'_>) -> bool {
-    let by_call = real.call_ids.is_empty() || edits.call_chain.iter().any(|root| real.call_ids.iter().any(|id| id == root));
-    by_call && (real.file == edits.file || moved_to(edits).any(|to| to == real.file))
-}
-
-/// The new names of a moved file.
-fn moved_to<'a>(edits: &CallEdits<'a>) -> impl Iterator<Item = &'a str> {
-    let links = edits.session.events.iter().filter(|event| event.is(Kind::SpanLink));
-    let (file, call) = (edits.file, edits.events.first().and_then(|event| event.text("call_id")));
-    links
-        .filter(move |link| link.text("call_id") == call || link.text("call_id").is_none())
-        .filter(move |link| link.text("from_file").map(in_project) == Some(file))
-        .filter_map(|link| link.text("to_file").map(in_project))
-}
 
 /// The file of every `code.edit` really changed, unless the call failed or the edit itself states that nothing changed.
 pub fn real(case: &Case<'_>, findings: &mut Findings) {
@@ -79,6 +28,14 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
         });
         if edits.is_request() {
             findings.count("edits marked as requests only");
+        } else if is_outside_project(&edits.file) {
+            findings.note("edits outside of the project");
+        } else if case.is_formatted() || attribution::is_shared(case, &edits.file) {
+            findings.note("edits of files that others change at the same time");
+        } else if attribution::has_happened(case, &edits) {
+            findings.note("edits that the ground truth has under another call");
+        } else if attribution::is_shown(case, &edits) {
+            findings.note("edits that the result shows and no snapshot has");
         } else if is_no_change {
             findings.count("edits with equal hashes before and after");
         } else if !edits.session.has_failed(first) {
@@ -136,20 +93,6 @@ fn compare_hash(
     findings.fail(case.place_of(session, event), format!("{key} is wrong: {why}"));
 }
 
-/// True if no other call of the turn can have changed the file.
-fn is_alone(case: &Case<'_>, real: &RealEdit, edits: &CallEdits<'_>) -> bool {
-    edits.file == real.file
-        && real
-            .call_ids
-            .iter()
-            .all(|id| edits.call_chain.contains(&id.as_str()) || case.call(id).is_some_and(|call| !touches(call, &real.file)))
-}
-
-/// True if a call may change a file: its arguments name the file.
-fn touches(call: &Call, file: &str) -> bool {
-    call.args.to_string().contains(file)
-}
-
 /// Compares spans and op with the real file, for every call that changed a file alone.
 pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let edits = call_edits(case);
@@ -167,6 +110,10 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 /// The op says whether the file existed before and after.
 fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
     let (before, after) = (real.state_before(), real.state_after());
+    let has = |op: &str| edits.events.iter().any(|event| event.text("op") == Some(op));
+    if has("delete") && has("create") {
+        return findings.note("files that a call deletes and creates again");
+    }
     for event in &edits.events {
         let op = event.text("op").unwrap_or_default();
         let (fits, was) = match (before, after) {
@@ -209,6 +156,9 @@ fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &Cal
     let (Some(before), Some(after), Some(first)) = (&before, &after, edits.events.first()) else { return };
     match spans::explain(&edits.events, before, after) {
         Some(true) => findings.count("edits that explain the whole change"),
+        Some(false) if attribution::has_other_agents(case, real) => {
+            findings.note("edits of files that other agents may have changed at the same time")
+        }
         Some(false) => findings.fail(case.place_of(edits.session, first), format!("{} also changed outside of the spans", edits.file)),
         None => findings.note("edits with missing ranges"),
     }
@@ -224,14 +174,16 @@ pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
         for event in edits.events.iter().filter(|event| event.text("basis") == Some("snippet")) {
             for (key, text) in [("before_hash", real.before.as_deref()), ("after_hash", real.after.as_deref())] {
                 let Some(actual) = event.text(key) else { continue };
-                let in_call = known.iter().any(|hash| hash == actual) || calls.iter().any(|call| spans::in_patch(&call.args, actual));
-                if in_call || text.is_some_and(|text| spans::in_text(text, actual)) {
-                    findings.count("snippets");
-                } else {
-                    findings.fail(
+                let count = event.number(&key.replace("_hash", "_lines"));
+                let in_call =
+                    known.iter().any(|hash| hash == actual) || calls.iter().any(|call| spans::in_patch(&call.args, actual, count));
+                match in_call.then_some(true).or_else(|| text.map_or(Some(false), |text| spans::in_text(text, actual, count))) {
+                    Some(true) => findings.count("snippets"),
+                    Some(false) => findings.fail(
                         case.place_of(edits.session, event),
                         format!("{key} matches no text of the call and no lines of {}", edits.file),
-                    );
+                    ),
+                    None => findings.note("snippets of long files without a line count"),
                 }
             }
         }
@@ -308,15 +260,4 @@ fn is_complete(
                 .fail(case.place_of(session, event), format!("no {key} of {}, but the call's record contains the whole file", real.file));
         }
     }
-}
-
-/// True if the call is one of an edit tool on this file.
-fn is_edit_of(case: &Case<'_>, call: &Call, file: &str) -> bool {
-    let args = call.args.to_string();
-    let kind = case.tool_call(&call.id).and_then(|event| event.text("kind"));
-    if args.contains("*** Begin Patch") {
-        let named = |directive: &str| args.contains(&format!("{directive}{file}"));
-        return ["Update File: ", "Add File: ", "Delete File: ", "Move to: "].into_iter().any(named);
-    }
-    matches!(kind, Some("edit" | "write" | "delete")) && args.contains(file)
 }

@@ -1,15 +1,23 @@
 //! The check functions, grouped by subject. `catalogue.rs` lists the checks that use them.
 
+mod attribution;
+mod call_edits;
 pub mod claims;
-mod clock;
+pub mod clock;
 pub mod conversation;
 pub mod edit_chain;
 pub mod edits;
+pub mod identity;
 pub mod members;
 pub mod observable;
+pub mod prompts;
 pub mod provenance;
 pub mod reads;
+pub mod repeated;
+pub mod responses;
 mod spans;
 pub mod stability;
+pub mod statements;
+pub mod usage;
 pub mod versions;
 pub mod viable;

@@ -80,27 +80,52 @@ pub fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// True if some complete lines of the text, with or without the last line end, have the hash.
-pub fn in_text(text: &str, hash: &str) -> bool {
+/// The most bytes that are hashed to find lines of an unknown number.
+const MAX_SEARCHED: usize = 64 << 20;
+
+/// True if some complete lines of the text, with or without the last line end, have the hash. If `count` is known, only so many lines.
+/// `None` if the text is too long to try all runs of lines.
+pub fn in_text(text: &str, hash: &str, count: Option<u64>) -> Option<bool> {
     let text = text.replace("\r\n", "\n");
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    starts.iter().enumerate().any(|(n, from)| {
-        starts[n..].iter().chain([&text.len()]).any(|to| {
-            let run = &text[*from..*to];
-            Hash::of_text(run).to_string() == hash || run.strip_suffix('\n').is_some_and(|run| Hash::of_text(run).to_string() == hash)
-        })
-    })
+    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
+    let mut searched = 0;
+    for (first, from) in starts.iter().enumerate() {
+        let counts = match count.and_then(|count| usize::try_from(count).ok()) {
+            Some(count) => count..count + 1,
+            None => 0..starts.len() - first + 1,
+        };
+        for count in counts.filter(|count| first + count <= starts.len()) {
+            let run = &text[*from..if count == 0 { *from } else { ends[first + count - 1] }];
+            searched += run.len();
+            if is_hashed(run, hash) || run.strip_suffix('\n').is_some_and(|run| is_hashed(run, hash)) {
+                return Some(true);
+            }
+            if searched > MAX_SEARCHED {
+                return None;
+            }
+        }
+    }
+    Some(false)
+}
+
+fn is_hashed(text: &str, hash: &str) -> bool {
+    Hash::of_text(text).to_string() == hash
 }
 
 /// True if some complete lines of a patch hunk in the arguments, before or after the patch, have the hash.
-pub fn in_patch(args: &Value, hash: &str) -> bool {
+pub fn in_patch(args: &Value, hash: &str, count: Option<u64>) -> bool {
+    sides_of_patches(args).iter().any(|side| in_text(side, hash, count) == Some(true))
+}
+
+/// The text of each hunk of the patches in the arguments, before and after it.
+pub fn sides_of_patches(args: &Value) -> Vec<String> {
     let patches = strings(args).into_iter().filter(|text| text.contains("*** Begin Patch"));
-    patches.flat_map(hunks).any(|hunk| {
-        ['-', '+'].into_iter().any(|sign| {
-            let kept: Vec<&str> = hunk.iter().filter_map(|line| line.strip_prefix([sign, ' '])).collect();
-            in_text(&kept.join("\n"), hash)
-        })
-    })
+    let side = |hunk: &[&str], sign: char| {
+        let kept: Vec<&str> = hunk.iter().filter_map(|line| line.strip_prefix([sign, ' '])).collect();
+        kept.join("\n")
+    };
+    patches.flat_map(hunks).flat_map(|hunk| [side(&hunk, '-'), side(&hunk, '+')]).collect()
 }
 
 /// The lines of each hunk of a patch.
@@ -113,4 +138,28 @@ fn hunks(patch: &str) -> Vec<Vec<&str>> {
         }
     }
     hunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_lines_are_found_with_and_without_their_number() {
+        let hash = |text: &str| Hash::of_text(text).to_string();
+        let text = "a\nb\r\nc\n";
+        for (run, count) in [("", 0), ("a", 1), ("b\nc", 2), ("b\nc\n", 2), (text, 3)] {
+            assert_eq!(in_text(text, &hash(run), None), Some(true), "{run:?}");
+            assert_eq!(in_text(text, &hash(run), Some(count)), Some(true), "{run:?}");
+            assert_eq!(in_text(text, &hash(run), Some(count + 1)), Some(false), "{run:?}");
+        }
+        assert_eq!(in_text(text, &hash("a\nc"), None), Some(false));
+    }
+
+    #[test]
+    fn long_texts_are_not_searched_for_ever() {
+        let text = "the same line\n".repeat(10_000);
+        assert_eq!(in_text(&text, "none", None), None);
+        assert_eq!(in_text(&text, "none", Some(3)), Some(false));
+    }
 }

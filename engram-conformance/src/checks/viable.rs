@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::convert::ConversionError;
-use crate::converted_session::ConvertedSession;
+use crate::converted_session::{ConvertedSession, escaped};
 use crate::outcome::Findings;
+use crate::session::{Form, files, read_decompressed};
 use crate::subject::Subject;
 use crate::tape::{Event, events};
 
@@ -16,6 +17,8 @@ use crate::tape::{Event, events};
 const MAX_LOST_TEXTS: usize = 4;
 /// Only sessions below this size are damaged on purpose: it takes time, and longer ones show nothing more.
 const MAX_DAMAGED_BYTES: usize = 512 << 10;
+/// Shorter prompts and ids occur anywhere.
+const LEAST_TELLING: usize = 8;
 /// A line that is not a record of any harness.
 const BROKEN_RECORD: &str = "this line is no record of any harness";
 
@@ -34,6 +37,36 @@ pub fn converts(case: &Case<'_>, findings: &mut Findings) {
         (true, false) => findings.note("recordings without a session"),
         _ => {}
     }
+}
+
+/// A recording whose files contain a prompt or a call gives a tape with messages or calls.
+pub fn store_not_empty(case: &Case<'_>, findings: &mut Findings) {
+    let is_conversation = |event: &Event| [Kind::MsgIn, Kind::MsgOut, Kind::ToolCall].into_iter().any(|kind| event.is(kind));
+    let has_refused = !case.failures.is_empty() || case.open_error.is_some();
+    if case.sessions.iter().any(|session| session.events.iter().any(is_conversation)) {
+        findings.count("recordings");
+    } else if has_refused {
+        findings.note("recordings that are refused");
+    } else if let Some(file) = file_with_facts(case) {
+        findings.fail(format!("{}/{file}", case.recording.name()), "it contains a prompt or a call, but the tapes are empty");
+    } else {
+        findings.note("recordings without a logged prompt or call");
+    }
+}
+
+/// A file of the sessions that contains a prompt or a call id of the ground truth.
+fn file_with_facts(case: &Case<'_>) -> Option<String> {
+    let ids = case.truth.calls.iter().map(|call| call.id.as_str());
+    let facts: Vec<&str> = ids.chain(case.truth.prompts.iter().map(String::as_str)).filter(|fact| fact.len() >= LEAST_TELLING).collect();
+    let spelled: Vec<String> = facts.into_iter().map(escaped).collect();
+    let has_fact = |bytes: &[u8]| spelled.iter().any(|fact| memchr::memmem::find(bytes, fact.as_bytes()).is_some());
+    // Exports and streams of the same sessions may have less than what is stored.
+    if let Some(session) = case.sessions.first().filter(|session| session.input.form != Form::Stored) {
+        return case.sessions.iter().any(|session| has_fact(session.source())).then(|| session.name().to_owned());
+    }
+    let folder = case.recording.folder.join("session");
+    let found = files(&folder).into_iter().find(|path| has_fact(&read_decompressed(path).unwrap_or_default()))?;
+    Some(found.strip_prefix(&folder).unwrap_or(&found).to_string_lossy().replace('\\', "/"))
 }
 
 /// The adapter detects every session, and names its evidence.
@@ -117,6 +150,12 @@ pub fn answer(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     };
     if !prompted.is_empty() && prompted.iter().all(stops) {
         return findings.note("recordings that end with a failed call");
+    }
+    // Without a text behind the prompts, the harness has logged no answer. `text.all` finds texts that are in the log only.
+    let has_text = |event: &Event| !event.is(Kind::MsgIn) && ["text", "args", "stdout"].iter().any(|key| event.has(key));
+    let is_silent = |session: &&ConvertedSession| !session.events.iter().skip_while(|event| !is_prompt(event)).any(has_text);
+    if !prompted.is_empty() && prompted.iter().all(is_silent) {
+        return findings.note("recordings without a logged answer");
     }
     let is_answered = |session: &ConvertedSession| session.events.iter().skip_while(|event| !is_prompt(event)).any(is_answer);
     // A failed turn may leave one session without an answer and without an error.

@@ -11,7 +11,7 @@ use crate::tape::Event;
 
 /// Adds missing ids, and returns which calls the log has but the tapes lack. A ground truth that has ids is returned unchanged.
 pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<String>) {
-    let mut truth = with_logged_ids(truth, sessions);
+    let mut truth = with_prompts_of_requests(with_logged_ids(truth, sessions));
     let has_id = |call: &Value| call["id"].is_string();
     if list(&truth, "calls").iter().all(has_id) && list(&truth, "results").iter().all(has_id) {
         return (truth, Vec::new());
@@ -22,6 +22,13 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
     let mut calls = list(&truth, "calls");
     let mut used: BTreeSet<String> = BTreeSet::new();
     for (n, call) in calls.iter_mut().enumerate() {
+        // A call whose id the log has is known, whatever its arguments have become.
+        if let Some(id) = call["id"].as_str().map(str::to_owned)
+            && calls_on_tapes.iter().any(|event| event.text("call_id") == Some(&id))
+        {
+            used.insert(id);
+            continue;
+        }
         let found = calls_on_tapes.iter().find(|event| is_call(event, call) && event.text("call_id").is_some_and(|id| !used.contains(id)));
         if found.is_none() && is_logged(call, sessions) {
             findings.push(format!("no tool.call {} {}", call["tool"], excerpt(&call["args"].to_string())));
@@ -36,6 +43,17 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
     truth["results"] = Value::Array(results);
     truth["edits"] = Value::Array(edits);
     (truth, findings)
+}
+
+/// Replaces prompts by the texts of the requests that a person made, if the ground truth has the requests: prompts are then as the model
+/// saw them.
+fn with_prompts_of_requests(mut truth: Value) -> Value {
+    let requests = list(&truth, "requests");
+    if !requests.is_empty() {
+        let of_person = requests.into_iter().filter(|request| request["subagent"].is_null());
+        truth["prompts"] = of_person.filter_map(|request| request.get("text").filter(|text| text.is_string()).cloned()).collect();
+    }
+    truth
 }
 
 /// Replaces ids by those in the log: one API of the model server uses another prefix for the same number.
@@ -101,7 +119,7 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSessi
         .filter(|event| event.is(Kind::ToolResult) && event.text("status") != Some("ok"))
         .filter_map(|event| event.text("call_id"))
         .collect();
-    let mut from = 0;
+    let (mut from, mut width_there) = (0, 1);
     let mut matched: BTreeSet<(usize, String)> = BTreeSet::new();
     for edit in &mut edits {
         let tools: Vec<&str> = edit["tools"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -111,11 +129,14 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSessi
             turn.iter().map(|call| call["tool"].as_str().unwrap_or_default()).eq(tools.iter().copied()) && turn.iter().any(changes)
         };
         let width = tools.len().max(1);
-        let turn = calls.windows(width).enumerate().skip(from).find(|(at, turn)| is_turn(turn) && !matched.contains(&(*at, file.clone())));
+        // The calls of a turn belong to no other one.
+        let is_free = |at: usize| (at == from && width == width_there) || at >= from + width_there || matched.is_empty();
+        let turns = calls.windows(width).enumerate().skip(from);
+        let turn = turns.into_iter().find(|(at, turn)| is_free(*at) && is_turn(turn) && !matched.contains(&(*at, file.clone())));
         let ids: Vec<Value> = turn.map(|(_, turn)| turn.iter().map(|call| call["id"].clone()).collect()).unwrap_or_default();
         if let Some((at, _)) = turn {
             // The files of one turn share its calls, but a turn changes each file once.
-            from = at;
+            (from, width_there) = (at, width);
             matched.insert((at, file.clone()));
         }
         edit["call_ids"] = Value::Array(ids);

@@ -1,5 +1,7 @@
 //! What really happened in a recording, known independently of the log: the content of `truth.json`.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,9 +11,36 @@ pub mod records;
 /// The project folder of every recording.
 const PROJECT: &str = "/home/dev/proj/";
 
+/// Scenarios in which a hook or a formatter changes files behind the calls of the model: what the ground truth found after a turn is not
+/// what its calls wrote.
+const FORMATTED: &[&str] = &["n_hooks", "o_edits-fmt"];
+/// Of longer results the ground truth has only so many characters.
+const RESULT_CHARS: usize = 2000;
+
 /// A file's path relative to the project's root, as the ground truth names it.
-pub fn in_project(file: &str) -> &str {
-    file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./")
+pub fn in_project(file: &str) -> Cow<'_, str> {
+    let path = file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./");
+    if !path.contains("/../") {
+        return Cow::Borrowed(path);
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match names.last() {
+            Some(last) if name == ".." && *last != ".." => drop(names.pop()),
+            _ => names.push(name),
+        }
+    }
+    Cow::Owned(names.join("/"))
+}
+
+/// True if a path, as [`in_project`] returns it, is that of a file outside of the project, of which the ground truth knows nothing.
+pub fn is_outside_project(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("../")
+}
+
+/// True if hooks or formatters change files in recordings of this scenario.
+pub fn is_formatted(scenario: &str) -> bool {
+    FORMATTED.contains(&scenario)
 }
 
 /// What really happened in one recording.
@@ -26,6 +55,33 @@ pub struct Truth {
     pub results: Vec<RealResult>,
     /// The files that changed.
     pub edits: Vec<RealEdit>,
+    /// What the model server counted.
+    pub usage: Vec<RealUsage>,
+}
+
+/// What the model server counted for one response, or for all responses of a conversation.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct RealUsage {
+    /// The id of the response.
+    pub message_id: Option<String>,
+    /// The conversation, if these are the sums of all its responses.
+    pub conversation: Option<String>,
+    /// True if the response never ended.
+    pub cut_off: bool,
+    /// Input tokens without those that came from or went to the cache.
+    pub input: Option<u64>,
+    /// Input tokens from the cache.
+    #[serde(alias = "cacheReadTokens")]
+    pub cache_read: Option<u64>,
+    /// Input tokens that went to the cache.
+    #[serde(alias = "cacheWriteTokens")]
+    pub cache_write: Option<u64>,
+    /// Output tokens, with those of reasoning.
+    #[serde(alias = "outputTokens")]
+    pub output: Option<u64>,
+    /// The output tokens of reasoning.
+    pub reasoning: Option<u64>,
 }
 
 /// A tool call as the model server sent it.
@@ -63,6 +119,16 @@ pub struct RealResult {
     pub text: String,
     /// The error flag that the harness set, if it set one.
     pub is_error: Option<bool>,
+    /// The exit code of a command, if it is known.
+    #[serde(default)]
+    pub exit: Option<i64>,
+}
+
+impl RealResult {
+    /// True if the ground truth has only the beginning of the text.
+    pub fn is_cut(&self) -> bool {
+        self.text.chars().count() == RESULT_CHARS
+    }
 }
 
 /// A file before and after the calls of one model turn.
@@ -128,5 +194,19 @@ impl<'t> FileState<'t> {
             FileState::Text(text) => Some(text),
             FileState::Absent | FileState::Unknown => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_from_the_root_of_the_project() {
+        for (file, name) in [("/home/dev/proj/a.py", "a.py"), ("./a.py", "a.py"), ("e/../e/b.txt", "e/b.txt"), ("../out.txt", "../out.txt")]
+        {
+            assert_eq!(in_project(file), name);
+        }
+        assert!(is_outside_project("/tmp/x") && is_outside_project("../out.txt") && !is_outside_project("a.py"));
     }
 }

@@ -1,11 +1,12 @@
 //! The catalogue of broken adapters: what each does wrong, and the check that must find it.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 use engram_core::adapter::HarnessAdapter;
 use engram_core::coverage::Grade;
 use engram_core::descriptor::{AdapterDescriptor, Gap};
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::hash::Hash;
 use engram_core::policy::Policy;
 use engram_core::version::{Revision, VersionMatrix};
 
@@ -71,7 +72,6 @@ fn edited(real: &Real, input: &str, change: fn(&mut Tape), text: fn(&Tape) -> St
 /// The fixture for most broken adapters.
 pub const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
 const CONTEXT: &[&str] = &["claude-code/2.1.329/a_qa"];
-const FORK: &[&str] = &["claude-code/1.0.0/f_fatal"];
 const AGENTS: &[&str] = &["claude-code/2.0.60/c_subagent"];
 const PATCHES: &[&str] = &["codex/0.125.0/main"];
 
@@ -142,7 +142,7 @@ pub const BREAKS: &[Break] = &[
             tape.remove(at);
         }
     }),
-    converts("emits events in the order of a HashMap", "bytes.twice", in_hash_order),
+    converts("names the branch by a random hash", "bytes.twice", with_random_branch),
     bytes("names neither version nor schema", "version.identified", |tape| {
         let harness = tape
             .line(0)
@@ -196,6 +196,9 @@ pub const BREAKS: &[Break] = &[
             }
         }),
     ),
+    events("takes a prompt for text of the harness", "prompt.person", |tape| {
+        change(tape, &["\"k\":\"msg.in\"", "LAB please do many edits"], "\"by\":\"person\"", "\"by\":\"harness\"");
+    }),
     bytes("writes a space into the JSON", "tape.canonical", |tape| tape.replace(2, "{\"seq\":2,", "{\"seq\":2, ")),
     bytes("invents a key", "tape.envelope", |tape| change(tape, &["\"k\":\"msg.in\""], "\"role\":", "\"mood\":\"fine\",\"role\":")),
     bytes("invents a ninth kind", "tape.kinds", |tape| tape.insert(2, tape.line(2).replacen("msg.in", "note", 1))),
@@ -222,15 +225,51 @@ pub const BREAKS: &[Break] = &[
         change(tape, &["tape.stop"], "\"complete\":true", "\"complete\":false")
     })),
     events("invents a time", "time.recorded", |tape| set(tape, &["\"k\":\"msg.in\"", "LAB please"], "t", "\"2026-11-21T03:04:05Z\"")),
-    events("sorts events by kind", "order.source", |tape| {
-        const ORDER: [&str; 7] = ["meta", "msg.in", "msg.out", "tool.call", "tool.result", "code.read", "code.edit"];
-        tape.sort_by_key(|line| ORDER.iter().position(|kind| line.contains(&format!("\"k\":\"{kind}\""))).unwrap_or(ORDER.len()));
+    events("emits a read behind later results", "order.source", |tape| {
+        if let Some(at) = tape.find(&["\"k\":\"code.read\""]) {
+            let later = tape.all(&["\"k\":\"tool.result\""]).into_iter().filter(|result| *result > at).nth(2);
+            let read = tape.remove(at);
+            tape.insert(later.unwrap_or(at), read);
+        }
     }),
     events("does not recognize a record", "record.known", |tape| {
         let notice = without_record(tape, 2, "meta", "\"label\":\"unrecognized\",\"name\":\"mystery\",\"raw\":{}");
         tape.insert(3, notice);
     }),
     converts("does not report unknown members", "member.known", |real, input| Ok(without_unknown_members(&real.convert(input)?))),
+    converts("emits a record again that the log repeats", "record.repeated", with_repeated_prompts),
+    events("emits a record of another line again", "id.once", |tape| {
+        if let Some(at) = tape.find(&["\"k\":\"msg.out\"", "\"id\":"])
+            && let Some(line) = tape.field(at, "line").and_then(|line| line.parse::<u64>().ok())
+        {
+            let again = tape.line(at).replacen(&format!("\"line\":{line}"), &format!("\"line\":{}", line + 1), 1);
+            tape.insert(at + 1, again);
+        }
+    }),
+    events("emits the answer of another response between two blocks", "response.together", |tape| {
+        let blocks = tape.all(&["\"k\":\"msg.out\"", "\"message_id\":"]);
+        let is_same = |pair: &&[usize]| tape.field(pair[0], "message_id") == tape.field(pair[1], "message_id");
+        if let Some(second) = blocks.windows(2).find(is_same).map(|pair| pair[1]) {
+            let other = without_record(tape, second, "msg.out", "\"text\":\"elsewhere\",\"message_id\":\"msg_other\"");
+            tape.insert(second, other);
+        }
+    }),
+    events("counts a response twice", "usage.sum", |tape| {
+        if let Some(at) = tape.find(&["\"label\":\"usage\""]) {
+            tape.insert(at + 1, tape.line(at).to_owned());
+        }
+    }),
+    events("counts the cache as input", "usage.sum", |tape| {
+        change(tape, &["\"label\":\"usage\"", "\"input\":1001"], "\"input\":1001", "\"input\":1023")
+    }),
+    events("loses the usage of a response", "usage.sum", |tape| {
+        if let Some(at) = tape.find(&["\"label\":\"usage\"", "\"input\":1001"]) {
+            tape.remove(at);
+        }
+    }),
+    events("loses a count of a response", "usage.sum", |tape| {
+        change(tape, &["\"label\":\"usage\"", "\"output\":33"], ",\"output\":33", "")
+    }),
     events("loses a call", "call.all", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.call\"", "/src/a.py\"}"]) {
             tape.remove(at);
@@ -319,6 +358,10 @@ pub const BREAKS: &[Break] = &[
     of_codex(events("hashes a text that is not in the call", "edit.snippet", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_hash", WRONG_HASH);
     })),
+    of_codex(events("hashes more of a call than the file had", "edit.statements", hash_whole_arguments)),
+    of_codex(events("counts the lines of a snippet wrongly", "snippet.lines", |tape| {
+        set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_lines", "77");
+    })),
     of_codex(events("does not name the move of a link", "move.linked", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"span.link\""]) {
             let parent = tape.field(at, "parent").unwrap_or_default().to_owned();
@@ -342,14 +385,6 @@ pub const BREAKS: &[Break] = &[
             tape.insert(at, interrupt);
         }
     }),
-    over(
-        FORK,
-        events("does not mark repeated history", "replay.marked", |tape| {
-            for at in tape.all(&[",\"replay\":true"]) {
-                tape.replace(at, ",\"replay\":true", "");
-            }
-        }),
-    ),
     over(
         CONTEXT,
         events("does not hash implicit context", "context.hashed", |tape| {
@@ -386,16 +421,36 @@ fn without_unknown_members(tape: &str) -> String {
     }
 }
 
-/// The tape with its usage events in the order of a hash table.
-fn in_hash_order(real: &Real, input: &str) -> Result<String, AdapterError> {
+/// The tape with a hash whose seed is another one in each run.
+fn with_random_branch(real: &Real, input: &str) -> Result<String, AdapterError> {
     let mut tape = Tape::of(&real.convert(input)?);
-    let places = tape.all(&["\"label\":\"usage\""]);
-    let lines: HashMap<usize, String> = places.iter().map(|at| (*at, tape.line(*at).to_owned())).collect();
-    for (at, line) in places.iter().zip(lines.into_values()) {
-        tape.remove(*at);
-        tape.insert(*at, line);
+    let hash = RandomState::new().hash_one(input);
+    set(&mut tape, &["\"label\":\"session\"", "\"repo_branch\""], "repo_branch", &format!("\"{hash}\""));
+    Ok(tape.text())
+}
+
+/// The tape with its first prompt once more for each line of the input that repeats the one before it.
+fn with_repeated_prompts(real: &Real, input: &str) -> Result<String, AdapterError> {
+    let mut tape = Tape::of(&real.convert(input)?);
+    let lines: Vec<&str> = input.lines().collect();
+    if let Some(at) = tape.find(&["\"k\":\"msg.in\""]) {
+        lines.windows(2).filter(|pair| pair[0] == pair[1]).for_each(|_| tape.insert(at + 1, tape.line(at).to_owned()));
     }
     Ok(tape.sealed())
+}
+
+/// The hash of the arguments of the call of a snippet, in place of its own.
+fn hash_whole_arguments(tape: &mut Tape) {
+    let Some(at) = tape.find(&["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""]) else { return };
+    let id = tape.field(at, "call_id").unwrap_or_default().to_owned();
+    let Some(call) = tape.find(&["\"k\":\"tool.call\"", &id]) else { return };
+    let call: serde_json::Value = serde_json::from_str(tape.line(call)).unwrap_or_default();
+    let args = call["args"].as_str().unwrap_or_default();
+    for (key, value) in [("before_hash", format!("\"{}\"", Hash::of_text(args))), ("before_lines", args.lines().count().to_string())] {
+        if let Some(old) = tape.field(at, key).map(str::to_owned) {
+            tape.replace(at, &format!("\"{key}\":{old}"), &format!("\"{key}\":{value}"));
+        }
+    }
 }
 
 /// The descriptor's matrix with other revisions.

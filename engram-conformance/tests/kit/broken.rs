@@ -1,10 +1,11 @@
 //! Exactly one check finds each broken adapter; without this check the adapter passes.
 
 use std::io::Write;
+use std::path::Path;
 
 use engram_adapters::{Registry, conformance};
-use engram_conformance::{CHECKS, Capabilities, Options, run};
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_conformance::{CHECKS, Capabilities, Open, Options, Session, run};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 use engram_core::policy::Policy;
@@ -13,14 +14,17 @@ use rayon::prelude::*;
 use crate::adapter::{Changed, Real, all_fixtures, certify, fixtures};
 use crate::breaks::{BREAKS, Break, EDIT};
 use crate::tape::Tape;
+use crate::usage;
 
 /// Checks whose defects other checks also find. Each has a test of its own, below or in `members.rs`.
-const OVERLAPPING: &[&str] = &["session.detected", "scenario.declared", AUDIT, "call.parallel", "result.all"];
+const OVERLAPPING: &[&str] =
+    &["store.not_empty", "session.detected", "scenario.declared", AUDIT, "parent.record", "call.parallel", "result.all", "replay.marked"];
 /// The check that finds every lost value, and so also what other checks exist for.
 const AUDIT: &str = "leaf.audited";
 
 fn failing(broken: &Break, changed: &Changed, without: Option<&str>) -> Vec<&'static str> {
-    let recordings = if broken.fixtures.is_empty() { all_fixtures() } else { fixtures(broken.fixtures) };
+    let mut recordings = if broken.fixtures.is_empty() { all_fixtures() } else { fixtures(broken.fixtures) };
+    usage::add_counts(&mut recordings);
     let report = certify(changed, &recordings, broken.with_stream, without);
     report.failing().into_iter().map(|(_, check)| check).filter(|check| *check != AUDIT).collect()
 }
@@ -99,6 +103,61 @@ fn missing_result_and_result_without_a_call_are_found() {
 }
 
 #[test]
+fn result_of_another_call_is_found() {
+    let other = with_events(|tape| {
+        let calls = tape.all(&["\"k\":\"tool.call\""]);
+        let at = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""]).unwrap_or_default();
+        let (parent, first) =
+            (tape.field(at, "parent").unwrap_or_default().to_owned(), tape.field(calls[0], "seq").unwrap_or_default().to_owned());
+        tape.replace(at, &format!("\"parent\":{parent}"), &format!("\"parent\":{first}"));
+    });
+    assert!(is_found_by(&other, "parent.record"));
+}
+
+#[test]
+fn lost_file_of_a_command_is_found() {
+    let find = |changed: &Changed| certify(changed, &fixtures(&["claude-code/2.1.329/b_edit"]), false, None).failing();
+    let lost = with_events(|tape| {
+        let at = tape.find(&["\"k\":\"code.edit\"", "bybash.txt"]).unwrap_or_default();
+        tape.remove(at);
+    });
+    assert!(find(&lost).contains(&("claude-code", "edit.files")));
+    assert!(!find(&with_events(|_| {})).contains(&("claude-code", "edit.files")));
+}
+
+#[test]
+fn repeated_history_without_a_mark_is_found() {
+    let mut unmarked = with_events(|tape| {
+        for at in tape.all(&[",\"replay\":true"]) {
+            tape.replace(at, ",\"replay\":true", "");
+        }
+    });
+    let find = |changed: &Changed| certify(changed, &fixtures(&["claude-code/1.0.0/f_fatal"]), false, None).failing();
+    assert!(find(&unmarked).contains(&("claude-code", "replay.marked")));
+    unmarked.convert = Box::new(Real::convert);
+    assert!(!find(&unmarked).contains(&("claude-code", "replay.marked")));
+}
+
+/// Finds no session anywhere.
+struct Nothing;
+
+impl Open for Nothing {
+    fn sessions(&self, _recording: &Path) -> Result<Vec<Session>, String> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn store_in_which_nothing_is_found_is_noticed() {
+    let real = Changed::unchanged("claude-code", Policy::Permissive);
+    conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
+        let capabilities = Capabilities { open: &Nothing, stream: None, ..capabilities };
+        let report = run(&real, &fixtures(EDIT), &Options { capabilities, ..Options::default() });
+        assert_eq!(report.failing(), [("claude-code", "store.not_empty")]);
+    });
+}
+
+#[test]
 fn declared_scenarios_must_equal_the_shown_ones() {
     let real = Changed::unchanged("claude-code", Policy::Permissive);
     for declared in [&["text_response", "mcp_tool"][..], &["text_response"]] {
@@ -128,7 +187,7 @@ impl StreamAdapter for Blind {
         self.0.identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn engram_core::adapter::Session> {
         self.0.session(init)
     }
 }

@@ -7,3 +7,4 @@ mod claims;
 mod members;
 mod tape;
 mod toy;
+mod usage;

@@ -65,12 +65,6 @@ impl Tape {
     pub fn remove(&mut self, at: usize) -> String {
         self.0.remove(at)
     }
-
-    /// Sorts all lines except the first and the last.
-    pub fn sort_by_key(&mut self, key: impl Fn(&str) -> usize) {
-        let end = self.0.len() - 1;
-        self.0[1..end].sort_by_key(|line| key(line));
-    }
 }
 
 fn number(line: &str, before: &str) -> Option<u64> {

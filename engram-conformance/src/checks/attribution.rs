@@ -1,0 +1,55 @@
+//! Where the ground truth cannot say which call changed a file: it compares files between turns, and agents or calls that run at the same
+//! time share a turn.
+
+use super::call_edits::{CallEdits, is_edit_of, text_of, touches};
+use super::spans::{self, Lines};
+use crate::case::Case;
+use crate::ground_truth::{Call, RealEdit};
+
+/// Shorter arguments occur anywhere.
+const LEAST_TELLING: usize = 4;
+
+/// True if the ground truth has a change of the file by calls of which none names it: agents that work at the same time changed it, and the
+/// snapshot of the file was taken for another turn.
+pub fn is_shared(case: &Case<'_>, file: &str) -> bool {
+    let of_file = case.truth.edits.iter().filter(|real| real.file == file && !real.is_revert());
+    let is_foreign = |real: &RealEdit| real.call_ids.iter().filter_map(|id| case.call(id)).all(|call| !touches(call, file));
+    let has_agents = case.truth.calls.iter().any(|call| !call.is_main()) || case.scenarios.contains("subagent");
+    has_agents && of_file.into_iter().any(is_foreign)
+}
+
+/// True if a call of another agent names the file and has no change of its own in the ground truth.
+pub fn has_other_agents(case: &Case<'_>, real: &RealEdit) -> bool {
+    let has_change = |call: &Call| case.truth.edits.iter().any(|other| other.file == real.file && other.call_ids.contains(&call.id));
+    case.scenarios.contains("subagent") && case.truth.calls.iter().any(|call| is_edit_of(case, call, &real.file) && !has_change(call))
+}
+
+/// True if several calls or agents ran at the same time, and a state of the file after a change has what the edit left.
+pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    if !["parallel_calls", "subagent"].iter().any(|scenario| case.scenarios.contains(scenario)) {
+        return false;
+    }
+    let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
+    let states = case.truth.edits.iter().filter(|real| real.file == edits.file).filter_map(|real| real.after.as_deref());
+    let has = |state: &str| {
+        let lines = Lines::new(state);
+        edits.events.iter().any(|event| match event.text("after_hash") {
+            // It says which file changed, and no more.
+            None => true,
+            Some(_) if event.range("after_range").is_some() => spans::refuted(event, "after", Some(&lines)).is_none(),
+            Some(hash) => text_of(&calls, hash).is_some_and(|text| state.contains(&text)),
+        })
+    };
+    states.into_iter().any(has)
+}
+
+/// True if the result that the model saw is no error and shows a text of the call: the change was made, but no snapshot was taken after it.
+pub fn is_shown(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    let shows = |id: &&str| {
+        let result = case.truth.results.iter().find(|result| result.id == **id && result.is_error != Some(true));
+        let texts = case.call(id).map(|call| spans::strings(&call.args)).unwrap_or_default();
+        let telling = |text: &&str| text.len() >= LEAST_TELLING && !text.ends_with(edits.file.as_ref());
+        result.is_some_and(|result| texts.iter().filter(|text| telling(text)).any(|text| result.text.contains(*text)))
+    };
+    edits.call_chain.iter().any(shows)
+}

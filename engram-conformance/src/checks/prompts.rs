@@ -1,0 +1,117 @@
+//! Compares messages to the agent with the prompts that were given.
+
+use std::collections::BTreeMap;
+
+use engram_core::error::excerpt;
+use engram_core::event::Kind;
+
+use crate::case::Case;
+use crate::outcome::Findings;
+use crate::tape::Event;
+
+/// Every logged prompt is a `msg.in`, no more often than the user sent it.
+pub fn all(case: &Case<'_>, findings: &mut Findings) {
+    let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
+    for prompt in &case.truth.prompts {
+        *sent.entry(prompt).or_default() += 1;
+    }
+    for (prompt, times) in sent {
+        if !case.is_logged(prompt.trim()) {
+            findings.note("prompts that are not logged");
+            continue;
+        }
+        findings.count_many("prompts", times as u64);
+        let mut actual: BTreeMap<&str, usize> = BTreeMap::new();
+        for (session, event) in case.own_events(Kind::MsgIn).filter(|(_, event)| !is_sub_agents(event)) {
+            if event.text("text").is_some_and(|text| is_prompt(text, prompt)) {
+                *actual.entry(session.name()).or_default() += 1;
+            }
+        }
+        let is_copied = |event: &Event| event.is_replay() && event.text("text").is_some_and(|text| is_prompt(text, prompt));
+        if actual.is_empty() && case.events(Kind::MsgIn).any(|(_, event)| is_copied(event)) {
+            // A copy of a session may have what the session's own file does not.
+            findings.note("prompts that only copies have");
+        } else if actual.is_empty() {
+            findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
+        }
+        for (name, count) in actual.into_iter().filter(|(_, count)| *count > times) {
+            let place = format!("{}/{name}", case.recording.name());
+            findings.fail(place, format!("{count} msg.in of the prompt `{}`, which the user sent {times} times", excerpt(prompt)));
+        }
+    }
+}
+
+fn is_sub_agents(event: &Event) -> bool {
+    event.0.pointer("/source/agent_id").is_some()
+}
+
+/// True if a `msg.in` is this prompt. Harnesses log slash commands as XML, append the content of files that a prompt names, and put
+/// the words of a command line in quotes.
+fn is_prompt(text: &str, prompt: &str) -> bool {
+    let prompt = prompt.trim();
+    let (name, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
+    let is_command = name.strip_prefix('/').is_some_and(|name| logged_command(text) == Some(name));
+    let is_expanded =
+        text.trim_start().strip_prefix(prompt).is_some_and(|rest| rest.trim_start().starts_with("--- Content from referenced files"));
+    // The ground truth may have the person's words in a section, with sections of the harness around it.
+    let section = prompt.strip_suffix("</user_query>").and_then(|rest| rest.split_once("<user_query>"));
+    let is_section = section.is_some_and(|(_, words)| words.trim() == text.trim());
+    let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
+    text.trim() == prompt || is_quoted || is_section || is_expanded || (is_command && text.contains(args))
+}
+
+/// Scenarios with this in their names were typed in a terminal: their ground truth may lack what was typed.
+const TYPED: &str = "tui";
+
+/// The name of the command that a message is, without the slash: as it was typed, or as a harness logs it.
+fn command(text: &str) -> Option<&str> {
+    logged_command(text).or_else(|| text.trim().strip_prefix('/')?.split_whitespace().next())
+}
+
+/// The name of the command in a message that a harness logs as XML, without the slash.
+fn logged_command(text: &str) -> Option<&str> {
+    let (name, _) = text.split_once("<command-name>")?.1.split_once("</command-name>")?;
+    Some(name.trim_start_matches('/'))
+}
+
+/// True if the message is a command, or words to a shell, of which the ground truth has none.
+fn is_unlisted_command(case: &Case<'_>, text: &str) -> bool {
+    let is_listed = |name: &str| case.truth.prompts.iter().any(|prompt| command(prompt) == Some(name));
+    text.starts_with("<bash-input>") || command(text).is_some_and(|name| !is_listed(name))
+}
+
+/// True if the tape says that a person sent it.
+fn is_by_person(event: &Event) -> bool {
+    event.text("role") == Some("user") && event.text("by") == Some("person")
+}
+
+/// Every `msg.in` by a person is a prompt that was given, where the prompts are known, and every logged prompt is one.
+pub fn by_person(case: &Case<'_>, findings: &mut Findings) {
+    let is_known = !case.truth.prompts.is_empty() && !case.recording.scenario.contains(TYPED);
+    for (session, event) in case.own_events(Kind::MsgIn).filter(|(_, event)| is_by_person(event)) {
+        let text = event.text("text").unwrap_or_default();
+        if case.truth.prompts.iter().any(|prompt| is_prompt(text, prompt)) {
+            findings.count("messages by a person");
+        } else if !is_known {
+            findings.note("messages in recordings without a list of prompts");
+        } else if text.is_empty() && event.has("attachments") {
+            findings.note("messages without a text");
+        } else if is_unlisted_command(case, text) {
+            findings.note("commands that the ground truth does not list");
+        } else {
+            findings.fail(case.place_of(session, event), format!("`{}` is by a person, but nobody sent it", excerpt(text)));
+        }
+    }
+    for prompt in &case.truth.prompts {
+        let mut sent =
+            case.own_events(Kind::MsgIn).filter(|(_, event)| event.text("text").is_some_and(|text| is_prompt(text, prompt))).peekable();
+        // `prompt.all` reports prompts that are on no tape.
+        let Some((session, event)) = sent.peek().copied() else { continue };
+        if sent.any(|(_, event)| is_by_person(event)) {
+            findings.count("prompts");
+        } else {
+            let by = event.text("by").unwrap_or("nobody");
+            findings.fail(case.place_of(session, event), format!("a person sent `{}`, but it is by {by}", excerpt(prompt)));
+        }
+    }
+}

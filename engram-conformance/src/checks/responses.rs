@@ -1,0 +1,79 @@
+//! The events of one response stand together, and its usage directly behind them.
+
+use std::collections::BTreeMap;
+
+use engram_core::event::Kind;
+
+use crate::case::Case;
+use crate::converted_session::ConvertedSession;
+use crate::outcome::Findings;
+use crate::tape::Event;
+
+/// Where the events of a response are on a tape.
+#[derive(Default)]
+struct Response<'s> {
+    /// The first and the last message or call.
+    span: Option<(usize, usize)>,
+    usage: Vec<usize>,
+    calls: Vec<&'s str>,
+}
+
+/// The response that an event belongs to, as it names it, with the agent that asked for it.
+fn response_of(event: &Event) -> Option<(&str, &str)> {
+    let agent = event.0.pointer("/source/agent_id").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let is_part = event.is(Kind::MsgOut) || event.is(Kind::ToolCall) || event.is_meta("usage");
+    event.text("message_id").filter(|_| is_part).map(|id| (agent, id))
+}
+
+/// Between the first and the last event of a response there is no message, and nothing of another response.
+pub fn together(case: &Case<'_>, findings: &mut Findings) {
+    for session in &case.sessions {
+        let mut responses: BTreeMap<(&str, &str), Response<'_>> = BTreeMap::new();
+        for (at, event) in session.events.iter().enumerate() {
+            let Some(key) = response_of(event) else { continue };
+            let response = responses.entry(key).or_default();
+            if event.is_meta("usage") {
+                response.usage.push(at);
+            } else {
+                response.span = Some((response.span.map_or(at, |(first, _)| first), at));
+                response.calls.extend(event.text("call_id"));
+            }
+        }
+        for (key, response) in responses {
+            match problem(session, key, &response) {
+                None => findings.count("responses"),
+                Some((at, what)) => findings.fail(case.place_of(session, &session.events[at]), format!("response {}: {what}", key.1)),
+            }
+        }
+    }
+}
+
+/// What is wrong with a response, and at which event.
+fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response<'_>) -> Option<(usize, &'static str)> {
+    let (first, last) = response.span?;
+    let intruder = |from: usize, to: usize| (from..to).find(|at| is_foreign(&session.events[*at], key));
+    if let Some(at) = intruder(first, last) {
+        return Some((at, "something else stands between its events"));
+    }
+    let usage = *response.usage.first()?;
+    if usage < first {
+        return Some((usage, "its usage stands before it"));
+    }
+    let may_come_before = |event: &Event| {
+        let is_of_call = event.text("call_id").is_some_and(|id| response.calls.contains(&id));
+        response_of(event) == Some(key) || (is_of_call && !event.is(Kind::ToolCall)) || is_of_other_agent(event, key)
+    };
+    (last.min(usage)..usage.max(last))
+        .find(|at| !may_come_before(&session.events[*at]))
+        .map(|_| (usage, "its usage does not stand directly behind it"))
+}
+
+fn is_of_other_agent(event: &Event, (agent, _): (&str, &str)) -> bool {
+    event.0.pointer("/source/agent_id").and_then(serde_json::Value::as_str).unwrap_or_default() != agent
+}
+
+/// True for a message to the agent, and for an event of another response of the same agent.
+fn is_foreign(event: &Event, key: (&str, &str)) -> bool {
+    let is_other = response_of(event).is_some_and(|of| of != key);
+    (event.is(Kind::MsgIn) || is_other) && !is_of_other_agent(event, key)
+}

@@ -1,0 +1,286 @@
+//! Compares the usage on the tapes with what the model server counted.
+
+use engram_core::event::Kind;
+use memchr::memmem;
+use serde_json::Value;
+
+use crate::case::Case;
+use crate::converted_session::ConvertedSession;
+use crate::ground_truth::RealUsage;
+use crate::outcome::Findings;
+use crate::tape::Event;
+
+/// Numbers below this one stand in any record by chance.
+const LEAST_TELLING: u64 = 10;
+
+/// The counts of one response.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Counts([Option<u64>; 5]);
+
+/// Their names in `tokens`.
+const NAMES: [&str; 5] = ["input", "cache_read", "cache_write", "output", "reasoning"];
+/// Words in the names that logs give them.
+const WORDS: [&[&str]; 5] = [
+    &["input", "prompt"],
+    &["read", "cached"],
+    &["write", "creation"],
+    &["output", "completion", "candidates"],
+    &["reasoning", "thoughts"],
+];
+/// The indexes of the counts that a log may have from before the end of a response begin here.
+const OUTPUT: usize = 3;
+
+impl Counts {
+    fn of_real(real: &RealUsage) -> Counts {
+        Counts([real.input, real.cache_read, real.cache_write, real.output, real.reasoning])
+    }
+
+    fn of_event(event: &Event) -> Counts {
+        let tokens = event.0.get("tokens");
+        Counts(NAMES.map(|name| tokens.and_then(|tokens| tokens.get(name)).and_then(Value::as_u64)))
+    }
+
+    fn add(&mut self, other: Counts) {
+        for (sum, count) in self.0.iter_mut().zip(other.0) {
+            *sum = match (*sum, count) {
+                (Some(sum), Some(count)) => Some(sum + count),
+                (sum, count) => sum.or(count),
+            };
+        }
+    }
+
+    /// The first count that is stated and is not the real one. What is stated from before the end may be less than the real output.
+    fn refuted_by(self, real: Counts, is_early: bool) -> Option<usize> {
+        (0..NAMES.len()).find(|at| match (self.0[*at], real.0[*at]) {
+            (Some(stated), Some(real)) => {
+                if is_early && *at >= OUTPUT {
+                    stated > real
+                } else {
+                    stated != real
+                }
+            }
+            _ => false,
+        })
+    }
+
+    fn is_empty(self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    fn text(self) -> String {
+        let counts = NAMES.iter().zip(self.0).filter_map(|(name, count)| Some(format!("{name} {}", count?)));
+        counts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The spellings in logs of the input count, which may contain the cache, and of the output count, which may lack reasoning.
+    fn spellings(self) -> [Vec<u64>; 2] {
+        let [input, read, write, output, reasoning] = self.0.map(Option::unwrap_or_default);
+        let keep = |numbers: Vec<u64>| numbers.into_iter().filter(|number| *number >= LEAST_TELLING).collect();
+        [keep(vec![input, input + read, input + write, input + read + write]), keep(vec![output, output.saturating_sub(reasoning)])]
+    }
+}
+
+/// One usage of a tape.
+struct Stated<'s> {
+    session: &'s ConvertedSession,
+    event: &'s Event,
+    counts: Counts,
+}
+
+impl Stated<'_> {
+    fn is_early(&self) -> bool {
+        self.event.0.get("provisional") == Some(&Value::Bool(true))
+    }
+
+    fn id(&self) -> Option<&str> {
+        self.event.text("message_id")
+    }
+
+    fn fits(&self, real: &RealUsage) -> bool {
+        self.counts.refuted_by(Counts::of_real(real), self.is_early() || real.cut_off).is_none()
+    }
+}
+
+/// Each usage is that of one real response, and each response whose counts the log has is there once. So the sums are right too.
+///
+/// A usage belongs to the response that it names. If its id is not one of the model server's, it belongs to any response with the same
+/// counts that has none yet.
+pub fn sums(case: &Case<'_>, findings: &mut Findings) {
+    if case.truth.usage.is_empty() {
+        return;
+    }
+    let stated = |is_replay: bool| {
+        let usages = case.events(Kind::Meta).filter(move |(_, event)| event.is_meta("usage") && event.is_replay() == is_replay);
+        usages.map(|(session, event)| Stated { session, event, counts: Counts::of_event(event) }).collect::<Vec<_>>()
+    };
+    let (conversations, real): (Vec<&RealUsage>, Vec<&RealUsage>) = case.truth.usage.iter().partition(|real| real.conversation.is_some());
+    if !conversations.is_empty() {
+        return sums_of_conversations(case, findings, &conversations, &stated(false));
+    }
+    let mut ledger = Ledger { case, findings, is_used: vec![false; real.len()], real };
+    let (named, others): (Vec<Stated<'_>>, Vec<Stated<'_>>) = stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
+    named.iter().for_each(|stated| ledger.add_named(stated));
+    others.iter().filter(|stated| !stated.counts.is_empty()).for_each(|stated| ledger.add_other(stated));
+    ledger.end(&stated(true));
+}
+
+/// Real responses, and which of them the tapes have.
+struct Ledger<'l, 'c> {
+    case: &'l Case<'c>,
+    findings: &'l mut Findings,
+    real: Vec<&'l RealUsage>,
+    is_used: Vec<bool>,
+}
+
+impl Ledger<'_, '_> {
+    /// The response that a usage names.
+    fn named(&self, stated: &Stated<'_>) -> Option<usize> {
+        let id = stated.id()?;
+        self.real.iter().position(|real| real.message_id.as_deref() == Some(id))
+    }
+
+    fn add_named(&mut self, stated: &Stated<'_>) {
+        let Some(at) = self.named(stated) else { return };
+        let real = self.real[at];
+        if self.is_used[at] {
+            return self.fail(stated, "is counted a second time");
+        }
+        self.is_used[at] = true;
+        match stated.counts.refuted_by(Counts::of_real(real), stated.is_early() || real.cut_off) {
+            Some(_) => {
+                let counted = Counts::of_real(real).text();
+                self.fail(stated, &format!("is wrong: the model server counted {counted}"));
+            }
+            None => self.is_complete(stated, real),
+        }
+    }
+
+    fn add_other(&mut self, stated: &Stated<'_>) {
+        let fitting = |ledger: &Self, is_used: bool| {
+            (0..ledger.real.len()).find(|at| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]))
+        };
+        match (fitting(self, false), fitting(self, true)) {
+            (Some(at), _) => {
+                self.is_used[at] = true;
+                self.is_complete(stated, self.real[at]);
+            }
+            (None, Some(_)) => self.fail(stated, "is counted a second time"),
+            (None, None) => self.fail(stated, "is that of no response"),
+        }
+    }
+
+    /// A count that the record has is on the tape.
+    fn is_complete(&mut self, stated: &Stated<'_>, real: &RealUsage) {
+        let real = Counts::of_real(real);
+        let record = stated.session.record_of(stated.event).unwrap_or_default();
+        let lost = (0..NAMES.len()).find(|at| {
+            let is_logged = |count: u64| count >= LEAST_TELLING && has_count(record, WORDS[*at], count);
+            stated.counts.0[*at].is_none() && real.0[*at].is_some_and(is_logged)
+        });
+        match lost {
+            Some(at) => self.fail(stated, &format!("lacks `{}`, which its record has", NAMES[at])),
+            None => self.findings.count("responses"),
+        }
+    }
+
+    fn fail(&mut self, stated: &Stated<'_>, what: &str) {
+        let id = stated.id().map(|id| format!(" of {id}")).unwrap_or_default();
+        self.findings.fail(self.case.place_of(stated.session, stated.event), format!("usage{id} ({}) {what}", stated.counts.text()));
+    }
+
+    /// The responses that no usage names.
+    fn end(self, replayed: &[Stated<'_>]) {
+        for (real, _) in self.real.iter().zip(&self.is_used).filter(|(_, is_used)| !**is_used) {
+            let is_replayed = |stated: &Stated<'_>| match real.message_id.as_deref() == stated.id() {
+                true => true,
+                false => !stated.counts.is_empty() && stated.fits(real),
+            };
+            if real.cut_off {
+                self.findings.note("responses that never ended");
+            } else if replayed.iter().any(is_replayed) {
+                self.findings.note("responses in repeated history only");
+            } else if is_logged(self.case, real) {
+                let id = real.message_id.as_deref().unwrap_or("without an id");
+                let counts = Counts::of_real(real).text();
+                self.findings.fail(self.case.recording.name(), format!("no usage of response {id} ({counts}), but the log has its counts"));
+            } else {
+                self.findings.note("responses whose counts are not logged");
+            }
+        }
+    }
+}
+
+/// True if the log has the counts of a response: input and output in one record, and in a record of this response if its id is logged.
+fn is_logged(case: &Case<'_>, real: &RealUsage) -> bool {
+    let [input, output] = Counts::of_real(real).spellings();
+    let has = |record: &[u8], at: usize, spelled: &[u64]| spelled.iter().any(|count| has_count(record, WORDS[at], *count));
+    let has_counts = |record: &[u8]| has(record, 0, &input) && has(record, OUTPUT, &output);
+    let id = real.message_id.as_deref().filter(|id| case.is_logged(id));
+    case.sessions.iter().any(|session| match id {
+        Some(id) => session.records_with(id).any(has_counts),
+        None => input.iter().any(|count| session.records_with(&count.to_string()).any(has_counts)),
+    })
+}
+
+/// True if a record has a member with this number, whose name contains one of these words.
+fn has_count(record: &[u8], words: &[&str], number: u64) -> bool {
+    let digits = number.to_string();
+    memmem::find_iter(record, digits.as_bytes()).any(|at| {
+        let is_whole = record.get(at + digits.len()).is_none_or(|byte| matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r'));
+        let name = record[..at].trim_ascii_end().strip_suffix(b":").and_then(|before| before.trim_ascii_end().strip_suffix(b"\""));
+        let name = name.and_then(|name| name.rsplit(|byte| *byte == b'"').next()).unwrap_or_default().to_ascii_lowercase();
+        is_whole && words.iter().any(|word| memmem::find(&name, word.as_bytes()).is_some())
+    })
+}
+
+/// The usage of a conversation adds up to its real sums.
+fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&RealUsage], stated: &[Stated<'_>]) {
+    let mut ids: Vec<&str> = real.iter().filter_map(|real| real.conversation.as_deref()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    for id in ids {
+        let mut counted = Counts([None; 5]);
+        real.iter().filter(|real| real.conversation.as_deref() == Some(id)).for_each(|real| counted.add(Counts::of_real(real)));
+        let mut sums: Vec<(&ConvertedSession, Counts)> = Vec::new();
+        for usage in stated.iter().filter(|stated| stated.event.0.pointer("/source/session_id").and_then(Value::as_str) == Some(id)) {
+            match sums.iter_mut().find(|(session, _)| session.name() == usage.session.name()) {
+                Some((_, sum)) => sum.add(usage.counts),
+                None => sums.push((usage.session, usage.counts)),
+            }
+        }
+        if sums.is_empty() {
+            findings.note("conversations without usage");
+        }
+        // Each form of a conversation may state its usage.
+        for (session, sum) in sums {
+            match sum.refuted_by(counted, false) {
+                None => findings.count("conversations"),
+                Some(_) => {
+                    let what = format!("the usage adds up to {}, the model server counted {}", sum.text(), counted.text());
+                    findings.fail(case.place(session), what);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_found_by_the_names_of_their_members() {
+        let has = |record: &str| has_count(record.as_bytes(), WORDS[OUTPUT], 101);
+        assert!(has("{\"output_tokens\": 101,\"x\":1}") && has("{\"completionTokens\":101}"));
+        assert!(!has("{\"total\":101,\"output\":1011,\"t\":\"10:101\",\"b\":\"101\"}"));
+    }
+
+    #[test]
+    fn counts_from_before_the_end_may_be_lower() {
+        let real = Counts([Some(10), Some(0), None, Some(50), Some(16)]);
+        let early = Counts([Some(10), None, Some(3), Some(1), None]);
+        assert_eq!(early.refuted_by(real, true), None);
+        assert_eq!(early.refuted_by(real, false), Some(OUTPUT));
+        assert_eq!(Counts([Some(9), None, None, None, None]).refuted_by(real, true), Some(0));
+    }
+}
