@@ -9,7 +9,7 @@ use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::gaps::names_only;
-use crate::ground_truth::{Call, FileState, RealEdit, in_project, is_outside_project};
+use crate::ground_truth::{Call, FileState, RealEdit, is_outside_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
