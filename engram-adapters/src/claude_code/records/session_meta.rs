@@ -134,10 +134,9 @@ fn emit_changes(state: &mut SessionState, changes: Changes, record: &Record<'_>,
     Ok(is_any)
 }
 
-/// Compares a line that was read before with the member table, at its own place. It changes nothing else.
+/// Compares a line that was read before with the member table. It changes nothing else: a later record without a time does not inherit
+/// the time of a repeated one.
 pub(super) fn check_repeated(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let time = line_time(&record.line);
-    out.set_header(RecordHeader { t: time.as_deref(), id: text(record.line.uuid()), replay: false });
     members::check(state, record, out)
 }
 

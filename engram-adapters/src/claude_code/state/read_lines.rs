@@ -9,8 +9,11 @@ use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{raw_str, text};
 use engram_core::keys::hash64;
 
-/// Types of lines that have a time and no id, and that give events. All bytes of such a line must be the same to repeat another.
-const WITHOUT_ID: &[&str] = &["queue-operation", "pr-link", "api-request-shape"];
+/// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
+const WITHOUT_ID: &[&str] = &["queue-operation", "pr-link", "api-request-shape", "file-history-delta"];
+
+/// The type of lines that have an id of another name.
+const REQUEST: &str = "api-request";
 
 /// The lines that have been read. Keeps 16 bytes for each.
 #[derive(Default)]
@@ -29,6 +32,9 @@ impl ReadLines {
         self.current = None;
         let Some(key) = text(line.uuid()).map(key) else {
             let kind = raw_str(line.kind());
+            if kind == REQUEST {
+                return line.object().member("id").is_none_or(|id| self.without_id.insert((REQUEST, id.raw())));
+            }
             return !WITHOUT_ID.contains(&kind) || line.timestamp().is_none() || self.without_id.insert(line.object().raw());
         };
         if self.last_events.get(key).is_some() {

@@ -31,7 +31,8 @@ fn repeating_a_line_changes_no_event() {
         line("2.1.329", 4, "attachment", hook),
         assistant_line("2.1.329", 5, "m2", json!([{"type": "text", "text": "done"}])),
     ]);
-    let lines = [lines, vec![queued]].concat();
+    let title = json!({"type": "custom-title", "customTitle": "fold it", "sessionId": "s"});
+    let lines = [lines, vec![queued, title]].concat();
     let facts = |lines: &[Value]| -> Vec<Value> {
         let kept = tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["label"] != "tape.stop");
         let without_line = |mut event: Value| {
