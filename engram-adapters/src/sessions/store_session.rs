@@ -90,14 +90,18 @@ impl StoreSession {
     /// The session in its harness's own export form.
     ///
     /// # Errors
-    /// As [`Store::export`].
+    /// As [`Store::export`]; `malformed_record` if the store gives nothing: what belongs to a session must not be lost in silence.
     pub fn export(&self, registry: &Registry, limits: Limits) -> Result<Export, AdapterError> {
-        match &self.store {
-            Some(store) => store.export(&self.session),
+        let export = match &self.store {
+            Some(store) => store.export(&self.session)?,
             None => match open(registry, &self.path, limits)? {
-                Some((_, store)) => store.export(&self.session),
-                None => Err(AdapterError::new(ErrorCode::Io).expected("the store that was there")),
+                Some((_, store)) => store.export(&self.session)?,
+                None => return Err(AdapterError::new(ErrorCode::Io).expected("the store that was there")),
             },
+        };
+        if export.text.trim_ascii().is_empty() {
+            return Err(AdapterError::new(ErrorCode::MalformedRecord).expected("a session").found("a store that gives nothing"));
         }
+        Ok(export)
     }
 }
