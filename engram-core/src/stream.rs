@@ -39,6 +39,11 @@ pub trait SideFiles: Send + Sync {
         Vec::new()
     }
 
+    /// True if the log of this session has this text, as raw JSON; without a session, if any log does. For files that repeat what a log has.
+    fn has_text(&self, _session_id: Option<&str>, _raw: &str) -> bool {
+        false
+    }
+
     /// True if the sub-agent with this id has a file of its own. Then its records in the session's file are not converted.
     fn has_agent(&self, _agent_id: &str) -> bool {
         false
@@ -56,6 +61,8 @@ pub struct SideInfo {
     pub parent_call_id: Option<String>,
     /// Name of the agent.
     pub agent: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
     /// The session's side files.
     pub side_files: Option<Arc<dyn SideFiles>>,
     /// True if the store of the session has a schema that no tested version has.
@@ -69,6 +76,7 @@ impl fmt::Debug for SideInfo {
             .field("parent_session_id", &self.parent_session_id)
             .field("parent_call_id", &self.parent_call_id)
             .field("agent", &self.agent)
+            .field("cwd", &self.cwd)
             .field("side_files", &self.side_files.is_some())
             .field("unknown_schema", &self.unknown_schema)
             .finish()

@@ -1,5 +1,6 @@
 //! What the compatibility kit needs to know about Gemini CLI.
 
+use engram_conformance::Case;
 use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, is_snippet};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
@@ -8,7 +9,8 @@ use serde_json::Value;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unknown_version(rename_header_field);
+pub(super) const CERTIFICATION: Certification =
+    Certification::new().with_gap_rows(GAP_ROWS).with_unknown_version(rename_header_field).with_printed_sessions();
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
@@ -18,12 +20,23 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
+    GapRow::new("usage.run_total", Kind::Meta, |case| has_printed(case, |event| event.text("label") == Some("usage"))),
+    GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
+        has_printed(case, |event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0))
+    }),
     GapRow::new("prompt.delegated", Kind::MsgIn, |case| {
         let is_prompt = |text: &str| case.truth.prompts.iter().any(|prompt| prompt == text);
         let is_delegated = |text: &str| text.starts_with("Your task is to ") && !is_prompt(text);
         has_event(case, Kind::MsgIn, |message| message.text("by") == Some("person") && message.text("text").is_some_and(is_delegated))
     }),
 ];
+
+/// True if some printed session has such an event.
+fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
+    let is_stream = |start: &Event| start.0.pointer("/harness/schema").and_then(Value::as_str) == Some("stream-json");
+    let printed = case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream));
+    printed.flat_map(|session| &session.events).any(is)
+}
 
 fn is_unconfirmed(edit: &Event) -> bool {
     edit.0.get("confirmed") == Some(&Value::Bool(false))

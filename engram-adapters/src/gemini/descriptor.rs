@@ -133,6 +133,12 @@ const GAPS: &[Gap] = &[
         fixture: "0.28.2/b_edit",
     },
     Gap {
+        code: "usage.run_total",
+        reason: "`--output-format stream-json` prints the tokens of all requests of a run as one sum for each model",
+        fixture: "0.60.0/n_sub2",
+    },
+    Gap { code: "stream.no_reasoning", reason: "`--output-format stream-json` prints no reasoning", fixture: "0.60.0/n_sub2" },
+    Gap {
         code: "prompt.delegated",
         reason: "before sub-agents had their own logs (0.39.0), the prompt of a sub-agent is logged like a prompt of the user",
         fixture: "0.31.0/c_subagent",

@@ -13,6 +13,8 @@ pub(super) const DOCUMENT: &str = "document";
 pub(super) const DOCUMENT_CALLS: &str = "document-calls";
 /// A whole-file log whose edits have the file before and after.
 pub(super) const DOCUMENT_EDITS: &str = "document-edits";
+/// `--output-format stream-json`.
+pub(super) const STREAM: &str = "stream-json";
 /// A log with one record per line.
 pub(super) const LINES: &str = "lines";
 
@@ -43,12 +45,18 @@ const PROMPTS: Coverage = Coverage {
 };
 
 /// The weakest claim of all revisions.
-pub(super) const WEAKEST: Coverage = Coverage { msg_in: Grade::Partial(&[DELEGATED]), ..PROMPTS };
+pub(super) const WEAKEST: Coverage =
+    Coverage { meta: Grade::Partial(&["usage.run_total"]), msg_in: Grade::Partial(&[DELEGATED]), ..PROMPTS };
 
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
-        Revision { schema: TYPED_LOG, versions: None, tested: &["0.1.22", "0.2.2", "0.4.1", "0.8.2", "0.61.0"], coverage: PROMPTS },
+        Revision {
+            schema: TYPED_LOG,
+            versions: None,
+            tested: &["0.1.22", "0.2.2", "0.4.1", "0.8.2", "0.60.0", "0.61.0"],
+            coverage: PROMPTS,
+        },
         Revision {
             schema: SAVED_CONVERSATION,
             versions: None,
@@ -86,9 +94,19 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             ),
         },
         Revision {
+            schema: STREAM,
+            versions: None,
+            tested: &["0.60.0"],
+            coverage: Coverage {
+                meta: Grade::Partial(&["usage.run_total"]),
+                msg_out: Grade::Partial(&["stream.no_reasoning"]),
+                ..conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None)
+            },
+        },
+        Revision {
             schema: LINES,
             versions: None,
-            tested: &["0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.61.0"],
+            tested: &["0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.60.0", "0.61.0"],
             coverage: conversation(
                 Grade::Full,
                 Grade::Full,

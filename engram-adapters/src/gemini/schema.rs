@@ -30,6 +30,8 @@ pub(super) enum Form {
     TypedPrompts,
     /// `checkpoint-<tag>.json`: a saved conversation.
     Saved,
+    /// What `--output-format stream-json` prints.
+    Stream,
 }
 
 view! {
@@ -183,6 +185,41 @@ view! {
         kind: "type" String,
         message: "message" String,
         timestamp: "timestamp" String,
+    }
+}
+
+view! {
+    /// A line of `--output-format stream-json`.
+    StreamLine {
+        /// `init`, `message`, `tool_use`, `tool_result`, `error`, `result`.
+        kind: "type" String,
+        timestamp: "timestamp" String,
+        session_id: "session_id" String,
+        model: "model" Any,
+        /// `user` or `assistant`.
+        role: "role" String,
+        content: "content" String,
+        tool: "tool_name" String,
+        call_id: "tool_id" Any,
+        args: "parameters" Any,
+        status: "status" Any,
+        output: "output" Any,
+        error: "error" Object,
+        message: "message" Any,
+        stats: "stats" Object,
+    }
+}
+
+view! {
+    /// What all requests of one model used.
+    ModelStats {
+        total: "total_tokens" Any,
+        /// With what came from the cache.
+        prompt: "input_tokens" Any,
+        /// Without reasoning.
+        output: "output_tokens" Any,
+        cached: "cached" Any,
+        input: "input" Any,
     }
 }
 

@@ -10,9 +10,10 @@ use super::message_record::{MessageRecord, set_header};
 use super::messages::message;
 use crate::gemini::descriptor::rule;
 use crate::gemini::members;
-use crate::gemini::schema::{MESSAGES, Record, SavedTurn, TypedPrompt};
+use crate::gemini::schema::{MESSAGES, Record, SavedTurn, TypedPrompt, parts};
 use crate::gemini::state::session_state::SessionState;
 use crate::shared::document::{required_array, without_member};
+use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
 /// Converts a whole-file log: its header, then one record for each message.
@@ -57,7 +58,8 @@ fn typed_prompt(state: &mut SessionState, prompt: &TypedPrompt<'_>, base: &str, 
     let Some(message) = text(prompt.message()) else { return Err(Fault::malformed(pointer, "text", "none")) };
     let session = text(prompt.session_id()).map(|id| id.decode_lossy());
     out.set_source(session.as_deref(), None);
-    set_header(prompt.timestamp(), None, out);
+    let time = tape_time(prompt.timestamp());
+    out.set_header(RecordHeader { t: time.as_deref(), id: None, replay: state.is_in_log(session.as_deref(), message) });
     members::check("user", prompt.object(), Pointer::At(base), out)?;
     let message = MsgIn { role: Role::User, by: Author::Person, text: Some(message), attachments: Vec::new() };
     state.tally.emit(message, Pointer::At(&pointer), out)?;
@@ -84,7 +86,11 @@ pub(super) fn saved_conversation(state: &mut SessionState, document: Value<'_>, 
 
 /// Converts a turn of a saved conversation as the message that it would be in a log.
 fn saved_turn(state: &mut SessionState, turn: &SavedTurn<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    out.set_header(RecordHeader::default());
+    let texts = || parts(turn.parts()).filter_map(|part| part.text().or(part.call()?.member("id"))).filter_map(Value::text);
+    if let Some(text) = texts().next() {
+        state.is_saved_copy = state.is_in_log(None, text);
+    }
+    out.set_header(RecordHeader { replay: state.is_saved_copy, ..RecordHeader::default() });
     members::check(raw_str(turn.role()), turn.object(), Pointer::At(base), out)?;
     let mut message = Record::empty_of(turn.object());
     message.set("content", turn.parts());

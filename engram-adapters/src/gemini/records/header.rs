@@ -20,6 +20,7 @@ pub(super) fn header(state: &mut SessionState, header: &Record<'_>, out: &mut Em
         facts.parent_session_id = side_info.parent_session_id.as_deref().map(Text::Plain);
         facts.parent_call_id = side_info.parent_call_id.as_deref().map(Text::Plain);
         facts.agent = side_info.agent.as_deref().map(Text::Plain);
+        facts.cwd = side_info.cwd.as_deref().map(Text::Plain);
     }
     if !is_first && header.directories().is_none() && header.summary().is_none() {
         return state.tally.emit(Meta::System { name: Text::Plain("resumed"), text: None }, Pointer::Root, out);
@@ -38,7 +39,7 @@ pub(super) fn emit_session_facts<'f>(
 ) -> Result<(), Fault> {
     let directories: Vec<Text<'_>> = header.directories().into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
     // The first directory is the working directory; the user added the others.
-    facts.cwd = directories.first().copied();
+    facts.cwd = directories.first().copied().or(facts.cwd);
     let is_subagent = state.session.is_subagent();
     let summary = non_empty_text(header.summary());
     // The summary of a sub-agent is what it returns, not a title.

@@ -10,5 +10,6 @@ mod messages;
 mod model_message;
 mod notices;
 pub mod session;
+mod stream;
 mod unknown_part;
 mod user_message;

@@ -4,7 +4,7 @@ use engram_core::adapter::{Session, SessionInit};
 use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
 
-use super::{changes, documents, lines};
+use super::{changes, documents, lines, stream};
 use crate::gemini::schema::{Form, Record};
 use crate::gemini::state::session_state::SessionState;
 use crate::shared::value::{StructuralIndex, parse};
@@ -28,6 +28,9 @@ impl Session for SessionConverter {
             return changes::time_only();
         }
         let line = parse(source, &mut self.index)?;
+        if self.state.form == Form::Stream {
+            return stream::line(&mut self.state, line, out);
+        }
         let mut record = Record::default();
         record.strict_into(line, "")?;
         self.state.begin_record();
@@ -36,10 +39,14 @@ impl Session for SessionConverter {
         outcome
     }
 
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.state.answer.end(out)
+    }
+
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {
         let document = parse(source, &mut self.index)?;
         match self.state.form {
-            Form::Lines | Form::Document => documents::log(&mut self.state, document, out),
+            Form::Lines | Form::Document | Form::Stream => documents::log(&mut self.state, document, out),
             Form::TypedPrompts => documents::typed_prompts(&mut self.state, document, out),
             Form::Saved => documents::saved_conversation(&mut self.state, document, out),
         }

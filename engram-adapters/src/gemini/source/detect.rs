@@ -8,7 +8,7 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use crate::gemini::revisions;
-use crate::gemini::schema::{Form, MESSAGES, Record, SavedTurn, TypedPrompt};
+use crate::gemini::schema::{Form, MESSAGES, Record, SavedTurn, StreamLine, TypedPrompt};
 use crate::shared::document::{required_array, whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
@@ -22,8 +22,11 @@ const TYPED_PROMPTS: &str = "list.sessionId+messageId+message";
 /// Mark of a saved conversation.
 const SAVED: &str = "history.role+parts";
 
+/// Mark of what a run prints.
+const STREAM: &str = "stream.init.session_id+model";
+
 /// Every mark.
-pub const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_PROMPTS, SAVED];
+pub const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_PROMPTS, SAVED, STREAM];
 
 /// The members that known versions write before the messages.
 const HEADER_FIELDS: &[&str] = &["sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "messages"];
@@ -66,6 +69,9 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     if let Some(rest) = inside.strip_prefix(HISTORY) {
         return list_form(value_after(rest)?).filter(|found| found.form == Form::Saved);
     }
+    if is_stream(head) {
+        return Some(found(Form::Stream, STREAM));
+    }
     // Most heads are of other harnesses. Searching for one member is faster than parsing their lines.
     let beginning = &source.as_bytes()[..source.len().min(HEADER_BYTES)];
     if memmem::find(beginning, START_TIME).is_none() {
@@ -82,6 +88,16 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         }
     }
     document_form(source).or_else(|| whole_document(head).and_then(reordered_document))
+}
+
+/// True for the first line of what a run prints.
+fn is_stream(head: &Head<'_>) -> bool {
+    let Some(first) = head.lines().next().filter(|line| line.starts_with("{\"type\":\"init\"")) else { return false };
+    let mut index = StructuralIndex::default();
+    parse(first, &mut index).is_ok_and(|line| {
+        let line = StreamLine::lenient(line);
+        raw_str(line.kind()) == "init" && text(line.session_id()).is_some() && text(line.model()).is_some() && line.timestamp().is_some()
+    })
 }
 
 /// A document that another program rewrote, with the messages before the header's members.
@@ -147,7 +163,7 @@ fn elements(list: &str) -> impl Iterator<Item = &str> {
 /// Evidence if the head begins like one of the forms.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let found = find(head)?;
-    let framing = if found.form == Form::Lines { Framing::Lines } else { Framing::Document };
+    let framing = if matches!(found.form, Form::Lines | Form::Stream) { Framing::Lines } else { Framing::Document };
     Some(Evidence { marks: vec![found.mark], framing })
 }
 
@@ -163,9 +179,16 @@ pub fn identify(head: &Head<'_>) -> Identity {
     identity.schema = match found.form {
         Form::TypedPrompts => Some(revisions::TYPED_LOG),
         Form::Saved => Some(revisions::SAVED_CONVERSATION),
+        Form::Stream => Some(revisions::STREAM),
         Form::Lines | Form::Document => None,
     };
     let mut index = StructuralIndex::default();
+    if found.form == Form::Stream {
+        let first = head.lines().next().and_then(|line| parse(line, &mut index).ok()).map(StreamLine::lenient).unwrap_or_default();
+        identity.session_id = text(first.session_id()).map(|id| id.decode_lossy().into_owned());
+        identity.start = tape_time(first.timestamp()).map(|time| time.into_owned());
+        return identity;
+    }
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
     let record = Record::lenient(header);
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());

@@ -1,4 +1,5 @@
 //! Which file this is, and what the files around it add.
 
 pub mod detect;
+mod repeated_logs;
 pub mod sidecar;

@@ -8,24 +8,35 @@ use engram_core::event::BesideFile;
 use engram_core::hash::Hash;
 use engram_core::head::Head;
 
-use super::detect::identify;
-use crate::gemini::schema::{Call, Record};
+use super::detect::{form, identify};
+use super::repeated_logs::RepeatedLogs;
+use crate::gemini::schema::{Call, Form, Record};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 /// The folder of a project's sessions.
-const CHATS: &str = "chats";
+pub(super) const CHATS: &str = "chats";
 /// The folder of outputs that are too long for a result, next to [`CHATS`] (0.31.0 and later).
 const OUTPUTS: &str = "tool-outputs";
 
+/// The file with the project's directory, next to [`CHATS`] (0.29.0 and later).
+const PROJECT_ROOT: &str = ".project_root";
+
 /// What the files around the session at `path` add.
 pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
+    if matches!(form(head), Form::TypedPrompts | Form::Saved) {
+        let logs = path.parent().and_then(|project| Neighbours::open(project, path)).map(RepeatedLogs::new);
+        return SideInfo { side_files: logs.map(|logs| Arc::new(logs) as Arc<dyn SideFiles>), ..SideInfo::default() };
+    }
     let identity = identify(head);
     let Some(chats) = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == CHATS)) else {
         return SideInfo::default();
     };
     let Some(neighbours) = chats.parent().and_then(|project| Neighbours::open(project, path)) else { return SideInfo::default() };
     let mut side_info = SideInfo::default();
+    if neighbours.is_file(Path::new(PROJECT_ROOT)) {
+        side_info.cwd = neighbours.text(Path::new(PROJECT_ROOT)).map(|root| root.trim().to_owned()).filter(|root| !root.is_empty());
+    }
     // The folder of a sub-agent's log is named after its parent's session.
     let parent = path.parent().filter(|folder| *folder != chats).and_then(Path::file_name).and_then(|name| name.to_str());
     if let (Some(agent_id), Some(parent)) = (identity.agent_id, parent) {

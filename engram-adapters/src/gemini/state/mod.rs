@@ -5,6 +5,7 @@ pub mod dedup;
 pub mod history_rewrite;
 pub mod last_stated;
 pub mod occurrences;
+pub mod open_answer;
 mod repeated_turns;
 mod seen_calls;
 pub mod session_state;

@@ -2,11 +2,13 @@
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::ledger::Outcome;
+use engram_core::text::Text;
 
 use super::current_session::CurrentSession;
 use super::dedup::Dedup;
 use super::history_rewrite::HistoryRewrites;
 use super::last_stated::LastStated;
+use super::open_answer::OpenAnswer;
 use super::tally::RecordTally;
 use crate::gemini::descriptor::rule;
 use crate::gemini::schema::Form;
@@ -20,6 +22,10 @@ pub struct SessionState {
     pub dedup: Dedup,
     pub rewrites: HistoryRewrites,
     pub tally: RecordTally,
+    /// What a run prints as the model's answer.
+    pub answer: OpenAnswer,
+    /// The last turn of a saved conversation is in a log beside it.
+    pub is_saved_copy: bool,
     /// The last text in the user's place was a context or a summary of the harness.
     pub follows_context: bool,
 }
@@ -35,8 +41,15 @@ impl SessionState {
             dedup: Dedup::new(form),
             rewrites: HistoryRewrites::default(),
             tally: RecordTally::default(),
+            answer: OpenAnswer::default(),
+            is_saved_copy: false,
             follows_context: false,
         }
+    }
+
+    /// True if the log of this session, or any log beside the artifact, has this text.
+    pub fn is_in_log(&self, session_id: Option<&str>, text: Text<'_>) -> bool {
+        self.side_info.side_files.as_ref().is_some_and(|files| files.has_text(session_id, text.raw()))
     }
 
     /// Starts a record: resets what [`SessionState::outcome`] counts.
