@@ -21,13 +21,15 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("image.made", "generated_image_in_event_and_item_is_one_result"),
     ("image.view_event", "goals_undo_and_errors_give_events_and_image_views_do_not"),
     ("mcp.structured", "structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event"),
-    ("plan.answer", "review_mode_gives_system_events"),
+    ("plan.answer", "a_proposed_plan_stands_once"),
     ("review.words", "review_mode_gives_system_events"),
     ("search.result", "web_search_event_of_a_tool_call_is_a_duplicate"),
     ("search.screen", "web_search_in_event_and_item_is_one_call"),
     ("search.twin", "web_search_in_event_and_item_is_one_call"),
     ("settings.header", "repeated_own_header_does_not_start_a_replay"),
     ("settings.sandbox", "desktop_client_header_and_settings_are_converted"),
+    ("search.item", "web_search_event_of_a_tool_call_is_a_duplicate"),
+    ("sleep.item", "web_search_event_of_a_tool_call_is_a_duplicate"),
     ("snapshot.files", "desktop_client_header_and_settings_are_converted"),
     ("tools.dynamic", "desktop_client_header_and_settings_are_converted"),
 ];
@@ -35,6 +37,9 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     EDIT_PATCH_TEXT,
+    GapRow::new("prompt.detached_review", Kind::MsgIn, |case| {
+        has_event(case, Kind::MsgIn, |prompt| prompt.text("text").is_some_and(|text| text.starts_with("Use [$review-agent](")))
+    }),
     GapRow::new("call.nested_parent", Kind::ToolCall, |case| {
         has_event(case, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
     }),

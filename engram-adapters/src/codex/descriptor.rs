@@ -9,7 +9,7 @@ use super::revisions::{COVERAGE, MATRIX};
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "codex",
-    adapter_version: "0.1.0",
+    adapter_version: "0.2.0",
     harness_family: "codex",
     matrix: MATRIX,
     schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, by their structure",
@@ -33,6 +33,11 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             code: "call.nested_parent",
             reason: "if several scripts of code mode run at once, no record states which of them made a call: the call has no parent",
             fixture: "0.169.0/main-codemode",
+        },
+        Gap {
+            code: "prompt.detached_review",
+            reason: "a review in a thread of its own begins with a text of the harness that is recorded as if a person had sent it",
+            fixture: "0.149.1/rare",
         },
         Gap { code: "link.no_range", reason: "a move names its files but no lines", fixture: "0.169.0/main" },
     ],

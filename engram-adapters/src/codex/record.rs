@@ -30,8 +30,10 @@ pub(super) struct Record<'a> {
     pub at: &'a str,
     /// When it was written, as a tape time.
     pub t: Option<&'a str>,
-    /// It is part of a copied history.
+    /// It repeats a record of another thread: it is part of a copied history, or foreign.
     pub replay: bool,
+    /// It is an item of another thread, mirrored into this one.
+    pub is_foreign: bool,
     pub container: Container,
 }
 

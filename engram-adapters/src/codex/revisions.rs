@@ -25,13 +25,15 @@ const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Pa
 
 /// The claim where the harness lists the changes that it made.
 const CHANGES: Coverage = Coverage {
+    msg_in: Grade::Partial(&["prompt.detached_review"]),
     tool_call: Grade::Partial(&["call.nested_parent"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file"]),
     ..SNIPPETS
 };
 
 /// The weakest claim of all revisions.
-pub(super) const COVERAGE: Coverage = Coverage { tool_call: CHANGES.tool_call, msg_out: DOCUMENT.msg_out, ..SNIPPETS };
+pub(super) const COVERAGE: Coverage =
+    Coverage { msg_in: CHANGES.msg_in, tool_call: CHANGES.tool_call, msg_out: DOCUMENT.msg_out, ..SNIPPETS };
 
 /// Every revision, oldest first.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -41,13 +43,13 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.125.0"),
-            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.125.0"],
+            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0"],
             coverage: SNIPPETS,
         },
         Revision {
             schema: "envelope-changes",
             versions: Some(">=0.135.0, <=0.169.0"),
-            tested: &["0.135.0", "0.150.0", "0.166.0", "0.169.0"],
+            tested: &["0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0"],
             coverage: CHANGES,
         },
     ],

@@ -23,6 +23,9 @@ const MAX_EMBEDDED_DEPTH: usize = 4;
 /// Strings longer than this are content in any case.
 const MAX_WORD_BYTES: usize = 64;
 
+/// The type pattern of rules for repeated records.
+const ANY_TYPE: &str = "*";
+
 /// What the member table says of the strings of a record that are not in the tape as they are, by their pointers.
 pub(super) type Fates = Rc<HashMap<String, Fate>>;
 
@@ -62,9 +65,9 @@ impl<'r> Record<'r> {
         self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
     }
 
-    /// The rule that omits it, if it gave no event.
+    /// The rule that omits it, if it gave no event. A rule for records of all types proves nothing about this one.
     pub fn omitted_by(&self) -> Option<&'r OmissionRule> {
-        let find = || record_rules(self.descriptor, self.kind()).next().filter(|_| !self.gave_events);
+        let find = || record_rules(self.descriptor, self.kind()).find(|rule| rule.record != ANY_TYPE).filter(|_| !self.gave_events);
         *self.known.omitted_by.get_or_init(find)
     }
 

@@ -5,6 +5,7 @@ pub mod dispatch;
 pub mod implicit_input;
 pub mod message_events;
 pub mod messages;
+pub mod prompts;
 pub mod provider_calls;
 pub mod session;
 pub mod settings;
