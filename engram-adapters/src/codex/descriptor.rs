@@ -12,10 +12,10 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_version: "0.2.0",
     harness_family: "codex",
     matrix: MATRIX,
-    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, by their structure",
+    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and the lines of `exec --json` by their structure",
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type"],
+    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type", "/item/type"],
     members: Some(&MEMBERS),
     gaps: &[
         Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
@@ -33,6 +33,16 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             code: "call.nested_parent",
             reason: "if several scripts of code mode run at once, no record states which of them made a call: the call has no parent",
             fixture: "0.169.0/main-codemode",
+        },
+        Gap {
+            code: "usage.total",
+            reason: "`exec --json` prints running totals of the thread, and no counts of a response",
+            fixture: "0.169.0/exec-json",
+        },
+        Gap {
+            code: "edit.path_only",
+            reason: "`exec --json` prints which files a patch changed, and not how",
+            fixture: "0.169.0/exec-json",
         },
         Gap {
             code: "prompt.detached_review",

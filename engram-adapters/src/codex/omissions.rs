@@ -140,6 +140,10 @@ pub(super) const CLIENT_OUTPUT_MIRROR: OmissionRule = OmissionRule::duplicate(
     "event_msg/dynamic_tool_call_response",
     "the call's output has the text of the event; status and duration are in its result",
 );
+/// A list of what is to be done, unchanged.
+pub(super) const EXEC_SAME_LIST: OmissionRule =
+    OmissionRule::duplicate("exec.same_list", "item.*/todo_list", "the same list as it was printed before");
+
 /// Every rule: first those for whole records, then those for fields.
 pub(super) static RULES: &[OmissionRule] = &[
     STATE,
@@ -176,6 +180,10 @@ pub(super) static RULES: &[OmissionRule] = &[
     CLIENT_CALL,
     CLIENT_OUTPUT_MIRROR,
     PLAN,
+    EXEC_SAME_LIST,
+    OmissionRule::bookkeeping("exec.thread", "thread.started", "the thread's id, which is the session of the tape"),
+    OmissionRule::bookkeeping("exec.turn", "turn.started", "a turn begins"),
+    OmissionRule::bookkeeping("exec.total", "turn.completed", "the running totals of the thread, which are no counts of this turn"),
     OmissionRule::field("search.screen", "event_msg/web_search_end", "/payload/query", "the action as it is displayed"),
     OmissionRule::field(
         "search.screen",

@@ -7,6 +7,8 @@ use engram_core::version::{Revision, VersionMatrix};
 pub(super) const TS_JSON: &str = "ts-json";
 /// The schema of bare lines.
 pub(super) const BARE_JSONL: &str = "bare-jsonl";
+/// The schema of what `exec --json` prints.
+pub(super) const EXEC_JSON: &str = "exec-json";
 
 /// The claim where only the text of a patch is recorded.
 const SNIPPETS: Coverage = Coverage {
@@ -31,15 +33,31 @@ const CHANGES: Coverage = Coverage {
     ..SNIPPETS
 };
 
+/// The claim for what `exec --json` prints: no prompts, no counts of responses, and of edits only the files.
+const STREAM: Coverage = Coverage {
+    meta: Grade::Partial(&["usage.total"]),
+    msg_in: Grade::None,
+    code_edit: Grade::Partial(&["edit.shell", "edit.path_only"]),
+    span_link: Grade::None,
+    ..SNIPPETS
+};
+
 /// The weakest claim of all revisions.
-pub(super) const COVERAGE: Coverage =
-    Coverage { msg_in: CHANGES.msg_in, tool_call: CHANGES.tool_call, msg_out: DOCUMENT.msg_out, ..SNIPPETS };
+pub(super) const COVERAGE: Coverage = Coverage {
+    meta: STREAM.meta,
+    msg_in: STREAM.msg_in,
+    tool_call: CHANGES.tool_call,
+    msg_out: DOCUMENT.msg_out,
+    span_link: STREAM.span_link,
+    ..SNIPPETS
+};
 
 /// Every revision, oldest first.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: DOCUMENT },
         Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
+        Revision { schema: EXEC_JSON, versions: None, tested: &["0.44.0", "0.169.0"], coverage: STREAM },
         Revision {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.125.0"),

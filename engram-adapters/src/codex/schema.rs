@@ -21,6 +21,11 @@ pub(super) fn is_line_type(kind: &str) -> bool {
     ENVELOPE_TYPES.contains(&kind)
 }
 
+/// True for the type of a line that `exec --json` prints.
+pub(super) fn is_exec_type(kind: &str) -> bool {
+    kind == "error" || ["thread.", "turn.", "item."].iter().any(|beginning| kind.starts_with(beginning))
+}
+
 view! {
     /// One line of the envelope form (0.34 and later).
     Line {

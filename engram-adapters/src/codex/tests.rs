@@ -615,3 +615,49 @@ fn items_of_newer_sessions_are_known() {
         [("hook_prompt", "please go on"), ("verified_answer", "Which one?"), ("verified_answer", "B"), ("exited_review_mode", "")];
     assert_eq!(system_events(&events), expected);
 }
+
+#[test]
+fn what_exec_prints_is_converted() {
+    let item = |stage: &str, item: Value| json!({"type": format!("item.{stage}"), "item": item});
+    let todo = |done: bool| json!({"id": "item_0", "type": "todo_list", "items": [{"text": "look at it", "completed": done}]});
+    let change = json!({"id": "item_2", "type": "file_change", "changes": [{"path": "/p/a b.txt", "kind": "add"}], "status": "completed"});
+    let lines = [
+        json!({"type": "thread.started", "thread_id": "t 1"}),
+        json!({"type": "turn.started"}),
+        item("started", todo(false)),
+        item("updated", todo(true)),
+        item("completed", todo(true)),
+        item(
+            "started",
+            json!({"id": "item_1", "type": "command_execution", "command": "ls -l", "aggregated_output": "", "exit_code": null, "status": "in_progress"}),
+        ),
+        item(
+            "completed",
+            json!({"id": "item_1", "type": "command_execution", "command": "ls -l", "aggregated_output": "no such file", "exit_code": 2, "status": "failed"}),
+        ),
+        item("completed", change),
+        item("completed", json!({"id": "item_3", "type": "agent_message", "text": "It is done."})),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}}),
+        json!({"type": "error", "message": "stream lost"}),
+    ];
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let log = log.replacen(r#"{"thread_id":"t 1","type":"thread.started"}"#, r#"{"type":"thread.started","thread_id":"t 1"}"#, 1);
+    let options = Options { policy: Policy::Permissive, ..Options::default() };
+    let tape = convert_str(&Codex, &log, &options).unwrap();
+    let report = audit(log.as_bytes(), &tape, Codex.describe()).unwrap();
+    assert_eq!((report.left_over.bytes, report.leaves.left_over), (0, 0), "{report:?}");
+    assert!(report.disagreements.is_empty(), "{report:?}");
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&events[0]["harness"]["schema"], &events[0]["source"]["session_id"]), (&json!("exec-json"), &json!("t 1")));
+    assert_eq!(events.last().unwrap()["ledger"]["unrecognized"], 0);
+    assert_eq!(system_events(&events).len(), 2);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!((&results[0]["status"], &results[0]["exit"], &results[0]["stdout"]), (&json!("error"), &json!(2), &json!("no such file")));
+    let edit = of_kind(&events, "code.edit")[0];
+    assert_eq!(
+        (&edit["file"], &edit["op"], &edit["parent"]),
+        (&json!("/p/a b.txt"), &json!("create"), &of_kind(&events, "tool.call")[1]["seq"])
+    );
+    assert!(events.iter().all(|event| event["label"] != "usage"));
+    assert_eq!(of_kind(&events, "msg.out").len(), 1);
+}

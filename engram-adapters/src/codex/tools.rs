@@ -40,6 +40,9 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("create_goal", ToolKind::Plan),
         ("update_goal", ToolKind::Plan),
         ("sleep", ToolKind::Other),
+        // The names in the stream of `exec --json`.
+        ("command_execution", ToolKind::Execute),
+        ("file_change", ToolKind::Edit),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
     ..ToolTable::EMPTY

@@ -88,7 +88,7 @@ impl<'a> Audit<'a> {
         'a: 'r,
     {
         let (fates, known) = (Fates::default(), Known::default());
-        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, fates, known }
+        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, is_repeated: false, fates, known }
     }
 
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
@@ -159,14 +159,10 @@ impl<'a> Audit<'a> {
         self.report.records += 1;
         let own = self.index.lines_of(key).to_vec();
         let gave_events = !own.is_empty();
-        if !self.read.insert(hash64(text)) && !gave_events && !is_broken {
-            // Every value of it was accounted for where it was read first.
-            let kind = record_type(self.descriptor, text);
-            return *self.eventless.entry(kind).or_default() += 1;
-        }
+        let is_repeated = !self.read.insert(hash64(text)) && !gave_events;
         // On a broken line the adapter may count the values differently.
         let lines = if is_broken { self.index.lines_on(key.0) } else { own };
-        let mut record = self.record(key.0, text, lines, gave_events);
+        let mut record = Record { is_repeated, ..self.record(key.0, text, lines, gave_events) };
         if !gave_events {
             if record.omitted_by().is_none() && !is_broken {
                 self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(record.kind())));

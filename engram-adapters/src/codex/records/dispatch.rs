@@ -7,13 +7,13 @@ use crate::shared::route::{Action, Route};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
-use super::{agents, message_events, messages, prompts, provider_calls, settings, tool_calls, turns, usage};
+use super::{agents, exec_stream, message_events, messages, prompts, provider_calls, settings, tool_calls, turns, usage};
 use crate::codex::descriptor::DESCRIPTOR;
 use crate::codex::members;
 use crate::codex::omissions;
 use crate::codex::record::{Container, Record};
 use crate::codex::results::{nested_calls, outputs, screen_end};
-use crate::codex::schema::{Bare, Line, is_line_type};
+use crate::codex::schema::{Bare, Line, is_exec_type, is_line_type};
 use crate::codex::state::session_state::SessionState;
 
 /// Converts a record of one type.
@@ -98,6 +98,28 @@ pub static RECORDS: &[Route<Handler>] = &[
     Route::convert("event_msg/item_completed/ExitedReviewMode", agents::exited_review_mode),
     Route::convert("event_msg/item_completed/Plan", message_events::plan_item),
     Route::convert("event_msg/item_completed/HookPrompt", message_events::hook_prompt_item),
+    // What `exec --json` prints.
+    Route::omit("thread.started"),
+    Route::omit("turn.started"),
+    Route::omit("turn.completed"),
+    Route::convert("turn.failed", exec_stream::error),
+    Route::convert("error", exec_stream::error),
+    Route::convert("item.completed/error", exec_stream::error_item),
+    Route::convert("item.completed/agent_message", exec_stream::agent_message),
+    Route::convert("item.completed/reasoning", exec_stream::reasoning),
+    Route::convert("item.started/todo_list", exec_stream::todo_list),
+    Route::convert("item.updated/todo_list", exec_stream::todo_list),
+    Route::convert("item.completed/todo_list", exec_stream::todo_list),
+    Route::convert("item.started/command_execution", exec_stream::call_started),
+    Route::convert("item.started/file_change", exec_stream::call_started),
+    Route::convert("item.started/mcp_tool_call", exec_stream::call_started),
+    Route::convert("item.started/collab_tool_call", exec_stream::call_started),
+    Route::convert("item.started/web_search", exec_stream::call_started),
+    Route::convert("item.completed/command_execution", exec_stream::call_completed),
+    Route::convert("item.completed/file_change", exec_stream::call_completed),
+    Route::convert("item.completed/mcp_tool_call", exec_stream::call_completed),
+    Route::convert("item.completed/collab_tool_call", exec_stream::call_completed),
+    Route::convert("item.completed/web_search", exec_stream::call_completed),
 ];
 
 /// The outcome of a record that gives no event.
@@ -113,6 +135,9 @@ pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter
     }
     if is_line_type(raw_str(envelope.kind())) {
         return Err(Fault::malformed("/payload", "an object", "nothing"));
+    }
+    if is_exec_type(raw_str(envelope.kind())) {
+        return convert_exec_line(state, line, out);
     }
     if raw_str(line.first_member("record_type")) == "state" {
         members::check("state", line, Pointer::Root, out)?;
@@ -177,6 +202,26 @@ fn convert_envelope(
 fn is_repeated(state: &mut SessionState, root: Value<'_>, has_id: bool) -> bool {
     let was_read = root.first_member("timestamp").is_some() && !state.records.insert(root.raw());
     was_read && (has_id || !state.replay.is_copying())
+}
+
+/// A line of `exec --json`: without a time, and without an id of its own.
+fn convert_exec_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let (kind, item) = (raw_str(line.first_member("type")), line.first_member("item").filter(|item| item.is_object()));
+    let item_type = raw_str(item.and_then(|item| item.first_member("type")));
+    let row = match kind {
+        "item.started" => find("item.started/", item_type),
+        "item.updated" => find("item.updated/", item_type),
+        "item.completed" => find("item.completed/", item_type),
+        kind => find("", kind),
+    };
+    let row = row.ok_or_else(|| Fault::unrecognized(&if item.is_some() { format!("{kind}/{item_type}") } else { kind.to_owned() }))?;
+    if item.is_some() && !state.records.insert(line.raw()) {
+        return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
+    }
+    out.set_header(RecordHeader::default());
+    members::check(row.record, line, Pointer::Root, out)?;
+    let record = Record { name: row.record, value: line, at: "", t: None, replay: false, is_foreign: false, container: Container::Stream };
+    convert_record(state, row, &record, out)
 }
 
 fn convert_bare(state: &mut SessionState, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -267,6 +312,7 @@ mod tests {
             omissions::CLIENT_CALL,
             omissions::CLIENT_OUTPUT_MIRROR,
             omissions::REPEATED,
+            omissions::EXEC_SAME_LIST,
             omissions::SLEEP,
             omissions::PLAN,
             omissions::HOOK_PROMPT,

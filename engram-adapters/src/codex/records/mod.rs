@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod dispatch;
+pub mod exec_stream;
 pub mod implicit_input;
 pub mod message_events;
 pub mod messages;

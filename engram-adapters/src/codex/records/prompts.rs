@@ -50,8 +50,10 @@ pub enum Twin {
     Sent(String),
     /// It is another record: nobody sent the message.
     Other,
-    /// There is no record, or it cannot be read.
+    /// There is no record.
     Unknown,
+    /// It may be the event or item of a message, but cannot be read. The next record decides.
+    Unreadable,
 }
 
 /// Holds a message until the next record, unless its own record already decides what becomes of it.
@@ -82,11 +84,15 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
 
 /// Emits the message that is held, if any.
 pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let twin = if state.held.is_holding() { twin() } else { Twin::Other };
+    if matches!(twin, Twin::Unreadable) {
+        return Ok(());
+    }
     let Some(held) = state.held.take() else { return Ok(()) };
     let (here, mut index) = (out.location(), StructuralIndex::default());
     let message = Message::lenient(parse(&held.json, &mut index)?);
     out.attribute_to(held.location, RecordHeader { t: held.t.as_deref(), id: held.id.as_deref().map(Text::Token), replay: held.replay });
-    if emit_parts(state, &message, held.replay, twin(), out)? {
+    if emit_parts(state, &message, held.replay, twin, out)? {
         out.duplicate_was_mapped(MESSAGE, omissions::MESSAGE_MIRROR.rule);
     }
     out.attribute_to(here, RecordHeader::default());
@@ -95,21 +101,24 @@ pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut 
 
 /// The twin in a record, if it is one.
 pub fn twin_of(line_type: &str, payload: Value<'_>) -> Twin {
-    let texts = match (line_type, raw_str(payload.first_member("type"))) {
+    let sent = match (line_type, raw_str(payload.first_member("type"))) {
         ("event_msg", "user_message") => text(payload.first_member("message")).map(|text| text.decode_lossy().into_owned()),
-        ("event_msg", "item_completed") => {
-            let item = payload.first_member("item").filter(|item| raw_str(item.first_member("type")) == "UserMessage");
-            let parts = |item: Value<'_>| -> String {
-                elements(item.first_member("content"))
-                    .filter_map(|part| text(part.first_member("text")))
-                    .map(|text| text.decode_lossy())
-                    .collect()
-            };
-            item.map(parts)
-        }
-        _ => None,
+        ("event_msg", "item_completed") => match payload.first_member("item").filter(|item| item.is_object()) {
+            Some(item) if raw_str(item.first_member("type")) != "UserMessage" => return Twin::Other,
+            item => item.and_then(|item| item.first_member("content")).filter(|content| content.is_array()).and_then(texts_of),
+        },
+        _ => return Twin::Other,
     };
-    texts.map_or(Twin::Other, Twin::Sent)
+    sent.map_or(Twin::Unreadable, Twin::Sent)
+}
+
+/// The texts in the content of an item, together. None if a part cannot be read.
+fn texts_of(content: Value<'_>) -> Option<String> {
+    let part = |part: Value<'_>| {
+        let field = if part.is_object() { part.first_member("text") } else { return None };
+        field.map_or(Some(String::new()), |text| text.text().map(|text| text.decode_lossy().into_owned()))
+    };
+    content.elements().map(part).collect()
 }
 
 fn is_text(part: &Part<'_>) -> bool {

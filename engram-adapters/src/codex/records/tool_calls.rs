@@ -109,7 +109,7 @@ pub fn additional_tools(_: &mut SessionState, record: &Record<'_>, out: &mut Emi
 /// The name of the arguments of a shell tool in the member table.
 fn arguments_record(record: &Record<'_>) -> &'static str {
     match record.container {
-        Container::Envelope => "response_item/function_call#arguments",
+        Container::Envelope | Container::Stream => "response_item/function_call#arguments",
         Container::Bare | Container::Document => "function_call#arguments",
     }
 }

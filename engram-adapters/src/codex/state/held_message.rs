@@ -24,6 +24,8 @@ pub struct Held {
     released_id: Option<String>,
     repeats_message: bool,
     has_twins: bool,
+    /// The record before the current one was malformed. What is known of the message before it stays.
+    follows_malformed: bool,
 }
 
 impl Held {
@@ -32,13 +34,25 @@ impl Held {
         self.message = Some(message);
     }
 
+    /// True if a message is held.
+    pub fn is_holding(&self) -> bool {
+        self.message.is_some()
+    }
+
     /// Removes the message. What was recorded of the record before is forgotten.
     pub fn take(&mut self) -> Option<HeldMessage> {
-        self.repeats_message = false;
-        self.released_id = None;
+        if !self.follows_malformed {
+            self.repeats_message = false;
+            self.released_id = None;
+        }
         let message = self.message.take()?;
         self.released_id.clone_from(&message.id);
         Some(message)
+    }
+
+    /// Ends a record.
+    pub fn end_record(&mut self, is_converted: bool) {
+        self.follows_malformed = !is_converted;
     }
 
     /// True if the message before the current record has this id.

@@ -36,6 +36,11 @@ impl SearchPair {
         self.records += 1;
     }
 
+    /// The record is malformed: it does not count.
+    pub fn forget_record(&mut self) {
+        self.records = self.records.saturating_sub(1);
+    }
+
     /// Records that the current record is a search event.
     pub fn add_event(&mut self) {
         self.last_event = Some(self.records);

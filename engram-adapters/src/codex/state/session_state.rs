@@ -64,6 +64,7 @@ impl SessionState {
 
     /// Ends a record. What a malformed one has changed is restored.
     pub fn end_record(&mut self, is_converted: bool) {
+        self.held.end_record(is_converted);
         if is_converted {
             self.mirrors.commit();
             self.texts.commit();
@@ -80,6 +81,7 @@ impl SessionState {
             self.counts.roll_back();
             self.records.roll_back();
             self.review.roll_back();
+            self.searches.forget_record();
         }
     }
 }
