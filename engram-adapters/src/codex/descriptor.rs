@@ -41,7 +41,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         },
         Gap {
             code: "edit.path_only",
-            reason: "`exec --json` prints which files a patch changed, and not how",
+            reason: "`exec --json` prints which files a patch changed, and not how: a moved file is an update of its old path",
             fixture: "0.169.0/exec-json",
         },
         Gap {

@@ -57,7 +57,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: DOCUMENT },
         Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
-        Revision { schema: EXEC_JSON, versions: None, tested: &["0.44.0", "0.169.0"], coverage: STREAM },
+        Revision { schema: EXEC_JSON, versions: None, tested: &["0.77.0", "0.169.0"], coverage: STREAM },
         Revision {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.125.0"),

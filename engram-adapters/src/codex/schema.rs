@@ -379,6 +379,8 @@ view! {
     /// The thread whose history a fork by reference (0.160 and later) continues.
     HistoryBase {
         thread_id: "thread_id" String,
+        /// The first ordinal that is not continued.
+        end_ordinal: "end_ordinal_exclusive" Number,
     }
 }
 

@@ -92,7 +92,12 @@ pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut 
     let (here, mut index) = (out.location(), StructuralIndex::default());
     let message = Message::lenient(parse(&held.json, &mut index)?);
     out.attribute_to(held.location, RecordHeader { t: held.t.as_deref(), id: held.id.as_deref().map(Text::Token), replay: held.replay });
-    if emit_parts(state, &message, held.replay, twin, out)? {
+    let before = out.last_seq();
+    let is_mapped = emit_parts(state, &message, held.replay, twin, out)?;
+    if state.held.repeats_message() {
+        state.turns.begin(before);
+    }
+    if is_mapped {
         out.duplicate_was_mapped(MESSAGE, omissions::MESSAGE_MIRROR.rule);
     }
     out.attribute_to(here, RecordHeader::default());

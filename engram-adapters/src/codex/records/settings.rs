@@ -5,7 +5,7 @@ use engram_core::event::{Author, Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::shared::value::{Field, Value, non_empty_text, text};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 use super::implicit_input::{emit_instructions, emit_system_prompt, emit_value};
 use crate::codex::omissions;
@@ -55,6 +55,9 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
     }
     state.last.set_cwd(facts.cwd);
     out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
+    if let Some(base) = meta.history_base().filter(|_| meta.forked_from_id().is_none() && sub_agent(&meta).is_none()) {
+        emit_reverted(HistoryBase::lenient(base), out)?;
+    }
     emit_instructions(&mut state.texts, meta.instructions(), "/payload/instructions", out)?;
     if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::lenient(base).text())) {
         emit_system_prompt(prompt, "/payload/base_instructions/text", out)?;
@@ -63,6 +66,14 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
         emit_value("tools", tools, "/payload/dynamic_tools", out)?;
     }
     Ok(Outcome::Mapped)
+}
+
+/// The user went back in the thread: this file continues an earlier file of the same thread, from the record with an ordinal on.
+fn emit_reverted(base: HistoryBase<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let place = format!("{} {}", raw_str(base.thread_id()), base.end_ordinal().map_or("", Value::raw));
+    let event = Meta::System { name: Text::Plain("thread_reverted"), text: Some(Text::Plain(&place)) };
+    out.emit(event, Pointer::At("/payload/history_base"))?;
+    Ok(())
 }
 
 /// Who writes the prompts of a thread: an agent those of the agents that it starts, the harness those of its own agents.
@@ -92,7 +103,7 @@ fn header_facts<'a>(meta: &SessionMeta<'a>) -> SessionFacts<'a> {
     facts.agent = agent_path(meta).or(nickname).or_else(own_name);
     facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
     if spawn.is_none() {
-        facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::lenient(meta.history_base()?).thread_id()));
+        facts.fork_of = text(meta.forked_from_id());
     }
     facts
 }

@@ -12,3 +12,4 @@ pub mod review;
 pub mod session_state;
 pub mod thread;
 pub mod token_counts;
+pub mod turns;

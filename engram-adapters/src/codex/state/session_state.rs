@@ -17,6 +17,7 @@ use super::replay::ReplayTracker;
 use super::review::Review;
 use super::thread::Thread;
 use super::token_counts::TokenCounts;
+use super::turns::Turns;
 
 /// All that a conversion remembers of the records before the current one.
 pub struct SessionState {
@@ -31,6 +32,7 @@ pub struct SessionState {
     pub records: SeenSet,
     pub held: Held,
     pub review: Review,
+    pub turns: Turns,
     pub calls: OpenCalls,
     pub pending_ends: PendingEnds,
     pub compactions: CompactionMarks,
@@ -53,6 +55,7 @@ impl SessionState {
             records: SeenSet::default(),
             held: Held::default(),
             review: Review::default(),
+            turns: Turns::default(),
             calls: OpenCalls::default(),
             pending_ends: PendingEnds::default(),
             compactions: CompactionMarks::default(),
@@ -65,6 +68,7 @@ impl SessionState {
     /// Ends a record. What a malformed one has changed is restored.
     pub fn end_record(&mut self, is_converted: bool) {
         self.held.end_record(is_converted);
+        self.searches.end_record(is_converted);
         if is_converted {
             self.mirrors.commit();
             self.texts.commit();
@@ -81,7 +85,6 @@ impl SessionState {
             self.counts.roll_back();
             self.records.roll_back();
             self.review.roll_back();
-            self.searches.forget_record();
         }
     }
 }
