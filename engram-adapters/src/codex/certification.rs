@@ -17,17 +17,21 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("client.call", "client_tool_call_in_item_and_events_is_one_call"),
     ("client.name", "desktop_client_header_and_settings_are_converted"),
     ("client.output", "client_tool_call_in_item_and_events_is_one_call"),
+    ("exec.same_list", "what_exec_prints_is_converted"),
     ("image.data", "generated_image_in_event_and_item_is_one_result"),
     ("image.made", "generated_image_in_event_and_item_is_one_result"),
     ("image.view_event", "goals_undo_and_errors_give_events_and_image_views_do_not"),
     ("mcp.structured", "structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event"),
-    ("plan.answer", "review_mode_gives_system_events"),
+    ("plan.answer", "a_proposed_plan_stands_once"),
+    ("record.repeated", "a_repeated_record_changes_nothing"),
     ("review.words", "review_mode_gives_system_events"),
     ("search.result", "web_search_event_of_a_tool_call_is_a_duplicate"),
     ("search.screen", "web_search_in_event_and_item_is_one_call"),
     ("search.twin", "web_search_in_event_and_item_is_one_call"),
     ("settings.header", "repeated_own_header_does_not_start_a_replay"),
     ("settings.sandbox", "desktop_client_header_and_settings_are_converted"),
+    ("search.item", "web_search_event_of_a_tool_call_is_a_duplicate"),
+    ("sleep.item", "web_search_event_of_a_tool_call_is_a_duplicate"),
     ("snapshot.files", "desktop_client_header_and_settings_are_converted"),
     ("tools.dynamic", "desktop_client_header_and_settings_are_converted"),
 ];
@@ -35,6 +39,17 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     EDIT_PATCH_TEXT,
+    GapRow::new("usage.total", Kind::Meta, |case| {
+        has_event(case, Kind::ToolCall, |call| call.text("tool") == Some("command_execution"))
+            && !has_event(case, Kind::Meta, |meta| meta.text("label") == Some("usage"))
+    }),
+    GapRow::new("edit.path_only", Kind::CodeEdit, |case| {
+        has_event(case, Kind::ToolCall, |call| call.text("tool") == Some("file_change"))
+            && has_event(case, Kind::CodeEdit, |edit| edit.text("op") == Some("update") && !edit.has("before_hash"))
+    }),
+    GapRow::new("prompt.detached_review", Kind::MsgIn, |case| {
+        has_event(case, Kind::MsgIn, |prompt| prompt.text("text").is_some_and(|text| text.starts_with("Use [$review-agent](")))
+    }),
     GapRow::new("call.nested_parent", Kind::ToolCall, |case| {
         has_event(case, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
     }),

@@ -9,13 +9,13 @@ use super::revisions::{COVERAGE, MATRIX};
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "codex",
-    adapter_version: "0.1.0",
+    adapter_version: "0.2.0",
     harness_family: "codex",
     matrix: MATRIX,
-    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, by their structure",
+    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and the lines of `exec --json` by their structure",
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type"],
+    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type", "/item/type"],
     members: Some(&MEMBERS),
     gaps: &[
         Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
@@ -33,6 +33,21 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             code: "call.nested_parent",
             reason: "if several scripts of code mode run at once, no record states which of them made a call: the call has no parent",
             fixture: "0.169.0/main-codemode",
+        },
+        Gap {
+            code: "usage.total",
+            reason: "`exec --json` prints running totals of the thread, and no counts of a response",
+            fixture: "0.169.0/exec-json",
+        },
+        Gap {
+            code: "edit.path_only",
+            reason: "`exec --json` prints which files a patch changed, and not how: a moved file is an update of its old path",
+            fixture: "0.169.0/exec-json",
+        },
+        Gap {
+            code: "prompt.detached_review",
+            reason: "a review in a thread of its own begins with a text of the harness that is recorded as if a person had sent it",
+            fixture: "0.149.1/rare",
         },
         Gap { code: "link.no_range", reason: "a move names its files but no lines", fixture: "0.169.0/main" },
     ],

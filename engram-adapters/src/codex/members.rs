@@ -13,6 +13,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/events.members"),
     include_str!("members/agents.members"),
     include_str!("members/completed.members"),
+    include_str!("members/exec.members"),
 ]);
 
 /// Compares a value with the members that the table has for this type.

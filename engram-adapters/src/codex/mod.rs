@@ -11,6 +11,8 @@ mod blocks;
 mod certification;
 mod descriptor;
 #[cfg(test)]
+mod fact_tests;
+#[cfg(test)]
 mod member_tests;
 mod members;
 mod omissions;

@@ -20,6 +20,9 @@ pub(super) const REVIEW_BEGUN: OmissionRule = OmissionRule::bookkeeping(
     "event_msg/guardian_assessment",
     "a call is under review: the verdict has its own record",
 );
+/// A record that was read before.
+pub(super) const REPEATED: OmissionRule =
+    OmissionRule::duplicate("record.repeated", "*", "all bytes of the record, its id or its time among them, were read before");
 /// The own header again, unchanged.
 pub(super) const HEADER: OmissionRule = OmissionRule::duplicate(
     "settings.header",
@@ -92,12 +95,30 @@ pub(super) const IMAGE_VIEW: OmissionRule = OmissionRule::duplicate(
     "event_msg/item_completed/ImageView",
     "the path is an argument of the view_image call that it belongs to",
 );
+/// A sleep that has a call.
+pub(super) const SLEEP: OmissionRule =
+    OmissionRule::duplicate("sleep.item", "event_msg/item_completed/Sleep", "how long the call sleeps is in its arguments");
+/// The plan in an answer.
+pub(super) const PLAN: OmissionRule =
+    OmissionRule::duplicate("plan.answer", "event_msg/item_completed/Plan", "the plan is in the answer that proposes it");
+/// The text of a hook.
+pub(super) const HOOK_PROMPT: OmissionRule = OmissionRule::duplicate(
+    "hook.prompt",
+    "event_msg/item_completed/HookPrompt",
+    "the text of the hook is in the message directly before it",
+);
 /// The response item of a web search.
 pub(super) const SEARCH_MIRROR: OmissionRule =
     OmissionRule::duplicate("search.twin", "response_item/web_search_call", "the web search is in the event directly before it");
 /// A web search that has a call.
 pub(super) const SEARCH_RESULT: OmissionRule =
     OmissionRule::duplicate("search.result", "event_msg/web_search_end", "the query and the results are in the call and its output");
+/// A web search that has a call, as an item.
+pub(super) const ITEM_SEARCH: OmissionRule = OmissionRule::duplicate(
+    "search.item",
+    "event_msg/item_completed/WebSearch",
+    "the query and the results are in the call and its output",
+);
 /// The second record of a generated image.
 pub(super) const IMAGE_GENERATED: OmissionRule = OmissionRule::duplicate(
     "image.made",
@@ -119,6 +140,9 @@ pub(super) const CLIENT_OUTPUT_MIRROR: OmissionRule = OmissionRule::duplicate(
     "event_msg/dynamic_tool_call_response",
     "the call's output has the text of the event; status and duration are in its result",
 );
+/// A list of what is to be done, unchanged.
+pub(super) const EXEC_SAME_LIST: OmissionRule =
+    OmissionRule::duplicate("exec.same_list", "item.*/todo_list", "the same list as it was printed before");
 
 /// Every rule: first those for whole records, then those for fields.
 pub(super) static RULES: &[OmissionRule] = &[
@@ -132,6 +156,7 @@ pub(super) static RULES: &[OmissionRule] = &[
         "whether the next message between agents begins a turn",
     ),
     REVIEW_BEGUN,
+    REPEATED,
     HEADER,
     SETTINGS,
     SETTINGS_EVENT,
@@ -145,13 +170,20 @@ pub(super) static RULES: &[OmissionRule] = &[
     ITEM_OUTPUT_MIRROR,
     EVENT_OUTPUT_MIRROR,
     IMAGE_VIEW,
+    SLEEP,
+    HOOK_PROMPT,
     SEARCH_MIRROR,
+    ITEM_SEARCH,
     SEARCH_RESULT,
     IMAGE_GENERATED,
     IMAGE_VIEW_EVENT,
     CLIENT_CALL,
     CLIENT_OUTPUT_MIRROR,
-    OmissionRule::duplicate("plan.answer", "event_msg/item_completed/Plan", "the plan is in the answer that proposes it"),
+    PLAN,
+    EXEC_SAME_LIST,
+    OmissionRule::bookkeeping("exec.thread", "thread.started", "the thread's id, which is the session of the tape"),
+    OmissionRule::bookkeeping("exec.turn", "turn.started", "a turn begins"),
+    OmissionRule::bookkeeping("exec.total", "turn.completed", "the running totals of the thread, which are no counts of this turn"),
     OmissionRule::field("search.screen", "event_msg/web_search_end", "/payload/query", "the action as it is displayed"),
     OmissionRule::field(
         "search.screen",

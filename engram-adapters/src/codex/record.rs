@@ -17,6 +17,8 @@ pub(super) enum Container {
     Bare,
     /// An element of `items` in one document.
     Document,
+    /// A line that `exec --json` printed.
+    Stream,
 }
 
 /// One record of a session.
@@ -30,8 +32,10 @@ pub(super) struct Record<'a> {
     pub at: &'a str,
     /// When it was written, as a tape time.
     pub t: Option<&'a str>,
-    /// It is part of a copied history.
+    /// It repeats a record of another thread: it is part of a copied history, or foreign.
     pub replay: bool,
+    /// It is an item of another thread, mirrored into this one.
+    pub is_foreign: bool,
     pub container: Container,
 }
 
@@ -39,7 +43,7 @@ impl<'a> Record<'a> {
     /// The type as the ledger counts it: without `response_item/` where there is no envelope.
     pub fn type_name(&self) -> &'static str {
         match self.container {
-            Container::Envelope => self.name,
+            Container::Envelope | Container::Stream => self.name,
             Container::Bare | Container::Document => self.name.strip_prefix("response_item/").unwrap_or(self.name),
         }
     }
@@ -53,7 +57,7 @@ impl<'a> Record<'a> {
     pub fn pointer_to(&self, path: &'static str) -> Cow<'static, str> {
         let inner = path.strip_prefix("/payload").unwrap_or(path);
         match self.container {
-            Container::Envelope => Cow::Borrowed(path),
+            Container::Envelope | Container::Stream => Cow::Borrowed(path),
             Container::Bare => Cow::Borrowed(inner),
             Container::Document => Cow::Owned(format!("{}{inner}", self.at)),
         }

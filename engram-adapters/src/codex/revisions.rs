@@ -7,6 +7,8 @@ use engram_core::version::{Revision, VersionMatrix};
 pub(super) const TS_JSON: &str = "ts-json";
 /// The schema of bare lines.
 pub(super) const BARE_JSONL: &str = "bare-jsonl";
+/// The schema of what `exec --json` prints.
+pub(super) const EXEC_JSON: &str = "exec-json";
 
 /// The claim where only the text of a patch is recorded.
 const SNIPPETS: Coverage = Coverage {
@@ -25,29 +27,47 @@ const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Pa
 
 /// The claim where the harness lists the changes that it made.
 const CHANGES: Coverage = Coverage {
+    msg_in: Grade::Partial(&["prompt.detached_review"]),
     tool_call: Grade::Partial(&["call.nested_parent"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file"]),
     ..SNIPPETS
 };
 
+/// The claim for what `exec --json` prints: no prompts, no counts of responses, and of edits only the files.
+const STREAM: Coverage = Coverage {
+    meta: Grade::Partial(&["usage.total"]),
+    msg_in: Grade::None,
+    code_edit: Grade::Partial(&["edit.shell", "edit.path_only"]),
+    span_link: Grade::None,
+    ..SNIPPETS
+};
+
 /// The weakest claim of all revisions.
-pub(super) const COVERAGE: Coverage = Coverage { tool_call: CHANGES.tool_call, msg_out: DOCUMENT.msg_out, ..SNIPPETS };
+pub(super) const COVERAGE: Coverage = Coverage {
+    meta: STREAM.meta,
+    msg_in: STREAM.msg_in,
+    tool_call: CHANGES.tool_call,
+    msg_out: DOCUMENT.msg_out,
+    span_link: STREAM.span_link,
+    ..SNIPPETS
+};
 
 /// Every revision, oldest first.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: DOCUMENT },
         Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
+        Revision { schema: EXEC_JSON, versions: None, tested: &["0.77.0", "0.169.0"], coverage: STREAM },
         Revision {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.125.0"),
-            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.125.0"],
+            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0"],
             coverage: SNIPPETS,
         },
         Revision {
             schema: "envelope-changes",
             versions: Some(">=0.135.0, <=0.169.0"),
-            tested: &["0.135.0", "0.150.0", "0.166.0", "0.169.0"],
+            tested: &["0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0"],
             coverage: CHANGES,
         },
     ],

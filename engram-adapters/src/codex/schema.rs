@@ -4,7 +4,7 @@ use crate::shared::value::{Field, Value};
 use crate::shared::view::view;
 
 /// The types of envelope lines, all of them specific to Codex.
-const ENVELOPE_TYPES: [&str; 8] = [
+const ENVELOPE_TYPES: [&str; 9] = [
     "session_meta",
     "response_item",
     "event_msg",
@@ -13,11 +13,17 @@ const ENVELOPE_TYPES: [&str; 8] = [
     "world_state",
     "token_usage_record",
     "inter_agent_communication_metadata",
+    "retained_context",
 ];
 
 /// True for the type of an envelope line.
 pub(super) fn is_line_type(kind: &str) -> bool {
     ENVELOPE_TYPES.contains(&kind)
+}
+
+/// True for the type of a line that `exec --json` prints.
+pub(super) fn is_exec_type(kind: &str) -> bool {
+    kind == "error" || ["thread.", "turn.", "item."].iter().any(|beginning| kind.starts_with(beginning))
 }
 
 view! {
@@ -59,6 +65,8 @@ view! {
         author: "author" String,
         content: "content" Array,
         phase: "phase" String,
+        /// What the harness notes about the parts (0.150 and later).
+        notes: "internal_chat_message_metadata_passthrough" Object,
     }
 }
 
@@ -97,6 +105,8 @@ view! {
 view! {
     /// The output of a call: a text or a list of parts. For a search for tools, the tools that were found.
     Output {
+        /// Of an output without a call.
+        name: "name" String,
         call_id: "call_id" String,
         output: "output" Any,
         status: "status" String,
@@ -125,6 +135,7 @@ view! {
     Command {
         command: "command" Any,
         cmd: "cmd" Any,
+        workdir: "workdir" String,
     }
 }
 
@@ -143,6 +154,7 @@ view! {
         phase: "phase" String,
         images: "images" Array,
         reason: "reason" String,
+        prompt_kind: "kind" String,
         thread_name: "thread_name" String,
         num_turns: "num_turns" Number,
         memory_citation: "memory_citation" Object,
@@ -171,6 +183,10 @@ view! {
     /// A message or reasoning as a completed item (0.150 and later).
     MessageItem {
         id: "id" String,
+        /// Of a plan.
+        text: "text" String,
+        /// Of the prompt of a hook.
+        fragments: "fragments" Array,
         content: "content" Array,
         phase: "phase" String,
         summary_text: "summary_text" Array,
@@ -197,8 +213,17 @@ view! {
     /// A call of a tool that the client offers.
     ClientCall {
         call_id: "callId" String,
+        namespace: "namespace" String,
         tool: "tool" String,
         arguments: "arguments" Any,
+    }
+}
+
+view! {
+    /// A sleep of the agent, as an item.
+    Sleep {
+        id: "id" String,
+        duration_ms: "duration_ms" Number,
     }
 }
 
@@ -228,7 +253,9 @@ view! {
         changes: "changes" Object,
         server: "server" String,
         tool: "tool" String,
+        namespace: "namespace" String,
         arguments: "arguments" Any,
+        cwd: "cwd" String,
         invocation: "invocation" Object,
         result: "result" Object,
         content_items: "content_items" Array,
@@ -293,8 +320,8 @@ view! {
 view! {
     /// The counts of a `token_usage_record`.
     UsageRecord {
+        response_id: "response_id" String,
         usage: "usage" Object,
-        thread: "thread_token_usage" Object,
     }
 }
 
@@ -352,6 +379,8 @@ view! {
     /// The thread whose history a fork by reference (0.160 and later) continues.
     HistoryBase {
         thread_id: "thread_id" String,
+        /// The first ordinal that is not continued.
+        end_ordinal: "end_ordinal_exclusive" Number,
     }
 }
 
@@ -374,6 +403,9 @@ view! {
     Settings {
         cwd: "cwd" String,
         model: "model" String,
+        approval_policy: "approval_policy" Any,
+        effort: "effort" String,
+        reasoning_effort: "reasoning_effort" String,
         model_provider_id: "model_provider_id" String,
         user_instructions: "user_instructions" String,
         developer_instructions: "developer_instructions" String,

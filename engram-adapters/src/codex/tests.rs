@@ -15,7 +15,7 @@ fn line(number: usize, kind: &str, payload: Value) -> Value {
 }
 
 /// A session of these lines (type and payload of each) after a header with these facts.
-fn session_with(facts: Value, lines: &[(&str, Value)]) -> String {
+pub(super) fn session_with(facts: Value, lines: &[(&str, Value)]) -> String {
     let mut meta = json!({"id": "s", "cwd": "/p", "originator": "codex_cli_rs", "cli_version": VERSION, "source": "cli"});
     meta.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
     let header = line(0, "session_meta", meta);
@@ -24,7 +24,7 @@ fn session_with(facts: Value, lines: &[(&str, Value)]) -> String {
 }
 
 /// The events of a session. Fails if any text of the session is not accounted for.
-fn events_of(log: &str) -> Vec<Value> {
+pub(super) fn events_of(log: &str) -> Vec<Value> {
     let options = Options { policy: Policy::Strict, ..Options::default() };
     let tape = convert_str(&Codex, log, &options).expect("the session converts");
     let report = audit(log.as_bytes(), &tape, Codex.describe()).expect("the tape is valid");
@@ -33,33 +33,46 @@ fn events_of(log: &str) -> Vec<Value> {
     tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn events(lines: &[(&str, Value)]) -> Vec<Value> {
+pub(super) fn events(lines: &[(&str, Value)]) -> Vec<Value> {
     events_of(&session_with(json!({}), lines))
 }
 
-fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+pub(super) fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["k"] == kind).collect()
 }
 
-fn system_events(events: &[Value]) -> Vec<(&str, &str)> {
+pub(super) fn system_events(events: &[Value]) -> Vec<(&str, &str)> {
     let system = events.iter().filter(|event| event["label"] == "system");
     system.map(|event| (event["name"].as_str().unwrap(), event["text"].as_str().unwrap_or_default())).collect()
 }
 
-fn message(role: &str, text: &str) -> (&'static str, Value) {
+pub(super) fn by_and_text(events: &[Value]) -> Vec<(&str, &str)> {
+    let inputs = events.iter().filter(|event| event["k"] == "msg.in");
+    inputs.map(|event| (event["by"].as_str().unwrap(), event["text"].as_str().unwrap_or_default())).collect()
+}
+
+pub(super) fn sent(text: &str) -> (&'static str, Value) {
+    event(json!({"type": "user_message", "message": text, "images": []}))
+}
+
+pub(super) fn item(item: Value) -> (&'static str, Value) {
+    event(json!({"type": "item_completed", "item": item}))
+}
+
+pub(super) fn message(role: &str, text: &str) -> (&'static str, Value) {
     let kind = if role == "assistant" { "output_text" } else { "input_text" };
     ("response_item", json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
 }
 
-fn event(payload: Value) -> (&'static str, Value) {
+pub(super) fn event(payload: Value) -> (&'static str, Value) {
     ("event_msg", payload)
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> (&'static str, Value) {
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> (&'static str, Value) {
     ("response_item", json!({"type": "function_call", "name": name, "call_id": id, "arguments": arguments}))
 }
 
-fn output(id: &str, text: &str) -> (&'static str, Value) {
+pub(super) fn output(id: &str, text: &str) -> (&'static str, Value) {
     ("response_item", json!({"type": "function_call_output", "call_id": id, "output": text}))
 }
 
@@ -87,7 +100,9 @@ fn web_search_in_event_and_item_is_one_call() {
 #[test]
 fn web_search_event_of_a_tool_call_is_a_duplicate() {
     let search = json!({"type": "web_search_end", "call_id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}, "results": [{"title": "A page"}]});
-    let events = events(&[call("c1", "run", "{\"q\":\"a b\"}"), event(search), output("c1", "A page")]);
+    let shown = item(json!({"type": "WebSearch", "id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}}));
+    let slept = item(json!({"type": "Sleep", "id": "c1", "duration_ms": 5}));
+    let events = events(&[call("c1", "run", "{\"q\":\"a b\"}"), event(search), shown, slept, output("c1", "A page")]);
     assert_eq!((of_kind(&events, "tool.call").len(), of_kind(&events, "tool.result").len()), (1, 1));
 }
 
@@ -127,11 +142,11 @@ fn review_mode_gives_system_events() {
         message("assistant", "It has no test.\n\n- No test: Nothing tests it."),
         message("user", "<user_action>\n  <action>review</action>\n</user_action>"),
         message("user", "<recommended_plugins>\n  none\n</recommended_plugins>"),
-        event(json!({"type": "item_completed", "item": {"type": "Plan", "id": "p", "text": "It has no test."}})),
     ]);
-    let expected = [("entered_review_mode", "the tests"), ("entered_review_mode", "look at the tests"), ("exited_review_mode", "")];
-    assert_eq!(system_events(&events), expected);
-    assert!(of_kind(&events, "msg.in").iter().all(|event| event["by"] != "person"));
+    assert_eq!(system_events(&events), [("entered_review_mode", "the tests"), ("exited_review_mode", "")]);
+    let inputs: Vec<(&str, &str)> = by_and_text(&events);
+    assert_eq!(inputs[0], ("person", "look at the tests"));
+    assert!(inputs[1..].iter().all(|(by, _)| *by == "harness"));
     assert_eq!(of_kind(&events, "msg.out").len(), 1);
 }
 
@@ -221,7 +236,7 @@ fn desktop_client_header_and_settings_are_converted() {
     let events = events_of(&log);
     assert!(events.iter().any(|event| event["label"] == "context" && event["name"] == "tools"));
     assert!(events.iter().any(|event| event["label"] == "session" && event["agent"] == "guardian"));
-    assert_eq!(of_kind(&events, "msg.in")[0]["by"], "agent");
+    assert_eq!(of_kind(&events, "msg.in")[0]["by"], "harness");
 }
 
 #[test]

@@ -44,7 +44,8 @@ impl ToolTable {
         }
     }
 
-    fn exact(&self, tool: &str) -> Option<ToolKind> {
+    /// The kind of a tool whose exact name is in the table.
+    pub fn exact(&self, tool: &str) -> Option<ToolKind> {
         self.names.iter().find(|(name, _)| *name == tool).map(|(_, kind)| *kind)
     }
 

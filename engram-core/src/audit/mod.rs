@@ -10,7 +10,7 @@ mod rules;
 mod tape_index;
 mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
 
 use memchr::memmem;
@@ -21,6 +21,7 @@ use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::input::head::{BOM, first_value};
 use crate::input::truncation::complete_items;
+use crate::keys::hash64;
 use crate::members::{MemberTable, RawNode};
 use crate::tape::TapeError;
 use crate::text::Text;
@@ -56,7 +57,7 @@ pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -
     let index = TapeIndex::of(tape)?;
     let table = descriptor.members.and_then(|members| members.table().ok());
     let report = AuditReport::default();
-    let mut audit = Audit { index: &index, descriptor, table, report, eventless: BTreeMap::new(), is_broken: false };
+    let mut audit = Audit { index: &index, descriptor, table, report, eventless: BTreeMap::new(), read: HashSet::new(), is_broken: false };
     if index.is_of_document() {
         audit.document(source)?;
     } else {
@@ -75,6 +76,8 @@ struct Audit<'a> {
     report: AuditReport,
     /// Records that gave no event, by type.
     eventless: BTreeMap<String, u64>,
+    /// Hashes of the records that were read.
+    read: HashSet<u64>,
     /// True if a line contained something other than JSON values. Then only the adapter knows how it divides the line into records.
     is_broken: bool,
 }
@@ -85,7 +88,7 @@ impl<'a> Audit<'a> {
         'a: 'r,
     {
         let (fates, known) = (Fates::default(), Known::default());
-        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, fates, known }
+        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, is_repeated: false, fates, known }
     }
 
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
@@ -156,9 +159,10 @@ impl<'a> Audit<'a> {
         self.report.records += 1;
         let own = self.index.lines_of(key).to_vec();
         let gave_events = !own.is_empty();
+        let is_repeated = !self.read.insert(hash64(text)) && !gave_events;
         // On a broken line the adapter may count the values differently.
         let lines = if is_broken { self.index.lines_on(key.0) } else { own };
-        let mut record = self.record(key.0, text, lines, gave_events);
+        let mut record = Record { is_repeated, ..self.record(key.0, text, lines, gave_events) };
         if !gave_events {
             if record.omitted_by().is_none() && !is_broken {
                 self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(record.kind())));

@@ -23,6 +23,9 @@ const MAX_EMBEDDED_DEPTH: usize = 4;
 /// Strings longer than this are content in any case.
 const MAX_WORD_BYTES: usize = 64;
 
+/// The type pattern of rules for repeated records.
+const ANY_TYPE: &str = "*";
+
 /// What the member table says of the strings of a record that are not in the tape as they are, by their pointers.
 pub(super) type Fates = Rc<HashMap<String, Fate>>;
 
@@ -38,6 +41,8 @@ pub(super) struct Record<'r> {
     pub lines: Vec<&'r str>,
     /// True if it gave an event. Rules that omit records do not apply then.
     pub gave_events: bool,
+    /// True if it gave no event, and all its bytes were read before.
+    pub is_repeated: bool,
     /// What the member table says of its strings.
     pub fates: Fates,
     pub known: Known<'r>,
@@ -62,9 +67,11 @@ impl<'r> Record<'r> {
         self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
     }
 
-    /// The rule that omits it, if it gave no event.
+    /// The rule that omits it, if it gave no event. A rule for records of all types is for repeated ones.
     pub fn omitted_by(&self) -> Option<&'r OmissionRule> {
-        let find = || record_rules(self.descriptor, self.kind()).next().filter(|_| !self.gave_events);
+        let rules = || record_rules(self.descriptor, self.kind()).filter(|_| !self.gave_events);
+        let of_repeated = || rules().find(|rule| rule.record == ANY_TYPE).filter(|_| self.is_repeated);
+        let find = || of_repeated().or_else(|| rules().find(|rule| rule.record != ANY_TYPE));
         *self.known.omitted_by.get_or_init(find)
     }
 

@@ -5,7 +5,7 @@ use engram_core::event::{Author, Decision, Meta, MsgIn, MsgOut, Permission, Role
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::shared::value::{Field, raw_str, text};
+use crate::shared::value::{Field, Value, raw_str, text};
 use crate::shared::view::view;
 
 use crate::codex::blocks::part;
@@ -45,7 +45,7 @@ pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         let pointer = Pointer::Field(&list, index, "/text");
         match (raw_str(part.kind()), text(part.text())) {
             ("input_text" | "output_text" | "text", body @ Some(_)) if is_own => {
-                out.emit(MsgOut { text: body, message_id: text(message.id()), ..MsgOut::default() }, pointer)?;
+                out.emit(MsgOut { text: body, model: state.last.model(), message_id: text(message.id()), ..MsgOut::default() }, pointer)?;
             }
             ("input_text" | "output_text" | "text", body @ Some(_)) => {
                 out.emit(MsgIn { role: Role::User, by: Author::Agent, text: body, attachments: Vec::new() }, pointer)?;
@@ -98,21 +98,29 @@ fn emit_activity(call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, at: &
     Ok(Outcome::Mapped)
 }
 
-/// A review begins. The prompt of the reviewer has its own message, in this session or in the reviewer's.
-pub fn entered_review_mode(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+/// A review begins, as an event or an item. A person may write its instructions; the harness writes those of other targets.
+pub fn entered_review_mode(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let review = Review::strict(record.value, record.at)?;
-    let instructions = review.target().and_then(|target| target.first_member("instructions")).or(review.prompt());
-    let hint = review.user_facing_hint();
-    let event = |field| Meta::System { name: Text::Plain("entered_review_mode"), text: text(field) };
-    out.emit(event(hint.or(instructions)), Pointer::At(record.at))?;
-    if hint.zip(instructions).is_some_and(|(hint, instructions)| hint.raw() != instructions.raw()) {
-        out.emit(event(instructions), Pointer::At(record.at))?;
+    let (target, hint) = (review.target(), review.user_facing_hint());
+    let typed =
+        target.filter(|target| raw_str(target.first_member("type")) == "custom").and_then(|target| target.first_member("instructions"));
+    // Older versions have a prompt alone, of a person or of the harness.
+    for notice in [hint.or(review.prompt()), review.prompt().filter(|_| hint.is_some())].into_iter().flatten() {
+        if typed.is_none_or(|typed| typed.raw() != notice.raw()) {
+            out.emit(Meta::System { name: Text::Plain("entered_review_mode"), text: text(Some(notice)) }, Pointer::At(record.at))?;
+        }
     }
+    if let Some(typed) = typed {
+        let (by, at) = (state.thread.sender(record.replay), format!("{}/target/instructions", record.at));
+        out.emit(MsgIn { role: Role::User, by, text: text(Some(typed)), attachments: Vec::new() }, Pointer::At(&at))?;
+    }
+    state.review.begin(typed.map(Value::raw));
     Ok(Outcome::Mapped)
 }
 
 /// A review ends. The next answer contains it.
-pub fn exited_review_mode(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub fn exited_review_mode(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    state.review.end();
     out.emit(Meta::System { name: Text::Plain("exited_review_mode"), text: None }, Pointer::At(record.at))?;
     Ok(Outcome::Mapped)
 }

@@ -7,12 +7,13 @@ use crate::shared::route::{Action, Route};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
-use super::{agents, message_events, messages, provider_calls, settings, tool_calls, turns, usage};
+use super::{agents, exec_stream, message_events, messages, prompts, provider_calls, settings, tool_calls, turns, usage};
 use crate::codex::descriptor::DESCRIPTOR;
 use crate::codex::members;
+use crate::codex::omissions;
 use crate::codex::record::{Container, Record};
 use crate::codex::results::{nested_calls, outputs, screen_end};
-use crate::codex::schema::{Bare, Line, is_line_type};
+use crate::codex::schema::{Bare, Line, is_exec_type, is_line_type};
 use crate::codex::state::session_state::SessionState;
 
 /// Converts a record of one type.
@@ -38,6 +39,7 @@ pub static RECORDS: &[Route<Handler>] = &[
     Route::convert("session_meta", settings::session_meta),
     Route::convert("world_state", settings::world_state),
     Route::convert("compacted", turns::compacted),
+    Route::convert("retained_context/verified_answer", messages::verified_answer),
     Route::omit("inter_agent_communication_metadata"),
     // Items for the model.
     Route::convert("response_item/local_shell_call", tool_calls::local_shell_call),
@@ -88,7 +90,36 @@ pub static RECORDS: &[Route<Handler>] = &[
     Route::convert("event_msg/item_completed/ContextCompaction", turns::compaction_item),
     Route::convert("event_msg/item_completed/SubAgentActivity", agents::sub_agent_item),
     Route::convert("event_msg/item_completed/CollabAgentToolCall", agents::collab_item),
-    Route::omit("event_msg/item_completed/Plan"),
+    Route::convert("event_msg/item_completed/WebSearch", provider_calls::web_search_event),
+    Route::convert("event_msg/item_completed/ImageGeneration", provider_calls::generated_image),
+    Route::convert("event_msg/item_completed/DynamicToolCall", screen_end::client_item),
+    Route::convert("event_msg/item_completed/Sleep", nested_calls::sleep),
+    Route::convert("event_msg/item_completed/EnteredReviewMode", agents::entered_review_mode),
+    Route::convert("event_msg/item_completed/ExitedReviewMode", agents::exited_review_mode),
+    Route::convert("event_msg/item_completed/Plan", message_events::plan_item),
+    Route::convert("event_msg/item_completed/HookPrompt", message_events::hook_prompt_item),
+    // What `exec --json` prints.
+    Route::omit("thread.started"),
+    Route::omit("turn.started"),
+    Route::omit("turn.completed"),
+    Route::convert("turn.failed", exec_stream::error),
+    Route::convert("error", exec_stream::error),
+    Route::convert("item.completed/error", exec_stream::error_item),
+    Route::convert("item.completed/agent_message", exec_stream::agent_message),
+    Route::convert("item.completed/reasoning", exec_stream::reasoning),
+    Route::convert("item.started/todo_list", exec_stream::todo_list),
+    Route::convert("item.updated/todo_list", exec_stream::todo_list),
+    Route::convert("item.completed/todo_list", exec_stream::todo_list),
+    Route::convert("item.started/command_execution", exec_stream::call_started),
+    Route::convert("item.started/file_change", exec_stream::call_started),
+    Route::convert("item.started/mcp_tool_call", exec_stream::call_started),
+    Route::convert("item.started/collab_tool_call", exec_stream::call_started),
+    Route::convert("item.started/web_search", exec_stream::call_started),
+    Route::convert("item.completed/command_execution", exec_stream::call_completed),
+    Route::convert("item.completed/file_change", exec_stream::call_completed),
+    Route::convert("item.completed/mcp_tool_call", exec_stream::call_completed),
+    Route::convert("item.completed/collab_tool_call", exec_stream::call_completed),
+    Route::convert("item.completed/web_search", exec_stream::call_completed),
 ];
 
 /// The outcome of a record that gives no event.
@@ -98,13 +129,15 @@ pub fn omitted(record: &'static str) -> Result<Outcome, Fault> {
 
 /// Converts one line, in either form.
 pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    state.searches.begin_record();
     let envelope = Line::strict(line, "")?;
     if let Some(payload) = envelope.payload() {
         return convert_envelope(state, line, &envelope, payload, out);
     }
     if is_line_type(raw_str(envelope.kind())) {
         return Err(Fault::malformed("/payload", "an object", "nothing"));
+    }
+    if is_exec_type(raw_str(envelope.kind())) {
+        return convert_exec_line(state, line, out);
     }
     if raw_str(line.first_member("record_type")) == "state" {
         members::check("state", line, Pointer::Root, out)?;
@@ -122,35 +155,83 @@ fn convert_envelope(
 ) -> Result<Outcome, Fault> {
     let t = tape_time(line.timestamp());
     let line_type = raw_str(line.kind());
-    if line_type == "session_meta" {
-        state.replay.begin_thread(payload.first_member("id"), payload.first_member("subagent_history_start_ordinal"));
-    }
-    let replay = state.replay.is_replay(line.ordinal(), payload, t.as_deref());
     let payload_type = raw_str(payload.first_member("type"));
     let is_item_event = line_type == "event_msg" && payload_type == "item_completed";
     let item = if is_item_event { payload.first_member("item") } else { None };
-    let id = if line_type == "response_item" { payload.first_member("id") } else { item.and_then(|item| item.first_member("id")) };
-    out.set_header(RecordHeader { t: t.as_deref(), id: text(id), replay });
-    let (prefix, name, value, at) = match line_type {
-        "response_item" => ("response_item/", payload_type, payload, "/payload"),
-        "event_msg" if is_item_event => {
-            let Some(item) = item.filter(|item| item.is_object()) else {
-                return Err(Fault::malformed("/payload/item", "an item", "nothing"));
-            };
-            ("event_msg/item_completed/", raw_str(item.first_member("type")), item, "/payload/item")
-        }
-        "event_msg" => ("event_msg/", payload_type, payload, "/payload"),
-        other if is_line_type(other) => ("", other, payload, "/payload"),
-        other => return Err(Fault::unrecognized(other)),
+    let (prefix, name) = match line_type {
+        "response_item" => ("response_item/", payload_type),
+        "event_msg" if is_item_event => ("event_msg/item_completed/", raw_str(item.and_then(|item| item.first_member("type")))),
+        "event_msg" => ("event_msg/", payload_type),
+        "retained_context" => ("retained_context/", payload_type),
+        other => ("", other),
     };
-    let row = find(prefix, name).ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")))?;
+    let row = if prefix.is_empty() && !is_line_type(name) { None } else { find(prefix, name) };
+    let id = if line_type == "response_item" { payload.first_member("id") } else { item.and_then(|item| item.first_member("id")) };
+    if let Some(row) = row
+        && is_repeated(state, root, id.is_some() || line_type == "session_meta")
+    {
+        return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
+    }
+    state.searches.begin_record();
+    prompts::release(state, || prompts::twin_of(line_type, payload), out)?;
+    if line_type == "session_meta" {
+        state.replay.begin_thread(payload.first_member("id"), payload.first_member("subagent_history_start_ordinal"));
+    }
+    let foreign = payload.first_member("thread_id").filter(|_| is_item_event).and_then(Value::text);
+    let foreign = foreign.map(|id| id.decode_lossy()).filter(|id| state.thread.is_foreign(id));
+    let replay = state.replay.is_replay(line.ordinal(), payload, t.as_deref()) || foreign.is_some();
+    state.thread.set_source(foreign.as_deref(), out);
+    out.set_header(RecordHeader { t: t.as_deref(), id: text(id), replay });
+    let (value, at) = if is_item_event {
+        let Some(item) = item.filter(|item| item.is_object()) else {
+            return Err(Fault::malformed("/payload/item", "an item", "nothing"));
+        };
+        (item, "/payload/item")
+    } else {
+        (payload, "/payload")
+    };
+    let row = row.ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")))?;
     members::check(row.record, root, Pointer::Root, out)?;
-    let record = Record { name: row.record, value, at, t: t.as_deref(), replay, container: Container::Envelope };
+    let is_foreign = foreign.is_some();
+    let record = Record { name: row.record, value, at, t: t.as_deref(), replay, is_foreign, container: Container::Envelope };
+    convert_record(state, row, &record, out)
+}
+
+/// True if all bytes of the line were read before. In a copied history all lines have the time of the copy, so that a person may have said
+/// the same thing twice: there only lines with an id of their own count.
+fn is_repeated(state: &mut SessionState, root: Value<'_>, has_id: bool) -> bool {
+    let was_read = root.first_member("timestamp").is_some() && !state.records.insert(root.raw());
+    was_read && (has_id || !state.replay.is_copying())
+}
+
+/// A line of `exec --json`: without a time, and without an id of its own.
+fn convert_exec_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let (kind, item) = (raw_str(line.first_member("type")), line.first_member("item").filter(|item| item.is_object()));
+    let item_type = raw_str(item.and_then(|item| item.first_member("type")));
+    let row = match kind {
+        "item.started" => find("item.started/", item_type),
+        "item.updated" => find("item.updated/", item_type),
+        "item.completed" => find("item.completed/", item_type),
+        kind => find("", kind),
+    };
+    let row = row.ok_or_else(|| Fault::unrecognized(&if item.is_some() { format!("{kind}/{item_type}") } else { kind.to_owned() }))?;
+    if item.is_some() && !state.records.insert(line.raw()) {
+        return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
+    }
+    out.set_header(RecordHeader::default());
+    members::check(row.record, line, Pointer::Root, out)?;
+    let record = Record { name: row.record, value: line, at: "", t: None, replay: false, is_foreign: false, container: Container::Stream };
     convert_record(state, row, &record, out)
 }
 
 fn convert_bare(state: &mut SessionState, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let t = tape_time(bare.timestamp());
+    let row = find("response_item/", raw_str(bare.kind()));
+    if bare.id().is_some() && !state.records.insert(line.raw()) {
+        let record = row.map_or("", |row| row.record.strip_prefix("response_item/").unwrap_or(row.record));
+        return Ok(Outcome::Duplicate { record, rule: omissions::REPEATED.rule });
+    }
+    state.searches.begin_record();
     out.set_header(RecordHeader { t: t.as_deref(), id: text(bare.id()), replay: false });
     if bare.kind().is_none() && bare.id().is_some() && t.is_some() {
         members::check("", line, Pointer::Root, out)?;
@@ -169,7 +250,7 @@ pub fn convert_item(
 ) -> Result<Outcome, Fault> {
     let name = raw_str(item.first_member("type"));
     let row = find("response_item/", name).ok_or_else(|| Fault::unrecognized(name))?;
-    let record = Record { name: row.record, value: item, at, t: None, replay: false, container };
+    let record = Record { name: row.record, value: item, at, t: None, replay: false, is_foreign: false, container };
     members::check(record.type_name(), item, record.pointer(), out)?;
     convert_record(state, row, &record, out)
 }
@@ -193,7 +274,6 @@ fn find(prefix: &str, name: &str) -> Option<&'static Route<Handler>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codex::omissions;
 
     fn action(record: &str) -> Option<Action<Handler>> {
         Route::find(RECORDS, record)
@@ -231,6 +311,12 @@ mod tests {
             omissions::IMAGE_GENERATED,
             omissions::CLIENT_CALL,
             omissions::CLIENT_OUTPUT_MIRROR,
+            omissions::REPEATED,
+            omissions::EXEC_SAME_LIST,
+            omissions::SLEEP,
+            omissions::PLAN,
+            omissions::HOOK_PROMPT,
+            omissions::ITEM_SEARCH,
         ]
         .map(|rule| rule.rule);
         for rule in omissions::RULES.iter().filter(|rule| rule.outcome().is_some() && !applied.contains(&rule.rule)) {

@@ -1,16 +1,17 @@
 //! Messages and reasoning for the screen: events (up to 0.142) and completed items (0.150 and later).
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::value::{Field, Value, raw_str};
+use crate::shared::value::{Field, Value, raw_str, text};
 use crate::shared::view::view;
 
-use super::messages::{AnswerFacts, emit_answer, emit_prompt, emit_reasoning};
-use crate::codex::blocks::{is_empty_token, part};
+use super::messages::{AnswerFacts, emit_answer, emit_reasoning};
+use super::prompts::emit_from_event;
+use crate::codex::blocks::{is_empty_token, part, unquote};
 use crate::codex::omissions;
 use crate::codex::record::Record;
 use crate::codex::schema::{MessageItem, Notice, elements};
@@ -42,7 +43,7 @@ pub fn agent_message(state: &mut SessionState, record: &Record<'_>, out: &mut Em
 /// A reasoning of the agent.
 pub fn agent_reasoning(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let reasoning = text_of(&Notice::strict(record.value, record.at)?)?;
-    let is_new = emit_reasoning(&mut state.mirrors, Side::Screen, reasoning, None, Pointer::At("/payload/text"), out)?;
+    let is_new = emit_reasoning(state, Side::Screen, reasoning, None, Pointer::At("/payload/text"), out)?;
     Ok(record.mapped_or(is_new, &omissions::REASONING_MIRROR))
 }
 
@@ -66,15 +67,18 @@ fn emit_citations(citations: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fau
 /// A prompt. Its text is empty if it is only an image.
 pub fn user_message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let event = Notice::strict(record.value, record.at)?;
+    // 0.34 to 0.44 write events for the harness's own messages too.
+    let by = if matches!(raw_str(event.prompt_kind()), "" | "plain") { None } else { Some(Author::Harness) };
     let new = elements(event.images()).filter(|image| state.mirrors.is_new(Side::Screen, Fact::Image, image.raw()));
     let mut attachments: Vec<Attachment<'_>> = new.filter_map(media::data_url).collect();
     let mut is_mapped = false;
     if let Some(prompt) = event.message().filter(|prompt| !is_empty_token(prompt.raw())) {
         let at = Pointer::At("/payload/message");
-        is_mapped = emit_prompt(state, (Side::Screen, Role::User), prompt, &mut attachments, at, out)?;
+        is_mapped = emit_from_event(state, prompt, (by, record.replay), &mut attachments, at, out)?;
     }
     if !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text: None, attachments }, Pointer::At("/payload/images"))?;
+        let by = by.unwrap_or_else(|| state.thread.sender(record.replay));
+        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At("/payload/images"))?;
         is_mapped = true;
     }
     Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))
@@ -90,11 +94,13 @@ pub fn agent_message_item(state: &mut SessionState, record: &Record<'_>, out: &m
 /// A prompt as an item.
 pub fn user_message_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let item = MessageItem::strict(record.value, record.at)?;
-    let (sender, mut attachments) = ((Side::Screen, Role::User), Vec::new());
-    convert_parts(record, &item, out, |text, pointer, out| emit_prompt(state, sender, text, &mut attachments, pointer, out))
+    let (by, mut attachments) = (if record.is_foreign { Some(Author::Harness) } else { None }, Vec::new());
+    convert_parts(record, &item, out, |text, pointer, out| {
+        emit_from_event(state, text, (by, record.replay), &mut attachments, pointer, out)
+    })
 }
 
-/// Emits each text of an item by `emit_text`. Image parts name files whose content the response item has.
+/// Emits each text of an item by `emit_text`. Other parts name files, skills and plugins whose content the response item has.
 fn convert_parts<'s>(
     record: &Record<'_>,
     item: &MessageItem<'_>,
@@ -107,7 +113,7 @@ fn convert_parts<'s>(
         let part = part(value, list, index)?;
         match (raw_str(part.kind()), part.text()) {
             ("text" | "Text", Some(text)) => is_mapped |= emit_text(text, Pointer::Field(list, index, "/text"), out)?,
-            ("local_image" | "image", None) => {}
+            ("local_image" | "image" | "audio" | "local_audio" | "skill" | "mention", None) => {}
             (kind, _) => {
                 out.unrecognized_block(kind, value.raw(), Pointer::Item(list, index))?;
                 is_mapped = true;
@@ -126,8 +132,34 @@ pub fn reasoning_item(state: &mut SessionState, record: &Record<'_>, out: &mut E
             if text.text().is_none() {
                 return Err(Fault::malformed(format!("{list}/{index}"), "a text", text.raw()));
             }
-            is_mapped |= emit_reasoning(&mut state.mirrors, Side::Screen, text, item.id(), Pointer::Item(list, index), out)?;
+            is_mapped |= emit_reasoning(state, Side::Screen, text, item.id(), Pointer::Item(list, index), out)?;
         }
     }
     Ok(record.mapped_or(is_mapped, &omissions::REASONING_MIRROR))
+}
+
+/// A plan that the agent proposes. The event of its answer lacks the plan, the response item has it between tags.
+pub fn plan_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = MessageItem::strict(record.value, record.at)?;
+    let Some(plan) = item.text().filter(|plan| state.texts.insert_plan(unquote(plan.raw()))) else {
+        return Ok(record.omitted_by(&omissions::PLAN));
+    };
+    let plan = MsgOut { text: plan.text(), model: state.last.model(), message_id: text(item.id()), ..MsgOut::default() };
+    out.emit(plan, Pointer::At("/payload/item/text"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// The texts of stop hooks, of which the message with the same id consists.
+pub fn hook_prompt_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let item = MessageItem::strict(record.value, record.at)?;
+    if state.held.is_released(item.id()) {
+        return Ok(record.omitted_by(&omissions::HOOK_PROMPT));
+    }
+    let mut is_mapped = false;
+    for (index, fragment) in elements(item.fragments()).enumerate() {
+        let event = Meta::System { name: Text::Plain("hook_prompt"), text: text(fragment.member("text")) };
+        out.emit(event, Pointer::Field("/payload/item/fragments", index, "/text"))?;
+        is_mapped = true;
+    }
+    Ok(record.mapped_or(is_mapped, &omissions::HOOK_PROMPT))
 }

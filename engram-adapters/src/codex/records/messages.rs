@@ -8,54 +8,13 @@ use engram_core::text::Text;
 use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str, text};
 
+use super::prompts;
 use crate::codex::blocks::{part, unquote};
 use crate::codex::omissions;
-use crate::codex::record::Record;
+use crate::codex::record::{Container, Record};
 use crate::codex::schema::{Message, Reasoning, elements};
-use crate::codex::state::mirror_dedup::{Fact, MirrorDedup, Side};
+use crate::codex::state::mirror_dedup::{Fact, Side};
 use crate::codex::state::session_state::SessionState;
-
-/// Beginnings of user messages that the harness writes.
-const INJECTED: &[&str] = &[
-    "<environment_context>",
-    "# AGENTS.md instructions",
-    "<user_instructions>",
-    "<turn_aborted>",
-    "<user_shell_command>",
-    "<subagent_notification>",
-    "<skill>",
-    "<user_action>",
-    "<recommended_plugins>",
-    "<image>",
-    "<image name=",
-    "</image>",
-    "Warning: apply_patch was requested via ",
-];
-
-/// Emits a message to the agent, unless the other side's record was emitted. True if it emitted one.
-/// The first text that a person wrote takes the attachments.
-pub fn emit_prompt(
-    state: &mut SessionState,
-    (side, role): (Side, Role),
-    prompt: Value<'_>,
-    attachments: &mut Vec<Attachment<'_>>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<bool, Fault> {
-    if role == Role::User && !state.mirrors.is_new(side, Fact::Prompt, prompt.raw()) {
-        return Ok(false);
-    }
-    let by = if role != Role::User || is_injected(prompt.raw()) {
-        Author::Harness
-    } else if state.thread.is_spawned() {
-        Author::Agent
-    } else {
-        Author::Person
-    };
-    let attachments = if by == Author::Person { std::mem::take(attachments) } else { Vec::new() };
-    out.emit(MsgIn { role, by, text: prompt.text(), attachments }, pointer)?;
-    Ok(true)
-}
 
 /// What a record states of an answer besides its text.
 #[derive(Clone, Copy, Default)]
@@ -74,7 +33,15 @@ pub fn emit_answer(
     out: &mut Emitter<'_>,
 ) -> Result<bool, Fault> {
     state.texts.insert_answer(answer.raw());
-    if !state.mirrors.is_new(side, Fact::Answer, without_citations(answer.raw())) {
+    let own_text = without_citations(answer.raw());
+    let is_new = match plan_in(own_text) {
+        None => state.mirrors.is_new(side, Fact::Answer, own_text),
+        Some((plan, around)) => {
+            let has_plan = !state.texts.insert_plan(plan);
+            state.mirrors.is_new(side, Fact::Answer, &around) && !(has_plan && around.is_empty()) || !has_plan
+        }
+    };
+    if !is_new {
         return Ok(false);
     }
     let channel = match raw_str(facts.phase) {
@@ -82,25 +49,34 @@ pub fn emit_answer(
         "final_answer" => Some(Channel::Final),
         _ => None,
     };
-    out.emit(MsgOut { text: answer.text(), channel, message_id: text(facts.id), ..MsgOut::default() }, pointer)?;
+    let model = state.last.model();
+    out.emit(MsgOut { text: answer.text(), channel, model, message_id: text(facts.id), ..MsgOut::default() }, pointer)?;
     Ok(true)
 }
 
 /// Emits a reasoning or one part of its summary, unless the other side's record was emitted. True if it emitted one.
 pub fn emit_reasoning(
-    mirrors: &mut MirrorDedup,
+    state: &mut SessionState,
     side: Side,
     reasoning: Value<'_>,
     id: Field<'_>,
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<bool, Fault> {
-    if !mirrors.is_new(side, Fact::Reasoning, reasoning.raw()) {
+    if !state.mirrors.is_new(side, Fact::Reasoning, reasoning.raw()) {
         return Ok(false);
     }
-    let event = MsgOut { text: reasoning.text(), channel: Some(Channel::Reasoning), message_id: text(id), ..MsgOut::default() };
+    let (channel, model) = (Some(Channel::Reasoning), state.last.model());
+    let event = MsgOut { text: reasoning.text(), channel, model, message_id: text(id), ..MsgOut::default() };
     out.emit(event, pointer)?;
     Ok(true)
+}
+
+/// The plan in an answer (a JSON token without its quotes), and the text around it as its event has it.
+fn plan_in(answer: &str) -> Option<(&str, String)> {
+    let (before, rest) = answer.split_once("<proposed_plan>\\n")?;
+    let (plan, after) = rest.split_once("</proposed_plan>")?;
+    Some((plan, format!("{before}{}", after.strip_prefix("\\n").unwrap_or(after))))
 }
 
 /// A message of any role.
@@ -118,7 +94,11 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
         out.emit(Meta::System { name: Text::Plain("empty_message"), text: text(message.role()) }, record.pointer())?;
         return Ok(Outcome::Mapped);
     }
-    let mut attachments = new_images(&mut state.mirrors, message.content());
+    if role == Some(Role::User) && record.container == Container::Envelope {
+        return prompts::hold(state, &message, record, out);
+    }
+    let mut attachments: Vec<Attachment<'_>> =
+        elements(message.content()).filter_map(|part| part.first_member("image_url")).filter_map(media::data_url).collect();
     let mut is_mapped = false;
     let list = record.pointer_to("/payload/content");
     for (index, value) in elements(message.content()).enumerate() {
@@ -130,7 +110,8 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
                 is_mapped |= emit_answer(state, Side::Model, answer, facts, pointer, out)?;
             }
             ("input_text" | "output_text" | "text", Some(prompt), Some(role)) => {
-                is_mapped |= emit_prompt(state, (Side::Model, role), prompt, &mut attachments, pointer, out)?;
+                emit_plain_prompt(role, prompt, &mut attachments, pointer, out)?;
+                is_mapped = true;
             }
             ("input_image", _, _) if part.image_url().is_some() => {}
             (kind, _, _) => {
@@ -148,10 +129,18 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
     Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))
 }
 
-/// The images of a message that no other record had.
-fn new_images<'a>(mirrors: &mut MirrorDedup, content: Field<'a>) -> Vec<Attachment<'a>> {
-    let images = elements(content).filter_map(|part| part.first_member("image_url")).filter(|url| url.text().is_some());
-    images.filter(|image| mirrors.is_new(Side::Model, Fact::Image, image.raw())).filter_map(media::data_url).collect()
+/// Emits a message to the agent of which the log states nothing but the text. The first one that a person wrote takes the attachments.
+fn emit_plain_prompt(
+    role: Role,
+    prompt: Value<'_>,
+    attachments: &mut Vec<Attachment<'_>>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let by = if role == Role::User && !prompts::is_injected(prompt.raw()) { Author::Person } else { Author::Harness };
+    let attachments = if by == Author::Person { std::mem::take(attachments) } else { Vec::new() };
+    out.emit(MsgIn { role, by, text: prompt.text(), attachments }, pointer)?;
+    Ok(())
 }
 
 /// A reasoning: a summary, its full text, or encrypted text alone.
@@ -165,7 +154,7 @@ pub fn reasoning(state: &mut SessionState, record: &Record<'_>, out: &mut Emitte
             if let Some(text) = part.text() {
                 has_text = true;
                 let pointer = Pointer::Field(&list, index, "/text");
-                is_mapped |= emit_reasoning(&mut state.mirrors, Side::Model, text, item.id(), pointer, out)?;
+                is_mapped |= emit_reasoning(state, Side::Model, text, item.id(), pointer, out)?;
             } else {
                 out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(&list, index))?;
                 is_mapped = true;
@@ -174,7 +163,8 @@ pub fn reasoning(state: &mut SessionState, record: &Record<'_>, out: &mut Emitte
     }
     if !has_text && !is_mapped {
         // The model reasoned, and the log does not have the text.
-        let hidden = MsgOut { channel: Some(Channel::Reasoning), message_id: text(item.id()), redacted: true, ..MsgOut::default() };
+        let (channel, model) = (Some(Channel::Reasoning), state.last.model());
+        let hidden = MsgOut { channel, model, message_id: text(item.id()), redacted: true, ..MsgOut::default() };
         out.emit(hidden, Pointer::At(&record.pointer_to("/payload/encrypted_content")))?;
         is_mapped = true;
     }
@@ -188,8 +178,21 @@ fn without_citations(token: &str) -> &str {
     citations.map_or(answer, |at| &answer[..at])
 }
 
-/// True for a user message (a JSON token) that the harness wrote.
-fn is_injected(token: &str) -> bool {
-    let prompt = token.strip_prefix('"').unwrap_or(token);
-    INJECTED.iter().any(|beginning| prompt.starts_with(beginning))
+/// An answer to a question of the agent that outlives a compaction. The output of the call that asked has it too.
+pub fn verified_answer(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let call_id = text(record.value.first_member("call_id"));
+    let mut is_mapped = false;
+    for (index, question) in elements(record.value.first_member("questions")).enumerate() {
+        let name = Text::Plain("verified_answer");
+        for (member, at) in [("question", "/question"), ("answer", "/answer")] {
+            let event = Meta::System { name, text: text(question.member(member)) };
+            let parent = call_id.and_then(|id| out.seq_of_call(id));
+            out.emit_child(parent, event, Pointer::Field("/payload/questions", index, at))?;
+            is_mapped = true;
+        }
+    }
+    if !is_mapped {
+        out.emit(Meta::System { name: Text::Plain("verified_answer"), text: None }, Pointer::At(record.at))?;
+    }
+    Ok(Outcome::Mapped)
 }

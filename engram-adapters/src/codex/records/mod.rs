@@ -2,9 +2,11 @@
 
 pub mod agents;
 pub mod dispatch;
+pub mod exec_stream;
 pub mod implicit_input;
 pub mod message_events;
 pub mod messages;
+pub mod prompts;
 pub mod provider_calls;
 pub mod session;
 pub mod settings;

@@ -42,12 +42,13 @@ view! {
 const WEB_SEARCH: &str = "web_search";
 const IMAGE_GENERATION: &str = "image_generation";
 
-/// A web search as an event. The response item directly after it repeats it.
+/// A web search as an event or a completed item. The response item directly after it repeats it.
 pub fn web_search_event(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let search = WebSearch::strict(record.value, record.at)?;
     let id = text(search.call_id().or(search.id()));
-    if id.is_some_and(|id| out.seq_of_call(id).is_some()) {
-        return Ok(record.omitted_by(&omissions::SEARCH_RESULT));
+    if id.is_some_and(|id| state.calls.tool(&id.decode_lossy()).is_some()) {
+        let rule = if search.call_id().is_some() { omissions::SEARCH_RESULT } else { omissions::ITEM_SEARCH };
+        return Ok(record.omitted_by(&rule));
     }
     state.searches.add_event();
     let args = search.action().or(search.query()).map(Value::raw);

@@ -9,6 +9,7 @@ use engram_core::text::Text;
 use crate::shared::value::{StructuralIndex, parse};
 
 use super::dispatch;
+use super::prompts::{self, Twin};
 use super::ts_document;
 use crate::codex::results::end_result::emit_without_output;
 use crate::codex::source::cut_line::{is_cut_record, next_record};
@@ -44,6 +45,7 @@ impl Session for CodexSession {
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        prompts::release(&mut self.state, || Twin::Unknown, out)?;
         for (call_id, end) in self.state.pending_ends.take_all() {
             emit_without_output(&end, &self.state.calls, &call_id, out)?;
         }
@@ -51,6 +53,9 @@ impl Session for CodexSession {
     }
 
     fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
+        if let Err(fault) = prompts::release(&mut self.state, || Twin::Unknown, out) {
+            return Some(Err(fault));
+        }
         is_cut_record(text).then(|| {
             let code = Some(Text::Plain("cut_record"));
             out.emit(Meta::Error { code, text: Some(Text::Plain(text)) }, Pointer::Root).map(|_| Outcome::Mapped)

@@ -1,11 +1,11 @@
 //! The session's header, the settings of its turns, and the state behind the harness's messages.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Meta, SessionFacts};
+use engram_core::event::{Author, Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::shared::value::{Field, Value, non_empty_text, text};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 use super::implicit_input::{emit_instructions, emit_system_prompt, emit_value};
 use crate::codex::omissions;
@@ -41,12 +41,23 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
         return Ok(record.omitted_by(&omissions::HEADER));
     }
     let mut facts = header_facts(&meta);
+    let id = text(meta.id()).map(|id| id.decode_lossy()).unwrap_or_default();
     if is_own {
         let agent_path = agent_path(&meta).map(|path| path.decode_lossy().into_owned());
-        state.thread.set_agent(sub_agent(&meta).is_some(), agent_path);
+        state.thread.set_own(&id, sender(&meta), agent_path);
+        state.thread.set_source(None, out);
         state.thread.add_side_info(&mut facts);
+        if facts.fork_of.is_none() && meta.history_base().is_none() && sub_agent(&meta).is_none() {
+            state.counts.begin_thread();
+        }
+    } else {
+        state.thread.add_copied(&id, sender(&meta));
     }
+    state.last.set_cwd(facts.cwd);
     out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
+    if let Some(base) = meta.history_base().filter(|_| meta.forked_from_id().is_none() && sub_agent(&meta).is_none()) {
+        emit_reverted(HistoryBase::lenient(base), out)?;
+    }
     emit_instructions(&mut state.texts, meta.instructions(), "/payload/instructions", out)?;
     if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::lenient(base).text())) {
         emit_system_prompt(prompt, "/payload/base_instructions/text", out)?;
@@ -55,6 +66,25 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
         emit_value("tools", tools, "/payload/dynamic_tools", out)?;
     }
     Ok(Outcome::Mapped)
+}
+
+/// The user went back in the thread: this file continues an earlier file of the same thread, from the record with an ordinal on.
+fn emit_reverted(base: HistoryBase<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let place = format!("{} {}", raw_str(base.thread_id()), base.end_ordinal().map_or("", Value::raw));
+    let event = Meta::System { name: Text::Plain("thread_reverted"), text: Some(Text::Plain(&place)) };
+    out.emit(event, Pointer::At("/payload/history_base"))?;
+    Ok(())
+}
+
+/// Who writes the prompts of a thread: an agent those of the agents that it starts, the harness those of its own agents.
+fn sender(meta: &SessionMeta<'_>) -> Author {
+    if spawned(meta.source()).is_some() {
+        Author::Agent
+    } else if sub_agent(meta).is_some() || meta.source().and_then(|source| source.member("internal")).is_some() {
+        Author::Harness
+    } else {
+        Author::Person
+    }
 }
 
 fn own_header_changed(last: &mut LastStated, meta: &SessionMeta<'_>) -> bool {
@@ -73,7 +103,7 @@ fn header_facts<'a>(meta: &SessionMeta<'a>) -> SessionFacts<'a> {
     facts.agent = agent_path(meta).or(nickname).or_else(own_name);
     facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
     if spawn.is_none() {
-        facts.fork_of = text(meta.forked_from_id()).or_else(|| text(HistoryBase::lenient(meta.history_base()?).thread_id()));
+        facts.fork_of = text(meta.forked_from_id());
     }
     facts
 }
@@ -122,13 +152,25 @@ pub fn thread_settings_applied(state: &mut SessionState, record: &Record<'_>, ou
     Ok(record.mapped_or(is_mapped, &omissions::SETTINGS_EVENT))
 }
 
-/// Emits model and directory if they changed.
+/// Emits the settings that the tape has if one of them changed.
 fn emit_changed_settings(last: &mut LastStated, settings: &Settings<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
-    if !last.settings_changed((settings.model().map(Value::raw), settings.cwd().map(Value::raw))) {
+    last.set_model(settings.model().map(Value::raw));
+    last.set_cwd(text(settings.cwd()));
+    let effort = settings.effort().or(settings.reasoning_effort());
+    let stated = [settings.model(), settings.cwd(), settings.approval_policy(), effort];
+    if !last.settings_changed(stated.map(|field| field.map(Value::raw))) {
         return Ok(false);
     }
-    let provider = text(settings.model_provider_id());
-    let facts = SessionFacts { model: text(settings.model()), cwd: text(settings.cwd()), provider, ..SessionFacts::default() };
+    let facts = SessionFacts {
+        model: text(settings.model()),
+        cwd: text(settings.cwd()),
+        provider: text(settings.model_provider_id()),
+        permission_mode: settings
+            .approval_policy()
+            .and_then(|policy| policy.text().or_else(|| policy.members().next().map(|(name, _)| Text::Plain(name)))),
+        effort: text(effort),
+        ..SessionFacts::default()
+    };
     out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
     Ok(true)
 }

@@ -8,14 +8,14 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
-use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
+use crate::shared::value::{Field, StructuralIndex, Value, count, parse, raw_str, text};
 
 use super::implicit_input::emit_value;
 use crate::codex::members;
 use crate::codex::record::{Container, Record};
 use crate::codex::results::edits;
 use crate::codex::schema::{Call, Output};
-use crate::codex::state::open_calls::OpenCalls;
+use crate::codex::state::open_calls::{NewCall, OpenCalls, Patch};
 use crate::codex::state::session_state::{Scratch, SessionState};
 use crate::codex::tools;
 
@@ -34,7 +34,12 @@ pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         members::check(arguments_record(record), value, Pointer::At(&record.pointer_to("/payload/arguments")), out)?;
     }
     let args = value.or(call.arguments());
-    let mut event = ToolCall { call_id: text(call.call_id()), args: args.map(Value::raw), ..ToolCall::new(tool, tool_kind(&call, &name)) };
+    let names = Names::of(&call, &name);
+    let mut event = ToolCall { call_id: text(call.call_id()), args: args.map(Value::raw), ..names.event(tool) };
+    if name == "wait" && value.is_some_and(|args| args.first_member("cell_id").is_some()) {
+        // A script of code mode, not an agent.
+        event.kind = ToolKind::Execute;
+    }
     match out.emit(event.clone(), record.pointer()) {
         // Nested too deep to be copied as a value. The string around it has no depth.
         Err(Fault::Limit(_)) => {
@@ -43,7 +48,13 @@ pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         }
         emitted => drop(emitted?),
     }
-    open_call(&mut state.calls, call.call_id(), &name, with_patch.and_then(edits::patch_of_command));
+    let patch = with_patch.and_then(|args| edits::patch_of_command(args, state.last.cwd()));
+    let command_breaks = match (&*name, value) {
+        ("exec_command", Some(args)) => edits::command_breaks(args),
+        ("write_stdin", Some(args)) => count(args.first_member("session_id")).map_or(0, |session| state.calls.session_breaks(session)),
+        _ => 0,
+    };
+    open_call(&mut state.calls, call.call_id(), NewCall { tool: tools::name(&name), patch, command_breaks });
     Ok(Outcome::Mapped)
 }
 
@@ -52,11 +63,14 @@ pub fn custom_tool_call(state: &mut SessionState, record: &Record<'_>, out: &mut
     let call = Call::strict(record.value, record.at)?;
     let (tool, name) = tool_name(&call, record)?;
     let args = call.input().map(Value::raw);
-    out.emit(ToolCall { call_id: text(call.call_id()), args, ..ToolCall::new(tool, tool_kind(&call, &name)) }, record.pointer())?;
+    let names = Names::of(&call, &name);
+    out.emit(ToolCall { call_id: text(call.call_id()), args, ..names.event(tool) }, record.pointer())?;
     if let Some(id) = text(call.call_id()).filter(|_| name == "exec") {
         state.calls.add_script(&id.decode_lossy());
     }
-    open_call(&mut state.calls, call.call_id(), &name, edits::patch_of_input(text(call.input())));
+    let folder = Some(state.last.cwd()).filter(|cwd| !cwd.is_empty()).map(str::to_owned);
+    let patch = edits::patch_of_input(text(call.input())).map(|token| Patch { token, folder });
+    open_call(&mut state.calls, call.call_id(), NewCall { tool: tools::name(&name), patch, ..NewCall::default() });
     Ok(Outcome::Mapped)
 }
 
@@ -95,7 +109,7 @@ pub fn additional_tools(_: &mut SessionState, record: &Record<'_>, out: &mut Emi
 /// The name of the arguments of a shell tool in the member table.
 fn arguments_record(record: &Record<'_>) -> &'static str {
     match record.container {
-        Container::Envelope => "response_item/function_call#arguments",
+        Container::Envelope | Container::Stream => "response_item/function_call#arguments",
         Container::Bare | Container::Document => "function_call#arguments",
     }
 }
@@ -107,9 +121,22 @@ fn tool_name<'a>(call: &Call<'a>, record: &Record<'_>) -> Result<(Text<'a>, Cow<
     Ok((tool, tool.decode_lossy()))
 }
 
-fn tool_kind(call: &Call<'_>, name: &str) -> ToolKind {
-    let namespace = text(call.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default();
-    tools::kind(name, &namespace)
+/// The name of a tool and of what it belongs to.
+struct Names<'n> {
+    tool: &'n str,
+    namespace: Cow<'n, str>,
+}
+
+impl<'n> Names<'n> {
+    fn of(call: &Call<'n>, tool: &'n str) -> Self {
+        Names { tool, namespace: text(call.namespace()).map(|namespace| namespace.decode_lossy()).unwrap_or_default() }
+    }
+
+    /// A call of the tool.
+    fn event<'e>(&'e self, tool: Text<'e>) -> ToolCall<'e> {
+        let server = tools::server(self.tool, &self.namespace).map(Text::Plain);
+        ToolCall { server, ..ToolCall::new(tool, tools::kind(self.tool, &self.namespace)) }
+    }
 }
 
 /// The decoded arguments, if they are an object or a list.
@@ -118,9 +145,9 @@ fn object_or_list<'a>(decoded: &'a str, index: &'a mut StructuralIndex) -> Optio
     if decoded.starts_with(['{', '[']) { parse(decoded, index).ok() } else { None }
 }
 
-fn open_call(calls: &mut OpenCalls, call_id: Field<'_>, name: &str, patch: Option<String>) {
+fn open_call(calls: &mut OpenCalls, call_id: Field<'_>, call: NewCall) {
     if let Some(id) = text(call_id) {
-        calls.open(&id.decode_lossy(), tools::name(name), patch);
+        calls.open(&id.decode_lossy(), call);
     }
 }
 
@@ -135,6 +162,6 @@ fn emit_plain_call(
 ) -> Result<Outcome, Fault> {
     let call = ToolCall { call_id: text(call_id), args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), tools::kind(tool, "")) };
     out.emit(call, record.pointer())?;
-    open_call(calls, call_id, tool, None);
+    open_call(calls, call_id, NewCall { tool: tools::name(tool), ..NewCall::default() });
     Ok(Outcome::Mapped)
 }

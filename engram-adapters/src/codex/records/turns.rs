@@ -5,7 +5,7 @@ use engram_core::event::{Channel, Meta, MsgOut};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
 use crate::codex::omissions;
 use crate::codex::record::Record;
@@ -79,10 +79,14 @@ fn emit_compaction_mark(out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     Ok(Outcome::Mapped)
 }
 
-/// The user went back by a number of turns.
-pub fn thread_rolled_back(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let turns = Notice::strict(record.value, record.at)?.num_turns().map(|turns| Text::Plain(turns.raw()));
-    emit_system_event("thread_rolled_back", turns, Pointer::Root, out)
+/// The user went back by a number of turns. The files stay as they are.
+pub fn thread_rolled_back(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let turns = Notice::strict(record.value, record.at)?.num_turns();
+    if let Some(to) = count(turns).and_then(|turns| state.turns.remove(turns)) {
+        out.emit(Meta::Rewind { to, files: false }, Pointer::At("/payload/num_turns"))?;
+        return Ok(Outcome::Mapped);
+    }
+    emit_system_event("thread_rolled_back", turns.map(|turns| Text::Plain(turns.raw())), Pointer::Root, out)
 }
 
 /// The changes of a turn were undone.

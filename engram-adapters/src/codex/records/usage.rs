@@ -1,55 +1,86 @@
-//! Token counts of requests.
+//! Token counts of responses: each response once, whichever records state it.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Meta, Tokens, Usage};
+use engram_core::event::{Meta, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
+use engram_core::text::Text;
 
-use crate::shared::value::{Value, count};
+use crate::shared::value::{Field, count, non_empty_text};
 
 use crate::codex::omissions;
 use crate::codex::record::Record;
 use crate::codex::schema::{TokenInfo, TokenUsage, UsageRecord};
 use crate::codex::state::session_state::SessionState;
+use crate::codex::state::token_counts::{Counts, NewCounts};
 
-/// The counts of the last request as an event.
+/// The counts of the last request as an event, with the running totals.
 pub fn token_count(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let Some(info) = record.value.first_member("info").map(|info| TokenInfo::strict(info, "/payload/info")).transpose()? else {
+    let info = record.value.first_member("info").map(|info| TokenInfo::strict(info, "/payload/info")).transpose()?;
+    let Some(last) = info.and_then(|info| info.last()) else {
+        // A process of the harness writes this before its first response.
+        state.counts.begin_process();
         return Ok(record.omitted_by(&omissions::NO_COUNTS));
     };
-    let Some(last) = info.last() else {
-        return Ok(record.omitted_by(&omissions::NO_COUNTS));
-    };
-    if !state.last.counts_changed(last, info.total()) {
-        return Ok(record.omitted_by(&omissions::SAME_COUNTS));
+    let request = TokenUsage::strict(last, "/payload/info/last_token_usage")?;
+    let total = info.and_then(|info| info.total()).map(|total| TokenUsage::strict(total, "/payload/info/total_token_usage")).transpose()?;
+    let counts = counts_of(&request);
+    match state.counts.add_event(counts, total.as_ref().map(counts_of)) {
+        NewCounts::Response { earlier } => {
+            if let Some(earlier) = earlier {
+                emit_usage(state, earlier, None, "/payload/info/total_token_usage", out)?;
+            }
+            emit_usage(state, counts, None, "/payload/info/last_token_usage", out)?;
+            Ok(Outcome::Mapped)
+        }
+        NewCounts::Nothing if counts.is_zero() => emit_context_size(state, count(request.total()), record, out),
+        NewCounts::Nothing => Ok(record.omitted_by(&omissions::SAME_COUNTS)),
     }
-    emit_usage(last, "/payload/info/last_token_usage", out)
 }
 
-/// The counts of the last request as a line of their own.
+/// The counts of a response as a line of their own.
 pub fn token_usage_record(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let counts = UsageRecord::strict(record.value, record.at)?;
-    let Some(usage) = counts.usage() else {
+    let usage = UsageRecord::strict(record.value, record.at)?;
+    let Some(counts) = usage.usage() else {
         return Err(Fault::malformed("/payload/usage", "token counts", "nothing"));
     };
-    if !state.last.counts_changed(usage, counts.thread()) {
-        return Ok(record.omitted_by(&omissions::SAME_COUNTS));
-    }
-    emit_usage(usage, "/payload/usage", out)
+    let counts = counts_of(&TokenUsage::strict(counts, "/payload/usage")?);
+    state.counts.add_record(counts);
+    emit_usage(state, counts, usage.response_id(), "/payload/usage", out)?;
+    Ok(Outcome::Mapped)
 }
 
-fn emit_usage(usage: Value<'_>, at: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let counts = TokenUsage::strict(usage, at)?;
-    let (cache_read, cache_write) = (count(counts.cached_input()), count(counts.cache_write_input()));
-    let cached = cache_read.unwrap_or_default().saturating_add(cache_write.unwrap_or_default());
+/// After a compaction the harness estimates how much of the context is left.
+fn emit_context_size(state: &mut SessionState, tokens: Option<u64>, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let Some(tokens) = tokens.filter(|tokens| *tokens > 0 && state.last.context_changed(*tokens)) else {
+        return Ok(record.omitted_by(&omissions::SAME_COUNTS));
+    };
+    let facts = SessionFacts { context_tokens: Some(tokens), ..SessionFacts::default() };
+    out.emit(Meta::Session(facts), Pointer::At("/payload/info/last_token_usage/total_tokens"))?;
+    Ok(Outcome::Mapped)
+}
+
+fn counts_of(usage: &TokenUsage<'_>) -> Counts {
+    Counts {
+        input: count(usage.input()),
+        cache_read: count(usage.cached_input()),
+        cache_write: count(usage.cache_write_input()),
+        output: count(usage.output()),
+        reasoning: count(usage.reasoning_output()),
+    }
+}
+
+fn emit_usage(state: &SessionState, counts: Counts, response: Field<'_>, at: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let cached = counts.cache_read.unwrap_or_default().saturating_add(counts.cache_write.unwrap_or_default());
     let tokens = Tokens {
         // The harness counts the cache as input.
-        input: count(counts.input()).map(|input| input.saturating_sub(cached)),
-        cache_read,
-        cache_write,
-        output: count(counts.output()),
-        reasoning: count(counts.reasoning_output()),
+        input: counts.input.map(|input| input.saturating_sub(cached)),
+        cache_read: counts.cache_read,
+        cache_write: counts.cache_write,
+        output: counts.output,
+        reasoning: counts.reasoning,
         ..Tokens::default()
     };
-    out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::At(at))?;
-    Ok(Outcome::Mapped)
+    let message_id: Option<Text<'_>> = non_empty_text(response);
+    out.emit(Meta::Usage(Usage { message_id, model: state.last.model(), tokens, ..Usage::default() }), Pointer::At(at))?;
+    Ok(())
 }

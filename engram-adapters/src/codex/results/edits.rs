@@ -1,5 +1,6 @@
 //! Applied patches as edits: from the changes that the harness lists (0.135 and later), or from the text of the patch (older).
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
@@ -12,8 +13,10 @@ use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified
 use crate::shared::spans::{full_range, hash_and_anchors};
 use crate::shared::value::{Value, raw_str, text};
 
+use super::folders::{folder_of_call, folder_of_script, full_path};
 use crate::codex::schema::{Change, Command};
 use crate::codex::state::emitted::SeenFiles;
+use crate::codex::state::open_calls::Patch;
 
 /// The note on the link between the two paths of a moved file.
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
@@ -37,20 +40,32 @@ pub fn contain_patch(arguments: Value<'_>) -> bool {
     BEGIN.find(arguments.raw().as_bytes()).is_some()
 }
 
-/// The patch in the command of a shell tool, as a JSON token. The harness extracts and applies it; it becomes edits only if its output
-/// reports success.
-pub fn patch_of_command(arguments: Value<'_>) -> Option<String> {
+/// The patch in the command of a shell tool. The harness extracts and applies it; it becomes edits only if its output reports success.
+pub fn patch_of_command(arguments: Value<'_>, cwd: &str) -> Option<Patch> {
     let fields = Command::lenient(arguments);
     let command = fields.command().or(fields.cmd())?;
-    match command.text() {
+    let token = match command.text() {
         Some(text) => patch_of_input(Some(text)),
         None => command.elements().find_map(|word| patch_of_input(word.text())),
-    }
+    }?;
+    let workdir = text(fields.workdir()).map(|workdir| workdir.decode_lossy());
+    let folder = folder_of_call(cwd, workdir.as_deref());
+    let script = Text::Token(&token).decode_lossy();
+    let before = BEGIN.find(script.as_bytes()).and_then(|begin| script.get(..begin)).unwrap_or_default();
+    let folder = folder_of_script(before, &folder);
+    Some(Patch { token, folder })
 }
 
-/// Emits the edits of changes that the harness listed and made. False if they change nothing.
+/// How often the command of a shell tool begins a new line.
+pub fn command_breaks(arguments: Value<'_>) -> usize {
+    let command = Command::lenient(arguments).cmd().and_then(Value::text).filter(|command| command.raw().contains('\\'));
+    command.map_or(0, |command| command.decode_lossy().matches('\n').count())
+}
+
+/// Emits the edits of changes that the harness listed and made in a directory. False if they change nothing.
 pub fn emit_listed_changes(
     files: &mut SeenFiles,
+    folder: &str,
     changes: Value<'_>,
     call_id: Text<'_>,
     at: &str,
@@ -59,10 +74,12 @@ pub fn emit_listed_changes(
     let (mut is_changed, list) = (false, format!("{at}/changes"));
     for (name, change) in changes.members() {
         let token = format!("\"{name}\"");
-        let file = Text::Token(&token);
-        let segment = pointer_segment(&file.decode_lossy());
+        let name = Text::Token(&token).decode_lossy();
+        let segment = pointer_segment(&name);
         let pointer = format!("{list}/{segment}");
-        let listed = ListedChange { file, change: Change::strict(change, &pointer)?, call_id, pointer: &pointer };
+        let path = full_path(folder, &name);
+        let file = if *path == *name { Text::Token(&token) } else { Text::Plain(&path) };
+        let listed = ListedChange { folder, file, change: Change::strict(change, &pointer)?, call_id, pointer: &pointer };
         is_changed |= emit_change(files, &listed, Pointer::Member(&list, &segment), out)?;
     }
     Ok(is_changed)
@@ -70,6 +87,7 @@ pub fn emit_listed_changes(
 
 /// One file of a list of changes.
 struct ListedChange<'c> {
+    folder: &'c str,
     file: Text<'c>,
     change: Change<'c>,
     call_id: Text<'c>,
@@ -126,7 +144,8 @@ fn emit_update(listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>
     let Some(runs) = unified_runs(&diff) else {
         return Err(Fault::malformed(format!("{}/unified_diff", listed.pointer), "a unified diff", &diff));
     };
-    let new_path = text(listed.change.move_path());
+    let moved_to = text(listed.change.move_path()).map(|path| full_path_of(listed.folder, path));
+    let new_path = moved_to.as_deref().map(Text::Plain);
     if let Some(new_path) = new_path {
         emit_move(listed.file, new_path, listed.call_id, at, out)?;
     }
@@ -146,25 +165,41 @@ fn emit_move(from: Text<'_>, to: Text<'_>, call_id: Text<'_>, at: Pointer<'_>, o
     Ok(())
 }
 
-/// Emits the edits of an applied patch of which only the text (a token) is recorded.
-pub fn emit_patch_text(files: &mut SeenFiles, patch: &str, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let Ok(patch) = Text::Token(patch).decode() else { return Ok(()) };
-    for file in begin_patch(&patch).unwrap_or_default() {
-        let path = Text::Plain(file.path);
+fn full_path_of<'p>(folder: &str, path: Text<'p>) -> Cow<'p, str> {
+    match path.decode_lossy() {
+        Cow::Borrowed(path) => full_path(folder, path),
+        Cow::Owned(path) => Cow::Owned(full_path(folder, &path).into_owned()),
+    }
+}
+
+/// Emits the edits of an applied patch of which only the text is recorded.
+pub fn emit_patch_text(
+    files: &mut SeenFiles,
+    patch: &Patch,
+    call_id: Text<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
+    let full = |path| full_path(patch.folder.as_deref().unwrap_or_default(), path);
+    for file in begin_patch(&text).unwrap_or_default() {
+        let full_name = full(file.path);
+        let path = Text::Plain(&full_name);
         match &file.change {
             FileChange::Add(lines) => {
                 let added = Snippet { before: Vec::new(), after: lines.clone() };
-                out.emit(snippet_edit(add_operation(files, file.path), path, &added, call_id), at)?;
+                out.emit(snippet_edit(add_operation(files, &full_name), path, &added, call_id), at)?;
             }
             FileChange::Delete => {
                 out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Delete, path) }, at)?;
             }
             FileChange::Update { move_to, hunks } => {
-                files.insert(file.path);
-                if let Some(new_path) = move_to {
+                files.insert(&full_name);
+                let moved_to = move_to.map(full);
+                if let Some(new_path) = &moved_to {
                     emit_move(path, Text::Plain(new_path), call_id, at, out)?;
                 }
-                let current_path = move_to.map_or(path, Text::Plain);
+                let current_path = moved_to.as_deref().map_or(path, Text::Plain);
                 for hunk in hunks {
                     out.emit(snippet_edit(EditOp::Update, current_path, hunk, call_id), at)?;
                 }
@@ -178,9 +213,11 @@ fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: 
     let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
     if !snippet.before.is_empty() {
         describe_before(&mut edit, &snippet.before.join("\n"));
+        edit.before_lines = edit.before_hash.map(|_| snippet.before.len() as u64);
     }
     if !snippet.after.is_empty() {
         describe_after(&mut edit, &snippet.after.join("\n"));
+        edit.after_lines = edit.after_hash.map(|_| snippet.after.len() as u64);
     }
     edit
 }

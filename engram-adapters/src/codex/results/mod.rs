@@ -2,6 +2,7 @@
 
 pub mod edits;
 pub mod end_result;
+pub mod folders;
 pub mod nested_calls;
 pub mod output_text;
 pub mod outputs;

@@ -1,32 +1,49 @@
 //! Calls that only the record of their end or request states: scripts of code mode (0.169) and clients make them.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
 use crate::shared::value::{Field, Value, raw_str, text};
 
 use crate::codex::omissions;
 use crate::codex::record::Record;
-use crate::codex::schema::{ClientCall, ImageView};
-use crate::codex::state::open_calls::OpenCalls;
+use crate::codex::schema::{ClientCall, ImageView, Sleep};
+use crate::codex::state::open_calls::{NewCall, OpenCalls};
 use crate::codex::state::session_state::SessionState;
 use crate::codex::tools;
+
+/// The tool of a call, and its MCP server.
+pub struct NestedTool<'a> {
+    pub tool: Cow<'a, str>,
+    pub server: Option<Text<'a>>,
+}
+
+impl<'a> NestedTool<'a> {
+    /// A tool of no server.
+    pub fn plain(tool: &'a str) -> Self {
+        NestedTool { tool: Cow::Borrowed(tool), server: None }
+    }
+}
 
 /// Emits and opens a call that no response item states. The script that runs is its parent.
 pub fn emit_nested_call(
     calls: &mut OpenCalls,
-    tool: &str,
+    NestedTool { tool, server }: &NestedTool<'_>,
     call_id: Text<'_>,
     args: Field<'_>,
     at: &str,
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let parent = calls.only_script().and_then(|script| out.seq_of_call(Text::Plain(script)));
-    let call = ToolCall { call_id: Some(call_id), args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), tools::kind(tool, "")) };
+    let kind = if server.is_some() { ToolKind::Mcp } else { tools::kind(tool, "") };
+    let call = ToolCall { call_id: Some(call_id), server: *server, args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), kind) };
     out.emit_child(parent, call, Pointer::At(at))?;
-    calls.open(&call_id.decode_lossy(), tools::name(tool), None);
+    calls.open(&call_id.decode_lossy(), NewCall { tool: tools::name(tool), ..NewCall::default() });
     Ok(())
 }
 
@@ -39,7 +56,7 @@ pub fn client_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     if out.seq_of_call(id).is_some() {
         return Ok(record.omitted_by(&omissions::CLIENT_CALL));
     }
-    emit_nested_call(&mut state.calls, raw_str(call.tool()), id, call.arguments(), record.at, out)?;
+    emit_nested_call(&mut state.calls, &NestedTool::plain(raw_str(call.tool())), id, call.arguments(), record.at, out)?;
     Ok(Outcome::Mapped)
 }
 
@@ -53,8 +70,21 @@ pub fn image_view(state: &mut SessionState, record: &Record<'_>, out: &mut Emitt
         let rule = if view.call_id().is_some() { omissions::IMAGE_VIEW_EVENT } else { omissions::IMAGE_VIEW };
         return Ok(record.omitted_by(&rule));
     }
-    emit_nested_call(&mut state.calls, "view_image", id, view.path(), record.at, out)?;
+    emit_nested_call(&mut state.calls, &NestedTool::plain("view_image"), id, view.path(), record.at, out)?;
     let result = ToolResult { tool: Some(Text::Plain("view_image")), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
     out.emit(result, Pointer::At(record.at))?;
+    Ok(Outcome::Mapped)
+}
+
+/// A sleep of the agent. Its call has the same length, unless a script made the call.
+pub fn sleep(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let sleep = Sleep::strict(record.value, record.at)?;
+    let Some(id) = text(sleep.id()) else {
+        return Err(Fault::malformed(record.at, "the id of a call", "nothing"));
+    };
+    if out.seq_of_call(id).is_some() {
+        return Ok(record.omitted_by(&omissions::SLEEP));
+    }
+    emit_nested_call(&mut state.calls, &NestedTool::plain("sleep"), id, sleep.duration_ms(), record.at, out)?;
     Ok(Outcome::Mapped)
 }

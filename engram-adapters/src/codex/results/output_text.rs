@@ -26,8 +26,19 @@ pub struct ExitFacts {
     pub truncated: bool,
     /// The command is still running: another output will follow.
     pub running: bool,
+    /// The session in which it runs.
+    pub session: Option<u64>,
     /// `apply_patch` reports that it changed the files.
     pub patched: bool,
+}
+
+/// What is known of a call that its output is read with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Framing {
+    /// How often the command begins a new line. 0.115 to 0.117 repeat the command before everything else.
+    pub command_breaks: usize,
+    /// The harness may have applied a patch itself: what follows the framing may be its own text.
+    pub may_nest: bool,
 }
 
 /// The `{"output": ..., "metadata": ...}` object in a decoded output text.
@@ -51,14 +62,18 @@ pub fn may_be_wrapped(token: &str) -> bool {
 
 impl ExitFacts {
     /// The facts in an output, given as its JSON token.
-    pub fn of_token(token: &str) -> ExitFacts {
+    pub fn of_token(token: &str, framing: Framing) -> ExitFacts {
         let mut facts = ExitFacts::default();
-        let body = facts.read_framing(unquote(token));
+        let Body { text: body, is_printed } = facts.read_framing(unquote(token), framing);
         let of_body = ExitFacts::of_body(body);
-        facts.status = of_body.status.or(facts.status);
         facts.truncated = of_body.truncated;
-        facts.patched = of_body.patched;
-        if body.starts_with("{\\\"output\\\":")
+        // What a command printed states nothing about it.
+        if !is_printed || framing.may_nest {
+            facts.status = of_body.status.or(facts.status);
+            facts.patched = of_body.patched;
+        }
+        if framing.may_nest
+            && body.starts_with("{\\\"output\\\":")
             && let Ok(decoded) = Text::Token(&format!("\"{body}\"")).decode()
             && let Some(wrapped) = wrapped_output(&decoded, &mut StructuralIndex::default())
         {
@@ -91,22 +106,27 @@ impl ExitFacts {
     }
 
     /// Reads the lines of framing and returns the text after `Output:`, or all of the text if there is no framing.
-    fn read_framing<'t>(&mut self, text: &'t str) -> &'t str {
-        let mut rest = text;
-        let mut framed = false;
+    fn read_framing<'t>(&mut self, text: &'t str, framing: Framing) -> Body<'t> {
+        let (mut rest, mut framed) = (text, false);
+        if text.starts_with("Command: ") {
+            let Some(after) = skip_lines(text, framing.command_breaks + 1).filter(|after| after.starts_with("Chunk ID: ")) else {
+                return Body { text, is_printed: true };
+            };
+            (rest, framed) = (after, true);
+        }
         loop {
             let (line, after) = split_line(rest);
             if line == "Output:" {
                 // The output of `apply_patch` through a shell tool has two framings.
-                if !after.starts_with("Exit code: ") {
-                    return after;
+                if !framing.may_nest || !after.starts_with("Exit code: ") {
+                    return Body { text: after, is_printed: true };
                 }
             } else if !self.read_framing_line(line) {
-                return if framed { rest } else { text };
+                return Body { text: if framed { rest } else { text }, is_printed: false };
             }
             framed = true;
             if after.is_empty() {
-                return "";
+                return Body { text: "", is_printed: false };
             }
             rest = after;
         }
@@ -120,7 +140,11 @@ impl ExitFacts {
         } else if let Some(time) = line.strip_prefix("Wall time: ").or_else(|| line.strip_prefix("Wall time ")) {
             self.duration_ms = time.strip_suffix(" seconds").and_then(millis);
             self.duration_ms.is_some()
-        } else if line.starts_with("Process running with session ID ") || line.starts_with("Script running with cell ID ") {
+        } else if let Some(session) = line.strip_prefix("Process running with session ID ") {
+            self.running = true;
+            self.session = session.parse().ok();
+            true
+        } else if line.starts_with("Script running with cell ID ") {
             self.running = true;
             true
         } else if line == "Script completed" {
@@ -153,6 +177,19 @@ impl ExitFacts {
         }
     }
 
+    /// Adds the status that the harness's own text of a tool's output states, if there is none.
+    pub fn with_status_of_tool(mut self, tool: Option<&str>, token: &str) -> ExitFacts {
+        if self.status.is_none()
+            && !self.running
+            && let Some(tool) = tool
+        {
+            let text = unquote(token);
+            let row = TOOL_OUTPUTS.iter().find(|(name, beginning, _)| *name == tool && text.starts_with(beginning));
+            self.status = row.map(|(_, _, status)| *status);
+        }
+        self
+    }
+
     /// Adds the status that follows from the exit code.
     fn with_status_of_exit(mut self) -> ExitFacts {
         if let Some(exit) = self.exit
@@ -165,12 +202,19 @@ impl ExitFacts {
     }
 }
 
+/// What follows the framing of an output.
+struct Body<'t> {
+    text: &'t str,
+    /// It is what a command printed.
+    is_printed: bool,
+}
+
 /// Beginnings of framing lines without facts for the tape.
-const OTHER_FRAMING: [&str; 4] = ["Chunk ID: ", "Command: ", "Original token count: ", "Total output lines: "];
+const OTHER_FRAMING: [&str; 3] = ["Chunk ID: ", "Original token count: ", "Total output lines: "];
 
 /// Beginnings of outputs that state the status of the call.
 const STATUS_PREFIXES: &[(&str, Status)] = &[
-    ("aborted", Status::Cancelled),
+    ("aborted by user", Status::Cancelled),
     ("patch rejected", Status::Denied),
     ("approval policy is ", Status::Denied),
     ("rejected by user", Status::Denied),
@@ -184,6 +228,25 @@ const STATUS_PREFIXES: &[(&str, Status)] = &[
     ("exec_command failed", Status::Error),
     ("write_stdin failed", Status::Error),
     ("execution error: ", Status::Error),
+];
+
+/// Beginnings of outputs (escaped) that tools of the harness write, and what they state.
+const TOOL_OUTPUTS: &[(&str, &str, Status)] = &[
+    ("update_plan", "Plan updated", Status::Ok),
+    ("view_image", "attached local image path", Status::Ok),
+    ("view_image", "unable to ", Status::Error),
+    ("request_user_input", "{\\\"answers\\\":", Status::Ok),
+    ("request_user_input", "request_user_input is unavailable", Status::Error),
+    ("spawn_agent", "{\\\"agent_id\\\":", Status::Ok),
+    ("spawn_agent", "{\\\"task_name\\\":", Status::Ok),
+    ("send_input", "{\\\"submission_id\\\":", Status::Ok),
+    ("close_agent", "{\\\"previous_status\\\":", Status::Ok),
+    ("wait_agent", "{\\\"status\\\":", Status::Ok),
+    ("wait_agent", "{\\\"message\\\":", Status::Ok),
+    ("wait_agent", "agent ids must be non-empty", Status::Error),
+    ("get_goal", "{\\\"goal\\\":", Status::Ok),
+    ("update_goal", "{\\\"goal\\\":", Status::Ok),
+    ("create_goal", "{\\\"goal\\\":", Status::Ok),
 ];
 
 /// Beginnings of truncated outputs.
@@ -212,9 +275,24 @@ fn split_line(text: &str) -> (&str, &str) {
     end.map_or((text, ""), |at| (&text[..at], &text[at + 2..]))
 }
 
+/// The text after a number of lines that may have any escapes. None if there are fewer.
+fn skip_lines(text: &str, lines: usize) -> Option<&str> {
+    let (mut rest, mut left, mut at) = (text, lines, 0);
+    while left > 0 {
+        at += rest.get(at..)?.find('\\')?;
+        if rest.as_bytes().get(at + 1) == Some(&b'n') {
+            rest = rest.get(at + 2..)?;
+            (at, left) = (0, left - 1);
+        } else {
+            at += 2;
+        }
+    }
+    Some(rest)
+}
+
 /// The text of an output (without quotes) after its framing.
 pub fn strip_framing(text: &str) -> &str {
-    ExitFacts::default().read_framing(text)
+    ExitFacts::default().read_framing(text, Framing { may_nest: true, ..Framing::default() }).text
 }
 
 /// The text after the line count at the beginning of a truncated output.
@@ -243,7 +321,33 @@ mod tests {
     use super::*;
 
     fn facts(text: &str) -> ExitFacts {
-        ExitFacts::of_token(&serde_json::to_string(text).unwrap())
+        read(text, Framing { may_nest: true, ..Framing::default() })
+    }
+
+    fn read(text: &str, framing: Framing) -> ExitFacts {
+        ExitFacts::of_token(&serde_json::to_string(text).unwrap(), framing)
+    }
+
+    #[test]
+    fn lines_of_a_command_are_no_framing() {
+        let text = "Command: /bin/bash -lc \"cat <<'X'\nProcess exited with code 9\nOutput:\nX\"\nChunk ID: f453d7\nWall time: 0.5000 seconds\n\
+                    Process exited with code 0\nOriginal token count: 7\nOutput:\nProcess exited with code 9\n";
+        let of = |command_breaks| read(text, Framing { command_breaks, may_nest: false });
+        assert_eq!((of(3).exit, of(3).duration_ms, of(3).status), (Some(0), Some(500), Some(Status::Ok)));
+        assert_eq!(of(0), ExitFacts::default());
+        let escaped = "Command: /bin/bash -lc \"printf 'a\\nb'; exit 5\"\nChunk ID: 77b15b\nWall time: 0.0 seconds\nProcess exited with code 5\nOutput:\na";
+        assert_eq!(read(escaped, Framing::default()).exit, Some(5));
+    }
+
+    #[test]
+    fn what_a_command_prints_is_not_its_status() {
+        let framed = |printed: &str| format!("Chunk ID: a\nWall time: 1.0 seconds\nProcess exited with code 0\nOutput:\n{printed}");
+        for printed in ["error: none", "aborted by user", "Exit code: 7\nx", r#"{"output":"x","metadata":{"exit_code":7}}"#] {
+            let facts = read(&framed(printed), Framing::default());
+            assert_eq!((facts.exit, facts.status), (Some(0), Some(Status::Ok)), "{printed}");
+        }
+        let running = read("Chunk ID: a\nProcess running with session ID 5\nOutput:\nerror: x", Framing::default());
+        assert_eq!((running.status, running.running), (None, true));
     }
 
     #[test]
@@ -283,7 +387,8 @@ mod tests {
         assert_eq!(facts("aborted by user after 2.9s").status, Some(Status::Cancelled));
         assert_eq!(facts("Wall time: 3.0 seconds\naborted by user").status, Some(Status::Cancelled));
         assert_eq!(facts("unsupported call: no_such_tool").status, Some(Status::Error));
-        assert_eq!(facts("Plan updated").status, None);
+        let plan = |tool| facts("Plan updated").with_status_of_tool(tool, "\"Plan updated\"").status;
+        assert_eq!((plan(Some("update_plan")), plan(Some("echo")), plan(None)), (Some(Status::Ok), None, None));
     }
 
     #[test]

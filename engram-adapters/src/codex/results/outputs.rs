@@ -1,7 +1,7 @@
 //! Outputs of calls for the model: a text or a list of parts, completed by the end that an item or event stated before.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::ToolResult;
+use engram_core::event::{Meta, Status, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -10,9 +10,9 @@ use crate::shared::value::{Value, parse, raw_str, text};
 
 use super::edits::emit_patch_text;
 use super::end_result::{complete, emit_plain_text, emit_text, emit_without_output, output_has_text, output_is_truncated};
-use super::output_text::{ExitFacts, may_be_wrapped, strip_framing, wrapped_of};
+use super::output_text::{ExitFacts, Framing, may_be_wrapped, strip_framing, wrapped_of};
 use super::wrapped_output::{Author, check, check_framed, is_object_token};
-use crate::codex::blocks::{joined_texts, part, unquote};
+use crate::codex::blocks::{part, unquote};
 use crate::codex::omissions;
 use crate::codex::record::Record;
 use crate::codex::schema::{Output, Part};
@@ -38,6 +38,11 @@ pub fn call_output(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         return Err(Fault::malformed(record.pointer_to("/payload/output"), "an output", "nothing"));
     };
     let call_id = text(item.call_id());
+    if let (None, Some(name), Some(told)) = (call_id, text(item.name()), output.text()) {
+        // The harness gives it to the model in the place of an output.
+        out.emit(Meta::System { name, text: Some(told) }, Pointer::At(&record.pointer_to("/payload/output")))?;
+        return Ok(Outcome::Mapped);
+    }
     let key = call_id.map(|id| id.decode_lossy()).unwrap_or_default();
     let end = state.pending_ends.take(&key);
     let call = CallOutput { record, call_id, key: &key, output, end: end.as_ref() };
@@ -55,8 +60,10 @@ fn text_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitte
         Some((_, value)) => check(author, value, call.record, out)?,
         None => check_framed(author, token, call.record, out)?,
     }
-    let wrapped = parsed.and_then(|(text, value)| wrapped_of(text, value));
-    let facts = wrapped.as_ref().map_or_else(|| ExitFacts::of_token(call.output.raw()), ExitFacts::of_wrapped);
+    let framing = framing_of(&state.calls, call.key);
+    let wrapped = parsed.filter(|_| framing.may_nest).and_then(|(text, value)| wrapped_of(text, value));
+    let facts = wrapped.as_ref().map_or_else(|| ExitFacts::of_token(call.output.raw(), framing), ExitFacts::of_wrapped);
+    let facts = facts.with_status_of_tool(state.calls.tool(call.key), call.output.raw());
     let printed = wrapped.and_then(|wrapped| wrapped.output()).unwrap_or(call.output);
     // An end follows the output only if the session states ends at all and none came before.
     let may_be_repeated = state.pending_ends.has_read_any() && call.end.is_none();
@@ -77,9 +84,15 @@ fn text_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitte
 /// An output that is a list: the texts that a script printed, or images. The first text has the framing.
 fn list_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let parts = || call.output.elements().map(Part::lenient);
-    let printed = joined_texts(Some(call.output), "");
-    let mut facts = printed.as_deref().map(ExitFacts::of_token).unwrap_or_default();
-    facts.truncated |= parts().filter_map(|part| part.text()).any(|text| ExitFacts::of_token(text.raw()).truncated);
+    let printed = joined_lines(call.output);
+    let framing = framing_of(&state.calls, call.key);
+    let facts_of = |token: &str| ExitFacts::of_token(token, framing);
+    let mut facts = printed.as_deref().map(facts_of).unwrap_or_default();
+    facts.truncated |= parts().filter_map(|part| part.text()).any(|text| facts_of(text.raw()).truncated);
+    let has_image = parts().any(|part| part.image_url().is_some());
+    if has_image && facts.status.is_none() && state.calls.tool(call.key) == Some("view_image") {
+        facts.status = Some(Status::Ok);
+    }
     let attachments = parts().filter_map(|part| part.image_url()).filter_map(media::data_url).collect();
     let result = ToolResult { stdout: printed.as_deref().map(Text::Token), attachments, ..facts.to_result() };
     let has_end_text = call.end.is_none_or(|end| output_has_text(printed.as_deref().unwrap_or_default(), end));
@@ -93,6 +106,27 @@ fn list_output(state: &mut SessionState, call: &CallOutput<'_>, out: &mut Emitte
     }
     close_call(state, call, facts, None, out)?;
     Ok(Outcome::Mapped)
+}
+
+/// How the output of a call is framed. An unknown call may be any.
+fn framing_of(calls: &OpenCalls, key: &str) -> Framing {
+    let may_nest = calls.tool(key).is_none() || Author::of(calls, key) != Author::Other;
+    Framing { command_breaks: calls.command_breaks(key), may_nest }
+}
+
+/// The texts of a list as one JSON token, each on lines of its own.
+fn joined_lines(list: Value<'_>) -> Option<String> {
+    let mut joined = String::from("\"");
+    let mut has_text = false;
+    for text in list.elements().map(Part::lenient).filter_map(|part| part.text()).map(|text| unquote(text.raw())) {
+        if has_text && !joined.ends_with("\\n") && !text.is_empty() {
+            joined.push_str("\\n");
+        }
+        joined.push_str(text);
+        has_text = true;
+    }
+    joined.push('"');
+    has_text.then_some(joined)
 }
 
 /// Emits the one result of a call, and the text of its end unless the output has it.
@@ -126,6 +160,9 @@ fn close_call(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let progress = if facts.running { Progress::Running } else { Progress::Ended };
+    if let Some(session) = facts.session {
+        state.calls.add_session(session, call.key);
+    }
     let Some(returned) = state.calls.add_output(call.key, progress, output_key) else { return Ok(()) };
     if returned.tool == "view_image" && !call.output.is_array() {
         state.viewed_images.add_view();

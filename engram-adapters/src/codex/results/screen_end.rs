@@ -1,7 +1,5 @@
 //! The end of a call for the screen: items (0.150 and later) and events (older) that end a command, a patch or an MCP call.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, Status};
 use engram_core::ledger::Outcome;
@@ -11,7 +9,7 @@ use crate::shared::value::{Field, Value, integer, raw_str, text};
 
 use super::edits;
 use super::end_result::{emit_plain_text, emit_text, emit_without_output, result_of, text_of};
-use super::nested_calls::emit_nested_call;
+use super::nested_calls::{NestedTool, emit_nested_call};
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::omissions;
 use crate::codex::record::Record;
@@ -51,6 +49,11 @@ pub fn mcp_event(state: &mut SessionState, record: &Record<'_>, out: &mut Emitte
 /// `dynamic_tool_call_response`.
 pub fn client_event(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     on_call_end(state, &ScreenEnd::of_event(record, CallType::Client)?, out)
+}
+
+/// The item `DynamicToolCall`.
+pub fn client_item(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    on_call_end(state, &ScreenEnd::of_item(record, CallType::Client)?, out)
 }
 
 /// The item `CommandExecution`.
@@ -124,15 +127,14 @@ impl<'r> ScreenEnd<'r> {
     }
 
     /// The tool and the arguments of the call.
-    fn call(&self) -> (Cow<'r, str>, Field<'r>) {
+    fn call(&self) -> (NestedTool<'r>, Field<'r>) {
         match self.call_type {
-            CallType::Command => (Cow::Borrowed("exec_command"), self.fields.command()),
-            CallType::Patch => (Cow::Borrowed("apply_patch"), self.fields.changes()),
-            CallType::Client => (Cow::Borrowed(raw_str(self.fields.tool())), self.fields.arguments()),
+            CallType::Command => (NestedTool::plain("exec_command"), self.fields.command()),
+            CallType::Patch => (NestedTool::plain("apply_patch"), self.fields.changes()),
+            CallType::Client => (NestedTool::plain(raw_str(self.fields.tool())), self.fields.arguments()),
             CallType::Mcp => {
-                let name = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned()).unwrap_or_default();
-                let (server, tool) = (name(self.invocation.server()), name(self.invocation.tool()));
-                (Cow::Owned(format!("mcp__{server}__{tool}")), self.invocation.arguments())
+                let tool = text(self.invocation.tool()).map(|tool| tool.decode_lossy()).unwrap_or_default();
+                (NestedTool { tool, server: text(self.invocation.server()) }, self.invocation.arguments())
             }
         }
     }
@@ -199,7 +201,7 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
     }
     let mut is_mapped = is_nested;
     if let Some(changes) = end.applied_changes() {
-        is_mapped |= edits::emit_listed_changes(&mut state.files, changes, id, end.at, out)?;
+        is_mapped |= edits::emit_listed_changes(&mut state.files, state.last.cwd(), changes, id, end.at, out)?;
     }
     state.pending_ends.set_has_read_any();
     let pending = end.to_pending(is_mapped, out)?;

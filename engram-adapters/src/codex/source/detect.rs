@@ -12,7 +12,7 @@ use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, non_empty_text, parse, raw_str, text};
 
 use super::cut_line::{ENVELOPE_START, next_record};
-use crate::codex::revisions::{BARE_JSONL, TS_JSON};
+use crate::codex::revisions::{BARE_JSONL, EXEC_JSON, TS_JSON};
 use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, spawned};
 
 /// Bytes of a line that are searched for its first fields.
@@ -20,6 +20,8 @@ const FIRST_FIELDS_BYTES: usize = 1024;
 /// Lines of the head that are searched. A file may begin with a cut line.
 const HEAD_LINES: usize = 32;
 
+/// How `exec --json` begins.
+const EXEC_START: &str = r#"{"type":"thread.started","#;
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = ["message", "reasoning", "function_call", "function_call_output"];
 
@@ -34,9 +36,12 @@ const ENVELOPE: &str = "envelope";
 /// The envelope with the session's header.
 const SESSION_META: &str = "session_meta";
 
+/// The line with which `exec --json` begins.
+const EXEC_THREAD: &str = "exec_thread";
+
 /// The names of all marks.
 pub fn marks() -> Vec<&'static str> {
-    vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META]
+    vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META, EXEC_THREAD]
 }
 
 /// The marks that prove that this is a Codex session; none if it is not one.
@@ -51,6 +56,9 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
         if find_line(head.lines().skip(1).take(HEAD_LINES), |line| is_bare(line).then_some(())).is_some() {
             marks.push(BARE_RECORDS);
         }
+    }
+    if exec_thread(head).is_some() {
+        marks.push(EXEC_THREAD);
     }
     let mut has_envelopes = false;
     let meta = find_envelope(head, |line| {
@@ -85,6 +93,9 @@ pub fn identify(head: &Head<'_>) -> Identity {
             ..Identity::default()
         };
     }
+    if let Some(thread) = exec_thread(head) {
+        return Identity { schema: Some(EXEC_JSON), session_id: Some(thread), ..Identity::default() };
+    }
     let mut first_time = None;
     let stated = find_envelope(head, |line| {
         first_time.get_or_insert_with(|| time(line.timestamp()));
@@ -110,6 +121,15 @@ static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"inst
 /// True when the key is at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
 fn has_early_key(line: &str, key: &Finder<'_>) -> bool {
     key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some()
+}
+
+/// The id of the thread in the line with which `exec --json` begins.
+fn exec_thread(head: &Head<'_>) -> Option<String> {
+    let first = head.lines().next().filter(|line| line.starts_with(EXEC_START))?;
+    let mut index = StructuralIndex::default();
+    let line = parse(first, &mut index).ok()?;
+    let has_only_known = line.members().all(|(name, _)| ["type", "thread_id"].contains(&name));
+    owned(line.first_member("thread_id")).filter(|_| has_only_known)
 }
 
 /// The first result of `visit` for the envelopes among the first lines.

@@ -19,6 +19,11 @@ impl EmittedTexts {
         self.seen.insert(("instructions", token))
     }
 
+    /// Records a plan (a JSON token without its quotes). True when it is new.
+    pub fn insert_plan(&mut self, plan: &str) -> bool {
+        self.seen.insert(("plan", plan))
+    }
+
     /// The record is converted: its texts stay.
     pub fn commit(&mut self) {
         self.seen.commit();

@@ -46,6 +46,12 @@ impl MirrorDedup {
         ahead * step >= 0
     }
 
+    /// True if this side has stated the fact and the other side has not repeated it.
+    pub fn is_ahead(&self, side: Side, fact: Fact, token: &str) -> bool {
+        let ahead = self.ahead.get(hash64((fact, token))).unwrap_or_default();
+        if side == Side::Model { ahead > 0 } else { ahead < 0 }
+    }
+
     /// The record is converted: its facts stay.
     pub fn commit(&mut self) {
         self.ahead.commit();

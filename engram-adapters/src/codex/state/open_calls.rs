@@ -21,13 +21,34 @@ pub enum Progress {
 #[derive(Debug, Default)]
 struct Call {
     tool: Cow<'static, str>,
-    /// The patch that it asks for, as a JSON token, until its output states whether it was applied.
-    patch: Option<String>,
+    /// The patch that it asks for, until its output states whether it was applied.
+    patch: Option<Patch>,
     /// Hash of the text of its output.
     output: Option<u64>,
     progress: Progress,
     /// The harness has listed the changes that it made.
     changes_listed: bool,
+    /// How often its command begins a new line.
+    command_breaks: usize,
+}
+
+/// A call that begins.
+#[derive(Debug, Default)]
+pub struct NewCall {
+    pub tool: Cow<'static, str>,
+    /// The patch that it asks for, as a JSON token.
+    pub patch: Option<Patch>,
+    /// How often its command begins a new line.
+    pub command_breaks: usize,
+}
+
+/// A patch that a call asks for.
+#[derive(Debug)]
+pub struct Patch {
+    /// Its text, as a JSON token.
+    pub token: String,
+    /// The directory that its paths are relative to, if the log states it.
+    pub folder: Option<String>,
 }
 
 /// A call that has its output.
@@ -35,22 +56,43 @@ struct Call {
 pub struct ReturnedCall<'c> {
     /// The tool's name.
     pub tool: &'c str,
-    /// The patch of a call whose changes no record lists, as a JSON token.
-    pub unlisted_patch: Option<String>,
+    /// The patch of a call whose changes no record lists.
+    pub unlisted_patch: Option<Patch>,
 }
 
 /// The calls of the session, by call id.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
     calls: PendingCalls<Call>,
+    /// By session: how often its command begins a new line, if it does.
+    sessions: PendingCalls<usize>,
     /// The ids of scripts of code mode that are running.
     scripts: Vec<String>,
 }
 
 impl OpenCalls {
     /// Records a call.
-    pub fn open(&mut self, call_id: &str, tool: Cow<'static, str>, patch: Option<String>) {
-        self.calls.open(call_id, Call { tool, patch, ..Call::default() });
+    pub fn open(&mut self, call_id: &str, call: NewCall) {
+        let NewCall { tool, patch, command_breaks } = call;
+        self.calls.open(call_id, Call { tool, patch, command_breaks, ..Call::default() });
+    }
+
+    /// Records that the command of a call runs on in a session, which later calls name.
+    pub fn add_session(&mut self, session: u64, call_id: &str) {
+        let breaks = self.command_breaks(call_id);
+        if breaks > 0 {
+            self.sessions.open(session, breaks);
+        }
+    }
+
+    /// How often the command of a session begins a new line.
+    pub fn session_breaks(&self, session: u64) -> usize {
+        self.sessions.get(session).copied().unwrap_or_default()
+    }
+
+    /// How often the command of a call begins a new line.
+    pub fn command_breaks(&self, call_id: &str) -> usize {
+        self.calls.get(call_id).map_or(0, |call| call.command_breaks)
     }
 
     /// Records that a call runs a script of code mode, which may make calls itself.

@@ -28,12 +28,20 @@ pub struct SearchPair {
     records: u64,
     /// The number of the last record that was a search event.
     last_event: Option<u64>,
+    is_counted: bool,
 }
 
 impl SearchPair {
     /// Counts a record.
     pub fn begin_record(&mut self) {
         self.records += 1;
+        self.is_counted = true;
+    }
+
+    /// Ends a record. A malformed one does not count.
+    pub fn end_record(&mut self, is_converted: bool) {
+        self.records -= u64::from(self.is_counted && !is_converted);
+        self.is_counted = false;
     }
 
     /// Records that the current record is a search event.

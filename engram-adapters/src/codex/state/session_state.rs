@@ -3,16 +3,21 @@
 use engram_core::adapter::SideInfo;
 use engram_core::text::DecodeBuffer;
 
+use crate::shared::seen_set::SeenSet;
 use crate::shared::value::StructuralIndex;
 
 use super::emitted::{EmittedTexts, SeenFiles};
+use super::held_message::Held;
 use super::last_stated::LastStated;
 use super::mirror_dedup::MirrorDedup;
 use super::open_calls::OpenCalls;
 use super::pairs::{CompactionMarks, SearchPair, ViewedImages};
 use super::pending_end::PendingEnds;
 use super::replay::ReplayTracker;
+use super::review::Review;
 use super::thread::Thread;
+use super::token_counts::TokenCounts;
+use super::turns::Turns;
 
 /// All that a conversion remembers of the records before the current one.
 pub struct SessionState {
@@ -22,6 +27,12 @@ pub struct SessionState {
     pub texts: EmittedTexts,
     pub files: SeenFiles,
     pub last: LastStated,
+    pub counts: TokenCounts,
+    /// The records that were read, to find those that are repeated.
+    pub records: SeenSet,
+    pub held: Held,
+    pub review: Review,
+    pub turns: Turns,
     pub calls: OpenCalls,
     pub pending_ends: PendingEnds,
     pub compactions: CompactionMarks,
@@ -40,6 +51,11 @@ impl SessionState {
             texts: EmittedTexts::default(),
             files: SeenFiles::default(),
             last: LastStated::default(),
+            counts: TokenCounts::default(),
+            records: SeenSet::default(),
+            held: Held::default(),
+            review: Review::default(),
+            turns: Turns::default(),
             calls: OpenCalls::default(),
             pending_ends: PendingEnds::default(),
             compactions: CompactionMarks::default(),
@@ -51,16 +67,24 @@ impl SessionState {
 
     /// Ends a record. What a malformed one has changed is restored.
     pub fn end_record(&mut self, is_converted: bool) {
+        self.held.end_record(is_converted);
+        self.searches.end_record(is_converted);
         if is_converted {
             self.mirrors.commit();
             self.texts.commit();
             self.files.commit();
             self.last.commit();
+            self.counts.commit();
+            self.records.commit();
+            self.review.commit();
         } else {
             self.mirrors.roll_back();
             self.texts.roll_back();
             self.files.roll_back();
             self.last.roll_back();
+            self.counts.roll_back();
+            self.records.roll_back();
+            self.review.roll_back();
         }
     }
 }

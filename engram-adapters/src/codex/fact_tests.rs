@@ -1,0 +1,288 @@
+//! What is one fact in several records, who wrote a message, and what newer versions and `exec --json` write.
+
+use engram_core::adapter::{StreamAdapter, convert_str};
+use engram_core::audit::audit;
+use engram_core::pipeline::Options;
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::Codex;
+use super::tests::{by_and_text, call, event, events, events_of, item, message, of_kind, output, sent, session_with, system_events};
+
+#[test]
+fn a_message_is_of_a_person_if_the_next_record_says_that_it_was_sent() {
+    let said = ["# AGENTS.md instructions are out of date", "<image> tags are broken", "<skill> is the tag"];
+    let mut lines = vec![message("user", "<hook_prompt>go on</hook_prompt>"), message("user", "Codex could not read the image")];
+    for text in said {
+        lines.extend([message("user", text), sent(text)]);
+    }
+    lines.extend([message("user", "injected by a client"), message("assistant", "Yes."), message("user", "the end of the file")]);
+    let events = events(&lines);
+    let expected: Vec<&str> =
+        of_kind(&events, "msg.in").iter().filter(|event| event["by"] == "person").map(|event| event["text"].as_str().unwrap()).collect();
+    assert_eq!(expected, said);
+    assert_eq!(by_and_text(&events).len(), 7);
+    let order: Vec<u64> = of_kind(&events, "msg.in").iter().map(|event| event["origin"]["line"].as_u64().unwrap()).collect();
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn parts_that_were_sent_together_have_one_twin() {
+    let parts = ["<image name=[Image #1]>", "first", "second"].map(|text| json!({"type": "input_text", "text": text}));
+    let events = events(&[("response_item", json!({"type": "message", "role": "user", "content": parts})), sent("first\nsecond")]);
+    assert_eq!(by_and_text(&events), [("harness", "<image name=[Image #1]>"), ("person", "first"), ("person", "second")]);
+}
+
+#[test]
+fn a_message_may_state_what_its_parts_are() {
+    let noted = |text: &str, kind: &str| {
+        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}],
+            "internal_chat_message_metadata_passthrough": {"content_item_kinds": [kind]}})
+    };
+    let events = events(&[
+        ("response_item", noted("copied without an event", "user.text")),
+        ("response_item", noted("a notice", "generic.notice")),
+        message("assistant", "Yes."),
+    ]);
+    assert_eq!(by_and_text(&events), [("person", "copied without an event"), ("harness", "a notice")]);
+}
+
+#[test]
+fn the_prompts_of_a_reviewer_are_no_prompts_of_the_thread() {
+    let target = json!({"type": "uncommittedChanges"});
+    let events = events(&[
+        event(json!({"type": "entered_review_mode", "target": target, "user_facing_hint": "current changes"})),
+        sent("Review the current code changes."),
+        sent("Review the current code changes."),
+        event(json!({"type": "exited_review_mode", "review_output": null})),
+        message("user", "thanks"),
+        sent("thanks"),
+    ]);
+    assert_eq!(by_and_text(&events), [("harness", "Review the current code changes."), ("person", "thanks")]);
+}
+
+#[test]
+fn an_item_of_another_thread_is_marked() {
+    let command = json!({"type": "CommandExecution", "id": "call_1", "command": ["ls"], "cwd": "/p", "parsed_cmd": [], "source": "agent",
+        "status": "completed", "aggregated_output": "a", "exit_code": 0});
+    let mirrored = |thread: &str| event(json!({"type": "item_completed", "thread_id": thread, "turn_id": "t", "item": command}));
+    for (thread, is_foreign) in [("s", false), ("reviewer", true)] {
+        let events = events(&[mirrored(thread), message("assistant", "Done.")]);
+        let call = of_kind(&events, "tool.call")[0];
+        assert_eq!((call["replay"] == true, call["source"]["agent_id"] == "reviewer"), (is_foreign, is_foreign));
+        let answer = of_kind(&events, "msg.out")[0];
+        assert!(answer["source"]["agent_id"].is_null() && answer["replay"].is_null());
+    }
+}
+
+#[test]
+fn a_proposed_plan_stands_once() {
+    let plan = "# Plan\n- one\n";
+    let full = format!("Here.\n<proposed_plan>\n{plan}</proposed_plan>\nMore?");
+    let answer = event(json!({"type": "agent_message", "message": "Here.\nMore?"}));
+    let proposed = item(json!({"type": "Plan", "id": "p", "text": plan}));
+    let texts = |lines: &[(&str, Value)]| -> Vec<String> {
+        of_kind(&events(lines), "msg.out").iter().map(|event| event["text"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts(&[proposed.clone(), answer.clone(), message("assistant", &full)]), [plan, "Here.\nMore?"]);
+    assert_eq!(texts(&[message("assistant", &full), answer, proposed]), [full]);
+}
+
+#[test]
+fn the_server_of_an_mcp_tool_is_stated() {
+    let spaced =
+        ("response_item", json!({"type": "function_call", "name": "echo", "namespace": "mcp__mock", "call_id": "c1", "arguments": "{}"}));
+    let nested =
+        event(json!({"type": "mcp_tool_call_end", "call_id": "c2", "invocation": {"server": "mock", "tool": "echo", "arguments": {}},
+        "duration": {"secs": 0, "nanos": 0}, "result": {"Ok": {"content": [{"type": "text", "text": "x"}], "isError": false}}}));
+    let events =
+        events(&[spaced, nested, call("c3", "mcp__mock__echo", "{}"), call("c4", "mcp__a__b__c", "{}"), call("c5", "shell", "{}")]);
+    let calls: Vec<(&Value, &Value)> = of_kind(&events, "tool.call").iter().map(|call| (&call["tool"], &call["server"])).collect();
+    let (echo, mock, none) = (json!("echo"), json!("mock"), Value::Null);
+    assert_eq!(
+        calls,
+        [(&echo, &mock), (&echo, &mock), (&json!("mcp__mock__echo"), &mock), (&json!("mcp__a__b__c"), &none), (&json!("shell"), &none)]
+    );
+}
+
+#[test]
+fn a_response_counts_once_and_has_its_model() {
+    let counts = |input: u64| json!({"input_tokens": input, "cached_input_tokens": 1, "output_tokens": 2, "reasoning_output_tokens": 1, "total_tokens": input + 2});
+    let zero = json!({"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "reasoning_output_tokens": 0, "total_tokens": 77});
+    let event = |last: &Value, total: u64| {
+        event(json!({"type": "token_count", "info": {"last_token_usage": last, "total_token_usage": counts(total)}}))
+    };
+    let record = |id: &str, input: u64| {
+        let line = json!({"thread_id": "s", "turn_id": "t", "session_id": "s", "root_turn_id": "t", "response_id": id, "usage": counts(input),
+            "turn_token_usage": counts(9), "thread_token_usage": counts(900 + input)});
+        ("token_usage_record", line)
+    };
+    let context = (
+        "turn_context",
+        json!({"cwd": "/p", "model": "gpt-x", "approval_policy": "never", "sandbox_policy": {"type": "x"}, "effort": "low", "summary": "auto"}),
+    );
+    let events = events(&[
+        context,
+        record("r1", 10),
+        event(&counts(10), 10),
+        record("r2", 20),
+        event(&zero, 10),
+        record("r3", 30),
+        event(&counts(30), 40),
+    ]);
+    let usage: Vec<&Value> = events.iter().filter(|event| event["label"] == "usage").collect();
+    assert_eq!(usage.iter().map(|usage| usage["tokens"]["input"].as_u64().unwrap()).collect::<Vec<_>>(), [9, 19, 29]);
+    assert!(usage.iter().all(|usage| usage["model"] == "gpt-x"));
+    assert_eq!(usage[1]["message_id"], "r2");
+    let facts: Vec<&Value> = events.iter().filter(|event| event["label"] == "session").collect();
+    assert_eq!(
+        (&facts[1]["effort"], &facts[1]["permission_mode"], &facts[2]["context_tokens"]),
+        (&json!("low"), &json!("never"), &json!(77))
+    );
+}
+
+#[test]
+fn a_repeated_record_changes_nothing() {
+    let lines = [
+        message("user", "do it"),
+        sent("do it"),
+        call("c1", "exec_command", "{\"cmd\":\"x\"}"),
+        output("c1", "Chunk ID: a\nProcess exited with code 3\nOutput:\nno"),
+        event(json!({"type": "web_search_end", "call_id": "ws", "query": "q", "action": {"type": "search", "query": "q"}})),
+        ("response_item", json!({"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}})),
+        message("assistant", "It failed."),
+    ];
+    let log = session_with(json!({}), &lines);
+    let facts = |log: &str| -> Vec<Value> {
+        let keep = |event: &Value| event["label"] != "tape.stop" && event["label"] != "tape.start";
+        let strip = |mut event: Value| {
+            event.as_object_mut().unwrap().remove("origin");
+            event
+        };
+        events_of(log).into_iter().filter(keep).map(strip).collect()
+    };
+    let twice: String = log.lines().map(|line| format!("{line}\n{line}\n")).collect();
+    assert_eq!(facts(&twice), facts(&log));
+    assert_eq!(facts(&format!("{log}{log}")), facts(&log));
+}
+
+#[test]
+fn a_used_again_call_id_has_its_own_result() {
+    let events = events(&[call("c", "exec_command", "{}"), output("c", "one"), call("c", "exec_command", "{}"), output("c", "two")]);
+    let parents: Vec<&Value> = of_kind(&events, "tool.result").iter().map(|result| &result["parent"]).collect();
+    let calls: Vec<&Value> = of_kind(&events, "tool.call").iter().map(|call| &call["seq"]).collect();
+    assert_eq!(parents, calls);
+}
+
+#[test]
+fn a_patch_names_files_from_the_directory_of_its_call() {
+    let patch = |before: &str, extra: Value| {
+        let script = format!("{before}apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\nE");
+        let mut arguments = json!({"cmd": script});
+        arguments.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let done = "Wall time: 0.1 seconds\nOutput:\n{\"output\":\"Success. Updated the following files:\\nM a.py\\n\",\"metadata\":{\"exit_code\":0}}";
+        let events = events(&[call("c1", "exec_command", &arguments.to_string()), output("c1", done)]);
+        let edit = of_kind(&events, "code.edit")[0].clone();
+        assert_eq!((&edit["before_lines"], &edit["after_lines"]), (&json!(1), &json!(2)));
+        edit["file"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(patch("", json!({})), "/p/a.py");
+    assert_eq!(patch("", json!({"workdir": "/q/src"})), "/q/src/a.py");
+    assert_eq!(patch("cd src && ", json!({})), "/p/src/a.py");
+    assert_eq!(patch("mkdir d && cd d && ", json!({})), "a.py");
+}
+
+#[test]
+fn items_of_newer_sessions_are_known() {
+    let made = json!({"type": "ImageGeneration", "id": "ig", "status": "completed", "revised_prompt": "a red fox", "result": "Zm94"});
+    let tool = json!({"type": "DynamicToolCall", "id": "c1", "tool": "client_tool", "arguments": {"x": 1}, "status": "completed",
+        "content_items": [{"type": "inputText", "text": "client tool says hi"}], "success": true});
+    let hook = |id: &str| item(json!({"type": "HookPrompt", "id": id, "fragments": [{"text": "please go on", "hookRunId": "stop:1"}]}));
+    let hook_message = json!({"type": "message", "id": "m1", "role": "user", "content": [{"type": "input_text", "text": "<hook_prompt>please go on</hook_prompt>"}]});
+    let answer = json!({"type": "verified_answer", "turn_id": "t", "call_id": "c1", "questions": [{"question": "Which one?", "answer": "B"}], "acceptance_order": 1});
+    let entered = json!({"type": "EnteredReviewMode", "id": "r", "target": {"type": "custom", "instructions": "look at it"}, "user_facing_hint": "look at it"});
+    let events = events(&[
+        item(json!({"type": "WebSearch", "id": "ws", "query": "q", "action": {"type": "search", "query": "q"}})),
+        (
+            "response_item",
+            json!({"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search", "query": "q"}}),
+        ),
+        item(json!({"type": "WebSearch", "id": "ws", "query": "u", "action": {"type": "open_page", "url": "u"}})),
+        item(made),
+        item(tool),
+        item(json!({"type": "Sleep", "id": "sl", "duration_ms": 5})),
+        ("response_item", hook_message),
+        hook("m1"),
+        hook("m2"),
+        ("retained_context", answer),
+        item(entered),
+        item(json!({"type": "ExitedReviewMode", "id": "r2", "review_output": null})),
+    ]);
+    let tools: Vec<&str> = of_kind(&events, "tool.call").iter().map(|call| call["tool"].as_str().unwrap()).collect();
+    assert_eq!(tools, ["web_search", "web_search", "image_generation", "client_tool", "sleep"]);
+    assert_eq!(by_and_text(&events), [("harness", "<hook_prompt>please go on</hook_prompt>"), ("person", "look at it")]);
+    let expected =
+        [("hook_prompt", "please go on"), ("verified_answer", "Which one?"), ("verified_answer", "B"), ("exited_review_mode", "")];
+    assert_eq!(system_events(&events), expected);
+}
+
+#[test]
+fn what_exec_prints_is_converted() {
+    let item = |stage: &str, item: Value| json!({"type": format!("item.{stage}"), "item": item});
+    let todo = |done: bool| json!({"id": "item_0", "type": "todo_list", "items": [{"text": "look at it", "completed": done}]});
+    let change = json!({"id": "item_2", "type": "file_change", "changes": [{"path": "/p/a b.txt", "kind": "add"}], "status": "completed"});
+    let lines = [
+        json!({"type": "thread.started", "thread_id": "t 1"}),
+        json!({"type": "turn.started"}),
+        item("started", todo(false)),
+        item("updated", todo(true)),
+        item("completed", todo(true)),
+        item(
+            "started",
+            json!({"id": "item_1", "type": "command_execution", "command": "ls -l", "aggregated_output": "", "exit_code": null, "status": "in_progress"}),
+        ),
+        item(
+            "completed",
+            json!({"id": "item_1", "type": "command_execution", "command": "ls -l", "aggregated_output": "no such file", "exit_code": 2, "status": "failed"}),
+        ),
+        item("completed", change),
+        item("completed", json!({"id": "item_3", "type": "agent_message", "text": "It is done."})),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}}),
+        json!({"type": "error", "message": "stream lost"}),
+    ];
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let log = log.replacen(r#"{"thread_id":"t 1","type":"thread.started"}"#, r#"{"type":"thread.started","thread_id":"t 1"}"#, 1);
+    let options = Options { policy: Policy::Permissive, ..Options::default() };
+    let tape = convert_str(&Codex, &log, &options).unwrap();
+    let report = audit(log.as_bytes(), &tape, Codex.describe()).unwrap();
+    assert_eq!((report.left_over.bytes, report.leaves.left_over), (0, 0), "{report:?}");
+    assert!(report.disagreements.is_empty(), "{report:?}");
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&events[0]["harness"]["schema"], &events[0]["source"]["session_id"]), (&json!("exec-json"), &json!("t 1")));
+    assert_eq!(events.last().unwrap()["ledger"]["unrecognized"], 0);
+    assert_eq!(system_events(&events).len(), 2);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!((&results[0]["status"], &results[0]["exit"], &results[0]["stdout"]), (&json!("error"), &json!(2), &json!("no such file")));
+    let edit = of_kind(&events, "code.edit")[0];
+    assert_eq!(
+        (&edit["file"], &edit["op"], &edit["parent"]),
+        (&json!("/p/a b.txt"), &json!("create"), &of_kind(&events, "tool.call")[1]["seq"])
+    );
+    assert!(events.iter().all(|event| event["label"] != "usage"));
+    assert_eq!(of_kind(&events, "msg.out").len(), 1);
+}
+
+#[test]
+fn going_back_names_the_last_event_that_holds() {
+    let mut lines = Vec::new();
+    for text in ["one", "two", "three"] {
+        lines.extend([message("user", text), sent(text), message("assistant", &format!("{text} is done"))]);
+    }
+    lines.push(event(json!({"type": "thread_rolled_back", "num_turns": 2})));
+    lines.push(event(json!({"type": "thread_rolled_back", "num_turns": 5})));
+    let events = events(&lines);
+    let first_answer = of_kind(&events, "msg.out")[0];
+    let rewind = events.iter().find(|event| event["label"] == "rewind").expect("a rewind");
+    assert_eq!(rewind["to"], first_answer["seq"]);
+    assert_eq!(system_events(&events), [("thread_rolled_back", "5")]);
+}
