@@ -33,22 +33,16 @@ pub(super) const ARGUMENTS: &str = "arguments/";
 pub(super) fn check(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let kind = &mut state.scratch.record_type;
     set_record_type(kind, &record.line);
-    if !MEMBERS.table().is_ok_and(|table| table.record(kind).is_some()) {
-        return Ok(());
-    }
     let calls = &state.calls;
     let tool = || called_tool(calls, record.message.content());
-    out.check_members(kind, record.line.object(), Pointer::Root, &|_| tool())
+    out.check_named_members(kind, record.line.object(), Pointer::Root, &|_| tool()).map(drop)
 }
 
 /// Compares the arguments of a call with the member table. Its result, which is at `at`, needs what they lack.
 #[cold]
 pub(super) fn check_arguments(tool: &str, arguments: Value<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let kind = format!("{ARGUMENTS}{tool}");
-    if !MEMBERS.table().is_ok_and(|table| table.record(&kind).is_some()) {
-        return Ok(());
-    }
-    out.check_members(&kind, arguments, at, &|_| None)
+    out.check_named_members(&kind, arguments, at, &|_| None).map(drop)
 }
 
 /// Types of hook lines: the table has one row for all of them.

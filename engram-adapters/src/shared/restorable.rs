@@ -3,6 +3,7 @@
 //! The emitter takes back the events of a malformed record. What a session remembers of them must go too: else the facts that the record
 //! stated first count as emitted, and no later record gives them.
 
+use std::collections::hash_map::Entry;
 use std::mem;
 use std::ops::Deref;
 
@@ -86,6 +87,14 @@ impl<T: Copy> RestorableMap<T> {
         let old = self.entries.insert(key, value);
         self.changes.push((key, old));
         old
+    }
+
+    /// Sets the value of a key that has none. Returns whether that is so.
+    pub fn insert_new(&mut self, key: u64, value: T) -> bool {
+        let Entry::Vacant(entry) = self.entries.entry(key) else { return false };
+        entry.insert(value);
+        self.changes.push((key, None));
+        true
     }
 
     /// Removes a key. Returns its value.

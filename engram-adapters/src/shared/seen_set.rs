@@ -24,12 +24,7 @@ pub struct SeenSet {
 impl SeenSet {
     /// Adds a fact. Returns true if it is new.
     pub fn insert(&mut self, fact: impl Hash) -> bool {
-        let key = hash64(fact);
-        let is_new = self.facts.get(key).is_none();
-        if is_new {
-            self.facts.insert(key, ());
-        }
-        is_new
+        self.facts.insert_new(hash64(fact), ())
     }
 
     /// Removes a fact.

@@ -2,12 +2,15 @@
 
 use crate::error::excerpt;
 use crate::event::{Kind, Pointer};
-use crate::members::{JsonNode, MAX_UNKNOWN_MEMBERS, MemberTable, Path, Row, Visitor};
+use crate::members::{JsonNode, KnownObjects, MAX_UNKNOWN_MEMBERS, MemberSource, MemberTable, MemberTableError, Path, Row, Visitor};
 
 /// The member table of the adapter, and what was found with it.
 #[derive(Debug, Default)]
 pub(super) struct MemberCheck {
+    source: Option<&'static MemberSource>,
     pub table: Option<&'static MemberTable>,
+    /// What complete objects in the records before look like.
+    pub known: KnownObjects,
     /// What the current record has.
     pub found: Found,
     /// The kinds whose claims are lowered.
@@ -53,6 +56,7 @@ impl Found {
 
 /// Collects what a walk finds in a record.
 pub(super) struct Collect<'f> {
+    pub known: &'f mut KnownObjects,
     pub found: &'f mut Found,
     pub record: &'f str,
     pub prefix: Pointer<'static>,
@@ -73,6 +77,10 @@ impl Collect<'_> {
 }
 
 impl<'n, N: JsonNode<'n>> Visitor<N> for Collect<'_> {
+    fn known(&mut self) -> Option<&mut KnownObjects> {
+        Some(self.known)
+    }
+
     fn unknown(&mut self, path: &Path<'_, N>) {
         self.add(path, None);
     }
@@ -83,8 +91,10 @@ impl<'n, N: JsonNode<'n>> Visitor<N> for Collect<'_> {
 }
 
 impl MemberCheck {
-    pub fn new(table: Option<&'static MemberTable>) -> Self {
-        MemberCheck { table, ..MemberCheck::default() }
+    pub fn new(source: Option<&'static MemberSource>) -> Result<Self, MemberTableError> {
+        let table = source.map(MemberSource::table).transpose()?;
+        let known = source.map(MemberSource::take_known).unwrap_or_default();
+        Ok(MemberCheck { source, table, known, found: Found::default(), lowered: Kinds::default() })
     }
 
     pub fn lowered(&self) -> Kinds {
@@ -95,5 +105,13 @@ impl MemberCheck {
     pub fn forget(&mut self, lowered: Kinds) {
         self.found.clear();
         self.lowered = lowered;
+    }
+}
+
+impl Drop for MemberCheck {
+    fn drop(&mut self) {
+        if let Some(source) = self.source {
+            source.keep_known(&mut self.known);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The check of a record against the member table, and what follows from a member that the table does not name.
 
-use super::member_check::{Collect, FoundMember, Kinds};
+use super::member_check::{Collect, FoundMember, Kinds, MemberCheck};
 use super::{Emitter, Fault};
 use crate::coverage::Coverage;
 use crate::error::{AdapterError, ErrorCode};
@@ -26,21 +26,35 @@ impl Emitter<'_> {
         at: Pointer<'_>,
         select: &dyn Fn(&str) -> Option<&'n str>,
     ) -> Result<(), Fault> {
-        let Some(table) = self.members.table else { return Ok(()) };
-        let before = self.members.found.members.len();
-        let mut collect = Collect { found: &mut self.members.found, record, prefix: self.pointer_prefix, at };
-        let path = Path::root(root);
-        let feeds = match table.record(record) {
-            Some(shape) => {
-                Walk { table, select }.record(shape, &path, &mut collect);
-                shape.feeds.as_slice()
-            }
-            None => {
-                collect.add(&path, None);
-                &Kind::ALL
-            }
-        };
-        if self.members.found.members.len() == before { Ok(()) } else { self.lower_claims(feeds) }
+        if self.check_named_members(record, root, at, select)? {
+            return Ok(());
+        }
+        let MemberCheck { known, found, .. } = &mut self.members;
+        Collect { known, found, record, prefix: self.pointer_prefix, at }.add(&Path::root(root), None);
+        self.lower_claims(&Kind::ALL)
+    }
+
+    /// As [`Emitter::check_members`], if the table names the type of the record; else the adapter must report it. Returns whether it does.
+    ///
+    /// # Errors
+    /// [`Fault::Fatal`] if the sink fails.
+    pub fn check_named_members<'n, N: JsonNode<'n>>(
+        &mut self,
+        record: &str,
+        root: N,
+        at: Pointer<'_>,
+        select: &dyn Fn(&str) -> Option<&'n str>,
+    ) -> Result<bool, Fault> {
+        let Some(table) = self.members.table else { return Ok(true) };
+        let Some(shape) = table.record(record) else { return Ok(false) };
+        let MemberCheck { known, found, .. } = &mut self.members;
+        let before = found.members.len();
+        let mut collect = Collect { known, found, record, prefix: self.pointer_prefix, at };
+        Walk { table, select }.record(shape, &Path::root(root), &mut collect);
+        if self.members.found.members.len() > before {
+            self.lower_claims(&shape.feeds)?;
+        }
+        Ok(true)
     }
 
     /// Compares the outer part of a document with the member table, as [`Emitter::check_members`] does for records. It belongs to no
@@ -50,7 +64,8 @@ impl Emitter<'_> {
     /// [`Fault::Fatal`] if the sink fails.
     pub fn check_document<'n, N: JsonNode<'n>>(&mut self, root: N) -> Result<(), Fault> {
         let Some((table, shape)) = self.members.table.and_then(|table| Some((table, table.document(root)?))) else { return Ok(()) };
-        let mut collect = Collect { found: &mut self.members.found, record: "document", prefix: Pointer::Root, at: Pointer::Root };
+        let MemberCheck { known, found, .. } = &mut self.members;
+        let mut collect = Collect { known, found, record: "document", prefix: Pointer::Root, at: Pointer::Root };
         Walk { table, select: &|_| None }.record(shape, &Path::root(root), &mut collect);
         if self.members.found.members.is_empty() {
             return Ok(());

@@ -15,7 +15,6 @@ use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::{LimitExceeded, Limits};
-use crate::members::MemberSource;
 use crate::policy::Policy;
 use crate::sink::EventSink;
 use crate::support::ResolvedSupport;
@@ -148,8 +147,8 @@ impl<'s> Emitter<'s> {
             members: MemberCheck::default(),
             checkpoint: Checkpoint::default(),
         };
-        match descriptor.members.map(MemberSource::table).transpose() {
-            Ok(table) => emitter.members = MemberCheck::new(table),
+        match MemberCheck::new(descriptor.members) {
+            Ok(members) => emitter.members = members,
             Err(error) => emitter.fail(AdapterError::new(ErrorCode::AdapterDefect).expected("a member table").found(&error.to_string())),
         }
         emitter.set_source(identity.session_id.as_deref(), identity.agent_id.as_deref());

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::json_types::JsonTypes;
 use super::model::{
-    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, Pattern, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId,
+    TableRule,
 };
-use super::node::{JsonTypes, MemberName};
 use super::syntax::{self, Line, MemberTableError, Word};
 use crate::event::Kind;
-use crate::keys;
 
 /// The maximum depth of shapes that include shapes.
 const MAX_INCLUDES: usize = 16;
@@ -77,10 +77,11 @@ impl<'l> Compiler<'l> {
             "record" => {
                 let name = line.name()?;
                 let record = self.record(name, JsonTypes::OBJECT, line, 2)?;
-                let at = self.table.records.len();
-                if self.table.by_name.0.insert(keys::hash64(name), at).is_some() {
+                let at = self.table.records.len() as u16;
+                if self.table.records.iter().any(|known| known.name == name) {
                     return Err(line.error("a record of this type exists"));
                 }
+                self.table.by_name.add(name, at);
                 self.table.records.push(record);
                 Ok(())
             }
@@ -237,8 +238,8 @@ impl<'l> Compiler<'l> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
             let types = self.table.row(row).types;
-            let member = Member { name: MemberName::new(name), types, need, row };
-            match shape.members.iter_mut().find(|known| known.name.as_str() == name) {
+            let member = Member { name: name.into(), types, need, row };
+            match shape.members.iter_mut().find(|known| &*known.name == name) {
                 Some(known) => *known = member,
                 None => shape.members.push(member),
             }
@@ -258,7 +259,7 @@ impl<'l> Compiler<'l> {
             let values = line.words[1..].iter().take_while(|word| word.quoted || !is_suffix(&word.text)).count();
             let choice = self.choice(base, line, &line.words[1 + values..], fate)?;
             match line.keyword() {
-                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (value.text.as_str().into(), choice))),
+                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (Pattern::new(&value.text), choice))),
                 "else" if values == 0 => otherwise = choice,
                 _ => return Err(line.error("`case` has values, `else` has none")),
             }

@@ -6,6 +6,9 @@
 
 mod best_fit;
 mod compile;
+mod json_types;
+mod known;
+mod known_member;
 mod model;
 mod node;
 mod path;
@@ -13,10 +16,14 @@ mod syntax;
 mod unknown;
 mod walk;
 
-use std::sync::OnceLock;
+use std::mem;
+use std::sync::{Mutex, OnceLock};
 
+pub use json_types::JsonTypes;
+pub use known::KnownObjects;
+pub use known_member::KnownMember;
 pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
-pub use node::{JsonNode, JsonTypes, MemberName, RawNode};
+pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
 pub use syntax::MemberTableError;
@@ -36,12 +43,17 @@ pub use walk::{Visitor, Walk};
 pub struct MemberSource {
     parts: &'static [&'static str],
     table: OnceLock<Result<MemberTable, MemberTableError>>,
+    /// What conversions that have ended have learned, for later ones.
+    known: Mutex<Vec<KnownObjects>>,
 }
+
+/// The most [`KnownObjects`] that are kept: one for each conversion at the same time.
+const MAX_KEPT: usize = 64;
 
 impl MemberSource {
     /// A table that consists of these texts, one after the other.
     pub const fn new(parts: &'static [&'static str]) -> MemberSource {
-        MemberSource { parts, table: OnceLock::new() }
+        MemberSource { parts, table: OnceLock::new(), known: Mutex::new(Vec::new()) }
     }
 
     /// The compiled table.
@@ -50,5 +62,20 @@ impl MemberSource {
     /// If the text is not a member table.
     pub fn table(&self) -> Result<&MemberTable, MemberTableError> {
         self.table.get_or_init(|| MemberTable::parse(&self.parts.concat())).as_ref().map_err(Clone::clone)
+    }
+
+    /// What an earlier conversion has learned. It makes the check faster, and changes nothing that it finds.
+    pub(crate) fn take_known(&self) -> KnownObjects {
+        self.known.try_lock().ok().and_then(|mut known| known.pop()).unwrap_or_default()
+    }
+
+    /// Keeps what a conversion has learned.
+    pub(crate) fn keep_known(&self, objects: &mut KnownObjects) {
+        if let Ok(mut known) = self.known.try_lock()
+            && known.len() < MAX_KEPT
+            && !objects.is_full()
+        {
+            known.push(mem::take(objects));
+        }
     }
 }

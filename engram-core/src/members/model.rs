@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::node::{JsonNode, JsonTypes, MemberName};
+use super::json_types::JsonTypes;
 use crate::event::Kind;
-use crate::keys::{self, KeyMap};
 
 /// What becomes of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -83,7 +82,7 @@ pub enum Need {
 /// A named member of an object.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
-    pub name: MemberName,
+    pub name: Box<str>,
     /// The types of its row.
     pub types: JsonTypes,
     pub need: Need,
@@ -94,49 +93,55 @@ pub(super) struct Member {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
     pub members: Vec<Member>,
-    /// The places in `members` by [`bucket`]. Empty until [`Shape::index`].
-    buckets: Vec<Vec<u16>>,
+    /// The places in `members` by name. Empty until [`Shape::index`].
+    by_name: NameIndex,
     /// The row of all other members.
     pub rest: Option<RowId>,
     pub selector: Option<Selector>,
 }
 
-/// The number of buckets of a shape.
+/// The places of names in a list.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NameIndex {
+    /// The places by [`bucket`].
+    buckets: Vec<Vec<u16>>,
+}
+
+/// The number of buckets of an index.
 const BUCKETS: usize = 64;
 
-/// The bucket of a name: names of one shape mostly differ in length, first or last byte.
+/// The bucket of a name: names in one list mostly differ in length, first or last byte.
 fn bucket(name: &str) -> usize {
     let (first, last) = (name.bytes().next().unwrap_or(0), name.bytes().next_back().unwrap_or(0));
     (name.len() + 7 * usize::from(first) + 31 * usize::from(last)) % BUCKETS
 }
 
+impl NameIndex {
+    /// Adds a name at a place.
+    pub fn add(&mut self, name: &str, at: u16) {
+        self.buckets.resize(BUCKETS, Vec::new());
+        self.buckets[bucket(name)].push(at);
+    }
+
+    /// The places that this name may have.
+    #[inline(always)]
+    fn places(&self, name: &str) -> impl Iterator<Item = usize> {
+        self.buckets.get(bucket(name)).into_iter().flatten().map(|at| usize::from(*at))
+    }
+}
+
 impl Shape {
     /// Prepares the search by name.
     pub fn index(&mut self) {
-        self.buckets = vec![Vec::new(); BUCKETS];
+        self.by_name = NameIndex::default();
         for (at, member) in (0..).zip(&self.members) {
-            self.buckets[bucket(member.name.as_str())].push(at);
+            self.by_name.add(&member.name, at);
         }
     }
 
-    /// The member with this name. Members mostly come in the order of the table, so `next` is tried first.
-    #[inline(always)]
-    pub fn find<'a, N: JsonNode<'a>>(&self, name: N::Name, next: &mut usize) -> Option<&Member> {
-        let member = match self.members.get(*next) {
-            Some(member) if N::is_name(name, &member.name) => member,
-            _ => {
-                *next = self.position(N::text_of(name))?;
-                &self.members[*next]
-            }
-        };
-        *next += 1;
-        Some(member)
-    }
-
-    #[inline(never)]
-    fn position(&self, name: &str) -> Option<usize> {
-        let places = self.buckets.get(bucket(name))?.iter();
-        places.map(|at| usize::from(*at)).find(|at| self.members[*at].name.as_str() == name)
+    /// The member with this name.
+    pub fn find(&self, name: &str) -> Option<&Member> {
+        self.by_name.places(name).map(|at| &self.members[at]).find(|member| &*member.name == name)
     }
 }
 
@@ -144,10 +149,34 @@ impl Shape {
 #[derive(Debug, Clone)]
 pub(super) struct Selector {
     pub key: SelectorKey,
-    /// Values and what they choose. A value that ends with `*` stands for all values with that beginning.
-    pub cases: Vec<(Box<str>, Choice)>,
+    /// Values and what they choose.
+    pub cases: Vec<(Pattern, Choice)>,
     /// For all other values.
     pub otherwise: Choice,
+}
+
+/// The values of a selector for which a case applies.
+#[derive(Debug, Clone)]
+pub(super) enum Pattern {
+    /// One value.
+    Value(Box<str>),
+    /// All values with this beginning.
+    Beginning(Box<str>),
+}
+
+impl Pattern {
+    /// A value as a table has it: one that ends with `*` stands for all values with that beginning.
+    pub fn new(value: &str) -> Pattern {
+        value.strip_suffix('*').map_or_else(|| Pattern::Value(value.into()), |start| Pattern::Beginning(start.into()))
+    }
+
+    #[inline(always)]
+    fn is_met_by(&self, value: &str) -> bool {
+        match self {
+            Pattern::Value(pattern) => **pattern == *value,
+            Pattern::Beginning(start) => value.starts_with(&**start),
+        }
+    }
 }
 
 /// Where the value of a selector is.
@@ -191,24 +220,14 @@ pub struct MemberTable {
     pub(super) records: Vec<RecordShape>,
     pub(super) documents: Vec<RecordShape>,
     /// The place in `records` of each name.
-    pub(super) by_name: RecordNames,
-}
-
-/// An index of record names.
-#[derive(Debug, Clone)]
-pub(super) struct RecordNames(pub KeyMap<usize>);
-
-impl Default for RecordNames {
-    fn default() -> Self {
-        RecordNames(keys::key_map())
-    }
+    pub(super) by_name: NameIndex,
 }
 
 impl MemberTable {
     /// The shape of records of this type.
     pub fn record(&self, record: &str) -> Option<&RecordShape> {
-        let exact = self.by_name.0.get(&keys::hash64(record)).and_then(|at| self.records.get(*at));
-        exact.filter(|shape| shape.name == record).or_else(|| self.record_by_beginning(record))
+        let exact = self.by_name.places(record).map(|at| &self.records[at]).find(|shape| shape.name == record);
+        exact.or_else(|| self.record_by_beginning(record))
     }
 
     fn record_by_beginning(&self, record: &str) -> Option<&RecordShape> {
@@ -249,7 +268,6 @@ impl MemberTable {
 impl Selector {
     /// What a value chooses.
     pub fn choose(&self, value: &str) -> Choice {
-        let is_chosen = |pattern: &str| pattern.strip_suffix('*').map_or(pattern == value, |start| value.starts_with(start));
-        self.cases.iter().find(|(pattern, _)| is_chosen(pattern)).map_or(self.otherwise, |(_, choice)| *choice)
+        self.cases.iter().find(|(pattern, _)| pattern.is_met_by(value)).map_or(self.otherwise, |(_, choice)| *choice)
     }
 }

@@ -1,157 +1,41 @@
 //! JSON values as a member table sees them, however they are stored.
 
-use std::borrow::Cow;
-
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A set of JSON types, one bit each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JsonTypes(pub u8);
-
-impl JsonTypes {
-    /// A string.
-    pub const STRING: JsonTypes = JsonTypes(0b00001);
-    /// `true` or `false`.
-    pub const BOOL: JsonTypes = JsonTypes(0b00010);
-    /// A number.
-    pub const NUMBER: JsonTypes = JsonTypes(0b00100);
-    /// An object.
-    pub const OBJECT: JsonTypes = JsonTypes(0b01000);
-    /// An array.
-    pub const ARRAY: JsonTypes = JsonTypes(0b10000);
-    /// Any type. `null` has this set, because it counts as absent.
-    pub const ANY: JsonTypes = JsonTypes(0b11111);
-
-    const NAMES: [(JsonTypes, &'static str); 5] = [
-        (JsonTypes::STRING, "string"),
-        (JsonTypes::NUMBER, "number"),
-        (JsonTypes::BOOL, "bool"),
-        (JsonTypes::OBJECT, "object"),
-        (JsonTypes::ARRAY, "array"),
-    ];
-
-    /// The types in both sets.
-    #[inline(always)]
-    #[must_use]
-    pub const fn and(self, other: JsonTypes) -> JsonTypes {
-        JsonTypes(self.0 & other.0)
-    }
-
-    /// The types in either set.
-    #[must_use]
-    pub const fn or(self, other: JsonTypes) -> JsonTypes {
-        JsonTypes(self.0 | other.0)
-    }
-
-    /// True for the empty set.
-    #[inline(always)]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// True if a type is in both sets.
-    #[inline(always)]
-    pub const fn meets(self, other: JsonTypes) -> bool {
-        !self.and(other).is_empty()
-    }
-
-    /// The type with this name in a table.
-    pub(super) fn from_name(name: &str) -> Option<JsonTypes> {
-        if name == "any" {
-            return Some(JsonTypes::ANY);
-        }
-        JsonTypes::NAMES.iter().find(|(_, known)| *known == name).map(|(types, _)| *types)
-    }
-
-    /// The names of the types, joined with `|`; `any` for all of them.
-    pub fn name(self) -> Cow<'static, str> {
-        let mut names = JsonTypes::NAMES.iter().filter(|(types, _)| self.meets(*types)).map(|(_, name)| *name);
-        match (self == JsonTypes::ANY, names.clone().count()) {
-            (true, _) => Cow::Borrowed("any"),
-            (false, 1) => Cow::Borrowed(names.next().unwrap_or_default()),
-            _ => Cow::Owned(names.collect::<Vec<_>>().join("|")),
-        }
-    }
-
-    fn of_first_byte(first: Option<u8>) -> JsonTypes {
-        match first {
-            Some(b'"') => JsonTypes::STRING,
-            Some(b't' | b'f') => JsonTypes::BOOL,
-            Some(b'{') => JsonTypes::OBJECT,
-            Some(b'[') => JsonTypes::ARRAY,
-            Some(b'-' | b'0'..=b'9') => JsonTypes::NUMBER,
-            _ => JsonTypes::ANY,
-        }
-    }
-}
-
-/// The name of a member in a table.
-#[derive(Debug, Clone)]
-pub struct MemberName {
-    text: Box<str>,
-    /// The first 16 bytes of the name and the quote after it.
-    head: u128,
-    /// The bytes of `head` that count.
-    mask: u128,
-}
-
-/// The bytes of a name that are compared at once.
-const HEAD: usize = size_of::<u128>();
-
-impl MemberName {
-    pub(super) fn new(name: &str) -> MemberName {
-        let mut head = [0; HEAD];
-        let mut mask = [0; HEAD];
-        for ((byte, mask), of_name) in head.iter_mut().zip(&mut mask).zip(name.bytes().chain([b'"'])) {
-            (*byte, *mask) = (of_name, u8::MAX);
-        }
-        MemberName { text: name.into(), head: u128::from_le_bytes(head), mask: u128::from_le_bytes(mask) }
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// True if `text` continues at `at` with this name and a quote.
-    #[inline(always)]
-    pub fn is_at(&self, text: &[u8], at: usize) -> bool {
-        match text.get(at..).and_then(<[u8]>::first_chunk::<HEAD>) {
-            Some(head) => u128::from_le_bytes(*head) & self.mask == self.head && (self.text.len() < HEAD || self.is_all_at(text, at)),
-            None => self.is_all_at(text, at),
-        }
-    }
-
-    #[inline(never)]
-    fn is_all_at(&self, text: &[u8], at: usize) -> bool {
-        let end = at + self.text.len();
-        text.get(end) == Some(&b'"') && text.get(at..end) == Some(self.text.as_bytes())
-    }
-}
+use super::json_types::JsonTypes;
+use super::known_member::KnownMember;
 
 /// A JSON value that a member table can be compared with.
 pub trait JsonNode<'a>: Copy {
-    /// The name of a member, in a form that is cheap to compare.
-    type Name: Copy;
+    /// A member. Its name and its value are looked for when they are needed.
+    type Member: Copy;
+    /// A place among the members of an object; by default the beginning.
+    type Place: Default;
 
     /// Its type; all types for `null`.
     fn types(self) -> JsonTypes;
-    /// Names and values of its members, if it is an object.
-    fn named(self) -> impl Iterator<Item = (Self::Name, Self)>;
-    /// The text of a name. Escapes are not decoded.
-    fn text_of(name: Self::Name) -> &'a str;
-    /// True if this is the expected name.
-    fn is_name(name: Self::Name, expected: &MemberName) -> bool;
+    /// Its members, if it is an object.
+    fn each_member(self) -> impl Iterator<Item = Self::Member>;
+    /// The member at a place, after `leaves` members that contain nothing. The place becomes the one after it.
+    fn member_after(self, place: &mut Self::Place, leaves: u32) -> Option<Self::Member>;
+    /// The name of a member. Escapes are not decoded.
+    fn name_of(member: Self::Member) -> &'a str;
+    /// True if the member has the name and the type of a known one.
+    fn is_known(member: Self::Member, known: &KnownMember) -> bool;
+    /// The type of a member; all types for `null`.
+    fn types_of(member: Self::Member) -> JsonTypes;
+    /// The value of a member.
+    fn value_of(member: Self::Member) -> Self;
     /// Its items, if it is an array.
     fn items(self) -> impl Iterator<Item = Self>;
     /// Its JSON text.
     fn json(self) -> &'a str;
 
-    /// As [`JsonNode::named`], with the texts of the names.
+    /// Names and values of its members, if it is an object.
     #[inline(always)]
     fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
-        self.named().map(|(name, value)| (Self::text_of(name), value))
+        self.each_member().map(|member| (Self::name_of(member), Self::value_of(member)))
     }
 
     /// True for `null`.
@@ -184,21 +68,35 @@ impl<'a> RawNode<'a> {
 }
 
 impl<'a> JsonNode<'a> for RawNode<'a> {
-    type Name = &'a str;
+    type Member = (&'a str, RawNode<'a>);
+    type Place = usize;
 
-    fn text_of(name: &'a str) -> &'a str {
+    fn member_after(self, place: &mut usize, leaves: u32) -> Option<Self::Member> {
+        *place += leaves as usize + 1;
+        self.members().nth(*place - 1)
+    }
+
+    fn name_of((name, _): Self::Member) -> &'a str {
         name
     }
 
-    fn is_name(name: &'a str, expected: &MemberName) -> bool {
-        name == expected.as_str()
+    fn is_known((name, value): Self::Member, known: &KnownMember) -> bool {
+        known.is_at(format!("{name}\"").as_bytes(), 0, value.types())
+    }
+
+    fn types_of((_, value): Self::Member) -> JsonTypes {
+        value.types()
+    }
+
+    fn value_of((_, value): Self::Member) -> Self {
+        value
     }
 
     fn types(self) -> JsonTypes {
         JsonTypes::of_first_byte(self.json().bytes().next())
     }
 
-    fn named(self) -> impl Iterator<Item = (&'a str, Self)> {
+    fn each_member(self) -> impl Iterator<Item = Self::Member> {
         let is_object = self.types() == JsonTypes::OBJECT;
         let mut read = serde_json::Deserializer::from_str(self.json());
         let members = if is_object { read.deserialize_map(RawMembers).unwrap_or_default() } else { Vec::new() };
@@ -249,27 +147,5 @@ mod tests {
         assert_eq!(types, [JsonTypes::NUMBER, JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::ANY, JsonTypes::OBJECT]);
         assert_eq!((node.find("b").unwrap().word(), node.items().count()), ("y", 0));
         assert!(RawNode::parse("{").is_none());
-    }
-
-    #[test]
-    fn names_are_compared_with_the_quote_after_them() {
-        for name in ["", "a", "fifteen_letters", "sixteen_letters_", "seventeen_letters"] {
-            for after in ["", "\":1,\"and some more text\":2"] {
-                let text = format!("\"{name}\"{after}");
-                let is_at = |expected: &str| MemberName::new(expected).is_at(text.as_bytes(), 1);
-                assert!(is_at(name), "{text}");
-                assert!(!is_at(&format!("{name}x")) && !is_at("other") && (name.is_empty() || !is_at(&name[1..])), "{text}");
-            }
-        }
-        assert!(!MemberName::new("long name without an end").is_at(b"\"long name without an end", 1));
-    }
-
-    #[test]
-    fn sets_of_types_have_names() {
-        assert_eq!(JsonTypes::ANY.name(), "any");
-        assert_eq!(JsonTypes::BOOL.name(), "bool");
-        assert_eq!(JsonTypes::STRING.or(JsonTypes::ARRAY).name(), "string|array");
-        assert_eq!(JsonTypes::from_name("number"), Some(JsonTypes::NUMBER));
-        assert_eq!(JsonTypes::from_name("int"), None);
     }
 }

@@ -1,7 +1,11 @@
 //! A walk through a JSON value along a member table.
 
-use super::model::{Choice, Content, Member, MemberTable, Need, RecordShape, Row, Selector, SelectorKey, Shape, ShapeId};
-use super::node::{JsonNode, JsonTypes};
+use std::ops::Range;
+
+use super::json_types::JsonTypes;
+use super::known::{Inner, KnownObjects};
+use super::model::{Choice, Content, MemberTable, Need, RecordShape, Row, Selector, SelectorKey, Shape, ShapeId};
+use super::node::JsonNode;
 use super::path::{Path, Step};
 
 /// Values are not looked at below this depth. Only shapes that contain themselves get there.
@@ -9,6 +13,11 @@ const MAX_DEPTH: usize = 128;
 
 /// Receives what a walk finds.
 pub trait Visitor<N: Copy> {
+    /// Objects that were complete, if nothing is wanted but what is unknown or of another type.
+    fn known(&mut self) -> Option<&mut KnownObjects> {
+        None
+    }
+
     /// True if [`Visitor::value`] is wanted.
     const VALUES: bool = false;
     /// True if [`Visitor::leaf`] is wanted.
@@ -82,11 +91,13 @@ impl<'a> Walk<'_, '_, '_> {
             Content::Record => visitor.record(path),
             Content::Described { object: Some(shape), .. } if types == JsonTypes::OBJECT => self.object(shape, row, path, visitor),
             Content::Described { items, .. } if types == JsonTypes::ARRAY => {
+                let row = items.map(|row| self.table.row(row));
                 for (index, item) in path.node.items().enumerate() {
-                    let path = path.inner(Step::Item(index), item);
-                    match items {
-                        Some(row) => self.value(self.table.row(row), &path, visitor),
-                        None => visitor.unknown(&path),
+                    let types = item.types();
+                    match row {
+                        Some(row) if !V::LEAVES && !V::VALUES && types.meets(row.types) && types.is_leaf() => {}
+                        Some(row) => self.value(row, &path.inner(Step::Item(index), item), visitor),
+                        None => visitor.unknown(&path.inner(Step::Item(index), item)),
                     }
                 }
             }
@@ -96,8 +107,7 @@ impl<'a> Walk<'_, '_, '_> {
     }
 
     pub(super) fn object<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: ShapeId, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
-        let shape = self.table.shape(shape);
-        let Some(selector) = &shape.selector else { return self.members(shape, path, visitor) };
+        let Some(selector) = &self.table.shape(shape).selector else { return self.members(shape, path, visitor) };
         match self.choose(selector, row, path) {
             Choice::Shape(shape) => self.object(shape, row, path, visitor),
             Choice::Free(row) if V::LEAVES => visitor.leaf(path, self.table.row(row)),
@@ -126,18 +136,13 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    fn members<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
-        let mut next = 0;
-        for (name, node) in path.node.named() {
-            let types = node.types();
-            let found = shape.find::<N>(name, &mut next);
-            // Nearly all members end here.
-            let is_done = |member: &Member| types.meets(member.types) && (!types.meets(CONTAINERS) || types == JsonTypes::ANY);
-            if !V::LEAVES && !V::VALUES && found.is_some_and(is_done) {
-                continue;
-            }
-            let name = N::text_of(name);
-            match (found, shape.rest) {
+    fn members<N: JsonNode<'a>, V: Visitor<N>>(&self, id: ShapeId, path: &Path<'_, N>, visitor: &mut V) {
+        if let Some(inner) = visitor.known().and_then(|known| known.inner(self.table, id, path.node)) {
+            return self.inner(inner, path, visitor);
+        }
+        let shape = self.table.shape(id);
+        for (name, node) in path.node.members() {
+            match (shape.find(name), shape.rest) {
                 (Some(member), _) => self.value(self.table.row(member.row), &path.inner(Step::Name(name), node), visitor),
                 (None, Some(row)) => self.value(self.table.row(row), &path.inner(Step::Key(name), node), visitor),
                 (None, None) => visitor.unknown(&path.inner(Step::Name(name), node)),
@@ -145,6 +150,18 @@ impl<'a> Walk<'_, '_, '_> {
         }
         if V::REQUIRED {
             required(shape, path, visitor);
+        }
+    }
+
+    /// Walks through the containers in an object that is otherwise complete.
+    fn inner<N: JsonNode<'a>, V: Visitor<N>>(&self, inner: Range<usize>, path: &Path<'_, N>, visitor: &mut V) {
+        let mut place = N::Place::default();
+        for at in inner {
+            let Some(Inner { leaves, row }) = visitor.known().and_then(|known| known.inner_at(at)) else { return };
+            let Some(member) = path.node.member_after(&mut place, leaves) else { return };
+            if let Some(row) = row {
+                self.value(self.table.row(row), &path.inner(Step::Name(N::name_of(member)), N::value_of(member)), visitor);
+            }
         }
     }
 }
@@ -155,13 +172,11 @@ fn required<'a, N: JsonNode<'a>, V: Visitor<N>>(shape: &Shape, path: &Path<'_, N
         // Aliases share a row; the first of them stands for all.
         let aliases = || shape.members.iter().filter(|alias| alias.row == member.row);
         if aliases().next().is_some_and(|first| std::ptr::eq(first, &shape.members[at])) {
-            let is_present = path.node.named().any(|(name, _)| aliases().any(|alias| N::is_name(name, &alias.name)));
-            visitor.required(path, member.name.as_str(), is_present);
+            let is_present = path.node.members().any(|(name, _)| aliases().any(|alias| name == &*alias.name));
+            visitor.required(path, &member.name, is_present);
         }
     }
 }
-
-const CONTAINERS: JsonTypes = JsonTypes::OBJECT.or(JsonTypes::ARRAY);
 
 /// The object itself, or the one this many levels around it. Arrays do not count.
 fn object_around<'a, N: JsonNode<'a>>(path: &Path<'_, N>, levels: usize) -> Option<N> {

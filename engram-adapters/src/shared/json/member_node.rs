@@ -1,11 +1,12 @@
 //! Indexed JSON values as a member table sees them.
 
-use engram_core::members::{JsonNode, JsonTypes, MemberName};
+use engram_core::members::{JsonNode, JsonTypes, KnownMember};
 
-use super::value::{Name, Value};
+use super::value::{Member, Value};
 
 impl<'a> JsonNode<'a> for Value<'a> {
-    type Name = Name<'a>;
+    type Member = Member<'a>;
+    type Place = u32;
 
     #[inline(always)]
     fn types(self) -> JsonTypes {
@@ -13,17 +14,31 @@ impl<'a> JsonNode<'a> for Value<'a> {
     }
 
     #[inline(always)]
-    fn named(self) -> impl Iterator<Item = (Self::Name, Self)> {
-        self.named_members()
-    }
-
-    fn text_of(name: Self::Name) -> &'a str {
-        name.text()
+    fn each_member(self) -> impl Iterator<Item = Self::Member> {
+        self.each_member()
     }
 
     #[inline(always)]
-    fn is_name(name: Self::Name, expected: &MemberName) -> bool {
-        name.is(expected)
+    fn member_after(self, place: &mut u32, leaves: u32) -> Option<Self::Member> {
+        self.member_after(place, leaves)
+    }
+
+    fn name_of(member: Self::Member) -> &'a str {
+        member.name()
+    }
+
+    #[inline(always)]
+    fn is_known(member: Self::Member, known: &KnownMember) -> bool {
+        member.is_known(known)
+    }
+
+    #[inline(always)]
+    fn types_of(member: Self::Member) -> JsonTypes {
+        JsonTypes(member.types())
+    }
+
+    fn value_of(member: Self::Member) -> Self {
+        member.value()
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use engram_core::emit::Fault;
 use engram_core::event::Number;
-use engram_core::members::MemberName;
+use engram_core::members::{JsonTypes, KnownMember};
 use engram_core::text::Text;
 
 use super::index::StructuralIndex;
@@ -18,23 +18,37 @@ pub struct Value<'a> {
     nodes: &'a [Node],
 }
 
-/// The name of a member in the text of its record.
+/// A member of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Name<'a> {
-    record: &'a str,
+pub struct Member<'a> {
+    object: Value<'a>,
+    /// The offset of its node from that of the object.
+    offset: u32,
     node: &'a Node,
 }
 
-impl<'a> Name<'a> {
+impl<'a> Member<'a> {
     /// The name. Escapes are not decoded.
-    pub(super) fn text(self) -> &'a str {
-        self.record.get(self.node.name_in(self.record.as_bytes())).unwrap_or_default()
+    pub(super) fn name(self) -> &'a str {
+        let record = self.object.record;
+        record.get(self.node.name_in(record.as_bytes())).unwrap_or_default()
     }
 
-    /// True if this is the expected name.
+    /// True if it has the name and the type of a known one.
     #[inline(always)]
-    pub(super) fn is(self, expected: &MemberName) -> bool {
-        expected.is_at(self.record.as_bytes(), self.node.name as usize + 1)
+    pub(super) fn is_known(self, known: &KnownMember) -> bool {
+        known.is_at(self.object.record.as_bytes(), self.node.name as usize + 1, JsonTypes(self.node.types()))
+    }
+
+    /// The JSON types, one bit each: all of them for `null`.
+    #[inline(always)]
+    pub(super) fn types(self) -> u8 {
+        self.node.types()
+    }
+
+    /// The value.
+    pub(super) fn value(self) -> Value<'a> {
+        self.object.at_offset(self.offset)
     }
 }
 
@@ -155,10 +169,19 @@ impl<'a> Value<'a> {
         self.member_nodes().filter_map(move |(node, value)| Some((self.record.get(node.name_in(self.record.as_bytes()))?, value)))
     }
 
-    /// Names and values, if this is an object.
+    /// The members, if this is an object.
     #[inline(always)]
-    pub(super) fn named_members(self) -> impl Iterator<Item = (Name<'a>, Value<'a>)> {
-        self.member_nodes().map(move |(node, value)| (Name { record: self.record, node }, value))
+    pub(super) fn each_member(self) -> impl Iterator<Item = Member<'a>> {
+        self.child_nodes(JsonType::Object).map(move |(offset, node)| Member { object: self, offset, node })
+    }
+
+    /// The member after the first `nodes` nodes in this object and `leaves` more. `nodes` becomes the number of nodes up to its end.
+    #[inline(always)]
+    pub(super) fn member_after(self, nodes: &mut u32, leaves: u32) -> Option<Member<'a>> {
+        let offset = *nodes + leaves + 1;
+        let node = self.nodes.get(offset as usize)?;
+        *nodes = offset + node.size() as u32 - 1;
+        Some(Member { object: self, offset, node })
     }
 
     /// The last member with this name. None if it is absent or `null`.
