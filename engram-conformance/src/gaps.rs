@@ -62,8 +62,9 @@ pub const ROWS: &[GapRow] = &[
     .without_hash(has_no_file_hash)
     .without_lines(is_snippet),
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
-        case.events(Kind::CodeEdit)
-            .any(|(_, edit)| edit.text("op") == Some("create") && real_of(case, edit).is_some_and(|real| real.before.is_some()))
+        case.events(Kind::CodeEdit).any(|(session, edit)| {
+            edit.text("op") == Some("create") && is_patch(session, edit) && real_of(case, edit).is_some_and(|real| real.before.is_some())
+        })
     }),
     GapRow::new("read.no_total", Kind::CodeRead, |case| {
         case.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_some() && !read.has("total_lines"))

@@ -63,6 +63,9 @@ const GAP_ROWS: &[GapRow] = &[
         has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && is_sub_agents(edit))
     })
     .without_lines(is_sub_agents),
+    GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| edit.text("op") == Some("create") && real.before.is_some())
+    }),
     GapRow::new("edit.bare_result", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_snippet) && is_any_stream(case))
         .without_lines(|_| true),
     GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {

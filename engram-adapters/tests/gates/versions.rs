@@ -18,10 +18,14 @@ use crate::report::{self, Tally};
 use crate::tape::convert_bytes;
 use crate::tree::{Artifact, fixtures, registered};
 
-/// The version that an artifact records in its head.
+/// The version that an artifact records in its head, if it decides about the schema. Of a schema that the structure alone proves, the
+/// version says only how well it is known (`version::tests` in `engram-core`).
 fn recorded(artifact: &Artifact) -> Option<String> {
     let mut input = Input::new(artifact.bytes.as_slice(), Limits::default());
-    artifact.entry.identify(&input.head().ok()?).version
+    let identity = artifact.entry.identify(&input.head().ok()?);
+    let matrix = &artifact.entry.descriptor().matrix;
+    let proven = identity.schema.and_then(|schema| matrix.schema(schema));
+    identity.version.filter(|_| proven.is_none_or(|revision| revision.versions.is_some()))
 }
 
 /// The names of fields that record the version.

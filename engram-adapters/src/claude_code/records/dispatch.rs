@@ -209,7 +209,7 @@ fn nested<H: Copy>(table: &[Route<H>], outer: &str, inner: &str) -> Result<Route
 }
 
 /// The outcome of a record type that gives no event.
-pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
+fn omitted(record: &str) -> Result<Outcome, Fault> {
     DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
 }
 

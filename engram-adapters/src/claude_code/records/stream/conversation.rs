@@ -4,8 +4,7 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 
-use super::StreamState;
-use super::dispatch::StreamRecord;
+use super::line::{StreamRecord, StreamState};
 use crate::claude_code::records;
 use crate::claude_code::schema::Block;
 use crate::shared::value::{Value, non_empty_text};

@@ -7,21 +7,16 @@ use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 
 use super::conversation::{assistant, user};
-use super::{Printed, StreamState, notices};
+use super::line::{Printed, StreamRecord, StreamState};
+use super::notices;
+use crate::claude_code::descriptor::DESCRIPTOR;
 use crate::claude_code::members;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
-use crate::claude_code::records::dispatch::omitted;
 use crate::claude_code::records::session_meta::{begin_record, check_repeated};
 use crate::claude_code::schema::Line;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str, text};
-
-/// A printed line, and the same as a line of a transcript.
-pub(super) struct StreamRecord<'a> {
-    pub printed: Printed<'a>,
-    pub record: Record<'a>,
-}
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
@@ -61,6 +56,10 @@ pub(in crate::claude_code::records) fn rows() -> impl Iterator<Item = (&'static 
 pub(super) fn line(state: &mut StreamState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut printed = Printed::default();
     printed.strict_into(value, "")?;
+    let is_conversation = matches!(raw_str(printed.kind()), "assistant" | "user");
+    if let Some(message) = printed.message().filter(|message| is_conversation && !message.is_object()) {
+        return Err(Fault::malformed("/message", "an object", message.raw()));
+    }
     let mut stream = StreamRecord { record: Record { line: as_transcript(&printed), ..Record::default() }, printed };
     let record = &mut stream.record;
     if !state.session.lines.begin(&record.line)
@@ -83,7 +82,7 @@ fn convert(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter
     let row = RECORDS.iter().find(covers).ok_or_else(|| Fault::unrecognized(&kind))?;
     match row.action {
         Action::Convert(handler) => handler(state, stream, out),
-        Action::Omit => omitted(row.record),
+        Action::Omit => DESCRIPTOR.ignored_record(row.record).ok_or_else(|| Fault::unrecognized(row.record)),
     }
 }
 

@@ -6,8 +6,7 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::StreamState;
-use super::dispatch::StreamRecord;
+use super::line::{StreamRecord, StreamState};
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::records::system;
