@@ -87,13 +87,19 @@ const MAX_SEARCHED: usize = 64 << 20;
 /// `None` if the text is too long to try all runs of lines.
 pub fn in_text(text: &str, hash: &str, count: Option<u64>) -> Option<bool> {
     let text = text.replace("\r\n", "\n");
-    let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    if is_hashed("", hash) {
+        // Nothing, or an empty line without its end.
+        return Some(count.is_none_or(|count| count <= 1));
+    }
+    // A final line end does not begin another line.
+    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let starts: Vec<usize> = starts.filter(|at| *at < text.len()).collect();
     let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
     let mut searched = 0;
     for (first, from) in starts.iter().enumerate() {
         let counts = match count.and_then(|count| usize::try_from(count).ok()) {
             Some(count) => count..count + 1,
-            None => 0..starts.len() - first + 1,
+            None => 1..starts.len() - first + 1,
         };
         for count in counts.filter(|count| first + count <= starts.len()) {
             let run = &text[*from..if count == 0 { *from } else { ends[first + count - 1] }];
@@ -148,7 +154,8 @@ mod tests {
     fn runs_of_lines_are_found_with_and_without_their_number() {
         let hash = |text: &str| Hash::of_text(text).to_string();
         let text = "a\nb\r\nc\n";
-        for (run, count) in [("", 0), ("a", 1), ("b\nc", 2), ("b\nc\n", 2), (text, 3)] {
+        assert_eq!(in_text(text, &hash(""), Some(2)), Some(false));
+        for (run, count) in [("a", 1), ("b\nc", 2), ("b\nc\n", 2), (text, 3)] {
             assert_eq!(in_text(text, &hash(run), None), Some(true), "{run:?}");
             assert_eq!(in_text(text, &hash(run), Some(count)), Some(true), "{run:?}");
             assert_eq!(in_text(text, &hash(run), Some(count + 1)), Some(false), "{run:?}");
