@@ -85,7 +85,9 @@ impl ChatDatabase {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
         let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, blobs: &blobs };
-        chat.text(self.limits)
+        let text = chat.text(self.limits)?;
+        store.verify_unchanged()?;
+        Ok(text)
     }
 
     /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read.

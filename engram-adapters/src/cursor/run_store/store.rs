@@ -93,7 +93,9 @@ impl RunDatabase {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let agent = rows::agent(&store, agent_id)?.unwrap_or_else(|| "{}".into());
         let runs = rows::runs(&store, agent_id)?;
-        Ok(text_of_runs(&agent, &runs, self.limits, |run| rows::events(&store, &run_id(run)))?.end())
+        let lines = text_of_runs(&agent, &runs, self.limits, |run| rows::events(&store, &run_id(run)))?;
+        store.verify_unchanged()?;
+        Ok(lines.end())
     }
 }
 
