@@ -161,8 +161,11 @@ fn without_malformed(mut events: Vec<Value>, inserted_line: Option<usize>) -> Op
     };
     for event in &mut events {
         less(&mut event["seq"], seq);
-        if event.get("parent").is_some() {
-            less(&mut event["parent"], seq);
+        // The numbers of other events.
+        for member in ["parent", "to"] {
+            if event.get(member).is_some_and(Value::is_u64) {
+                less(&mut event[member], seq);
+            }
         }
         if event["origin"].get("line").is_some() {
             less(&mut event["origin"]["line"], line);
