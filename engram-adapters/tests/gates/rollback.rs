@@ -171,9 +171,6 @@ fn without_malformed(mut events: Vec<Value>, inserted_line: Option<usize>) -> Op
     };
     for event in &mut events {
         less(&mut event["seq"], seq);
-        if event.get("to").is_some() {
-            less(&mut event["to"], seq);
-        }
         if event.get("parent").is_some() {
             less(&mut event["parent"], seq);
         }

@@ -94,6 +94,8 @@ pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut 
     out.attribute_to(held.location, RecordHeader { t: held.t.as_deref(), id: held.id.as_deref().map(Text::Token), replay: held.replay });
     let before = out.last_seq();
     let is_mapped = emit_parts(state, &message, held.replay, twin, out)?;
+    // What the message states stays, whatever becomes of the current record.
+    state.mirrors.commit();
     if state.held.repeats_message() {
         state.turns.begin(before);
     }
