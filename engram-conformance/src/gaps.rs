@@ -54,13 +54,6 @@ pub const ROWS: &[GapRow] = &[
         edits_by(case, &["execute"], |edit, _| has_no_hashes(edit) && edit.range("after_range").is_some())
     })
     .without_hash(has_no_hashes),
-    GapRow::new("edit.shell_names_only", Kind::CodeEdit, |case| edits_by(case, &["execute"], |edit, _| names_only(edit)))
-        .without_hash(names_only),
-    GapRow::new("edit.big_file", Kind::CodeEdit, |case| {
-        edits_by(case, EDITORS, |edit, real| has_no_file_hash(edit) && truth_hash_only(real))
-    })
-    .without_hash(has_no_file_hash)
-    .without_lines(is_snippet),
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
         case.events(Kind::CodeEdit).any(|(session, edit)| {
             edit.text("op") == Some("create") && is_patch(session, edit) && real_of(case, edit).is_some_and(|real| real.before.is_some())
@@ -134,7 +127,7 @@ fn has_replaced_bytes(real: &RealEdit) -> bool {
 }
 
 /// The file existed before and after, but the ground truth has only its hashes: it was too big.
-fn truth_hash_only(real: &RealEdit) -> bool {
+pub fn truth_hash_only(real: &RealEdit) -> bool {
     real.state_before() == FileState::Unknown && real.state_after() == FileState::Unknown
 }
 
@@ -144,7 +137,7 @@ pub fn has_no_hashes(edit: &Event) -> bool {
 }
 
 /// The edit hashes the file neither before nor after.
-fn has_no_file_hash(edit: &Event) -> bool {
+pub fn has_no_file_hash(edit: &Event) -> bool {
     lacks_file_before_hash(edit) && !edit.has("file_after_hash")
 }
 

@@ -1,7 +1,10 @@
 //! What the compatibility kit needs to know about Claude Code.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_hashes, is_snippet, lacks_file_before_hash};
+use engram_conformance::gaps::{
+    EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_file_hash, has_no_hashes, is_snippet, lacks_file_before_hash, names_only,
+    truth_hash_only,
+};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -66,6 +69,13 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| edit.text("op") == Some("create") && real.before.is_some())
     }),
+    GapRow::new("edit.big_file", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| has_no_file_hash(edit) && truth_hash_only(real))
+    })
+    .without_hash(has_no_file_hash)
+    .without_lines(is_snippet),
+    GapRow::new("edit.shell_names_only", Kind::CodeEdit, |case| edits_by(case, &["execute"], |edit, _| names_only(edit)))
+        .without_hash(names_only),
     GapRow::new("edit.bare_result", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_snippet) && is_any_stream(case))
         .without_lines(|_| true),
     GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {

@@ -1,5 +1,6 @@
 //! Tests of the version matrix: support levels, nearest recorded versions, and ranges that recordings do not prove.
 
+use engram_core::adapter::Identity;
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{KnownBad, Nearest, Revision, Support, VersionMatrix};
 
@@ -107,5 +108,21 @@ fn a_range_runs_from_the_oldest_to_the_newest_recorded_version() {
     for (revisions, finding) in NOT_PROVEN {
         let found = defects(revisions);
         assert!(found.len() == 1 && found[0].contains(finding), "{found:?}");
+    }
+}
+
+#[test]
+fn version_beside_a_proven_schema_says_how_well_it_is_known() {
+    for (version, support) in [
+        (Some("0.3.0"), Support::Tested),
+        (Some("0.2.0"), Support::Between),
+        (Some("0.4.0"), Support::Ahead),
+        (Some("0.0.9"), Support::Unknown),
+        (Some("none"), Support::Unknown),
+        (None, Support::Tested),
+    ] {
+        let identity = Identity { version: version.map(str::to_owned), schema: Some("bare"), ..Identity::default() };
+        let (revision, found) = MATRIX.identify(&identity);
+        assert_eq!((revision.map(|revision| revision.schema), found), (Some("bare"), support), "{version:?}");
     }
 }
