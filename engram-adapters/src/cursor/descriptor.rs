@@ -211,6 +211,12 @@ const RULES: &[OmissionRule] = &[
         "/message/providerOptions/**",
         "The harness's own data about a message: request ids, and results in another form.",
     ),
+    OmissionRule::field(
+        "prompt_tags",
+        "user",
+        "/text",
+        "A prompt with the tags around a person's words. The words and the sections of the harness are on the tape.",
+    ),
     OmissionRule::opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image. Their hash is in the tape."),
     OmissionRule::opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of reasoning."),
     OmissionRule::field(

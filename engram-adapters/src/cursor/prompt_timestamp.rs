@@ -4,7 +4,11 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use super::user_text::placeholder;
+/// A line at the beginning of a text that stands for an image or a file of the prompt.
+pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
+    let (line, rest) = text.split_once('\n')?;
+    (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']'))).then_some((line, rest))
+}
 
 /// The time at the beginning of a prompt, in the tape's form. It is local time with its offset, to the minute:
 /// `<timestamp>Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)</timestamp>` (command line 2026.09.28).

@@ -7,7 +7,7 @@ use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
-use super::prompt_timestamp::prompt_time;
+use super::prompt_timestamp::{placeholder, prompt_time};
 
 /// The section with the person's words.
 const WORDS: &str = "user_query";
@@ -80,7 +80,7 @@ impl UserText<'_> {
             out.set_header(RecordHeader { t: Some(&time), id: self.id, replay: false });
         }
         let parts = parts(&decoded);
-        if let [Part::Words(_)] = parts[..] {
+        if matches!(parts[..], [Part::Words(words)] if words.len() == decoded.len()) {
             return self.emit_words(self.text, mem::take(attachments), out);
         }
         for part in &parts {
@@ -137,12 +137,6 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     let has_words = parts.iter().any(|part| matches!(part, Part::Words(_)));
     let is_context = |part: &Part<'_>| matches!(part, Part::Section { name, .. } if CONTEXT_SECTIONS.contains(name));
     if rest.is_empty() && !parts.is_empty() && (has_words || parts.iter().all(is_context)) { parts } else { vec![Part::Words(text)] }
-}
-
-/// A line at the beginning of a text that stands for an image or a file of the prompt.
-pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
-    let (line, rest) = text.split_once('\n')?;
-    (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']'))).then_some((line, rest))
 }
 
 /// The name of the tag that a text begins with.

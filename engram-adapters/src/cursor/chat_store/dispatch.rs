@@ -6,8 +6,8 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::Author;
 use engram_core::ledger::Outcome;
 
-use super::ChatState;
 use super::schema::Line;
+use super::state::ChatState;
 use super::{messages, session_facts, steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::faults::absent;

@@ -6,9 +6,9 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::ChatState;
 use super::message_text::{CursorOptions, emit_agent_text, emit_system_prompt, emit_user_text};
 use super::schema::{Line, Message, Part, Step};
+use super::state::ChatState;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::hex::from_hex;
 use crate::cursor::messages::{emit_reasoning, message_outcome};

@@ -11,18 +11,19 @@ mod messages;
 mod protobuf;
 mod schema;
 mod session_facts;
+mod state;
 mod steps;
 mod turn_graph;
 
 use engram_core::adapter::Session;
 use engram_core::emit::{Emitter, Fault};
-use engram_core::event::Author;
 use engram_core::ledger::Outcome;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
 
-use crate::cursor::written_files::WrittenFiles;
+use state::ChatState;
+
 use crate::shared::value::{StructuralIndex, parse};
 
 /// The converter of one opened chat.
@@ -30,19 +31,6 @@ use crate::shared::value::{StructuralIndex, parse};
 pub(super) struct ChatStore {
     state: ChatState,
     index: StructuralIndex,
-}
-
-/// What a chat has shown so far.
-struct ChatState {
-    /// Who writes the prompts.
-    prompts_by: Author,
-    files: WrittenFiles,
-}
-
-impl Default for ChatState {
-    fn default() -> Self {
-        ChatState { prompts_by: Author::Person, files: WrittenFiles::default() }
-    }
 }
 
 impl Session for ChatStore {

@@ -5,8 +5,8 @@ use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::ChatState;
 use super::schema::{ChatMeta, Line, Root, SubagentInfo};
+use super::state::ChatState;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, text_or_json};
 use crate::cursor::run_store::facts::{emit_agent, emit_whole_run, title};

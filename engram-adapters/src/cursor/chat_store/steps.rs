@@ -5,8 +5,8 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::ChatState;
 use super::schema::{Line, StepText};
+use super::state::ChatState;
 use crate::cursor::faults::absent;
 use crate::cursor::fields::text_or_json;
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};

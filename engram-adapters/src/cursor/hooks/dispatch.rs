@@ -65,8 +65,9 @@ pub(super) fn convert(state: &mut HookState, source: &str, payload: Value<'_>, o
     let outcome = match (role, action) {
         (Role::Begins | Role::BelongsTo(_), _) => hold(state, role, &payload, source, out)?,
         (_, Action::Convert(handler)) => {
+            let outcome = handler(state, &payload, out)?;
             begin_write(state, role, step, &payload);
-            handler(state, &payload, out)?
+            outcome
         }
         (_, Action::Omit) => omitted(step)?,
     };

@@ -81,8 +81,8 @@ pub(super) fn failure(state: &mut HookState, payload: &Payload<'_>, out: &mut Em
         (_, "permission_denied") => Status::Denied,
         _ => Status::Error,
     };
-    state.writes.end(payload.tool_use_id());
     emit_result(payload, ToolResult { status: Some(status), stderr: text(payload.error_message()), ..ToolResult::default() }, out)?;
+    state.writes.end(payload.tool_use_id());
     Ok(Outcome::Mapped)
 }
 

@@ -144,12 +144,14 @@ impl RunStore {
         let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
         let message = Message::strict(message, MESSAGE)?;
         let kind = raw_str(message.kind());
+        let t = time(event.created_at());
+        let header = RecordHeader { t: t.as_deref(), id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()), replay: false };
+        let record = MessageRecord { message, header };
+        self.messages.begin(&record, out)?;
         if message_types().contains(&kind) {
             members::check_chosen(&format!("{kind}/run_event"), line.object(), Pointer::Root, form::MESSAGES, out)?;
         }
-        let t = time(event.created_at());
-        let header = RecordHeader { t: t.as_deref(), id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()), replay: false };
-        let outcome = self.messages.convert(&MessageRecord { message, header }, out)?;
+        let outcome = self.messages.convert(&record, out)?;
         self.seen.insert((&*id, seq));
         self.seen.commit();
         Ok(outcome)

@@ -119,6 +119,9 @@ impl Store for RunDatabase {
     }
 }
 
+/// The end of the id of an agent's runs, beside its conversation.
+const RUNS_OF: &str = ".runs";
+
 /// A folder of text files. Each agent has its runs, and the conversation that its checkpoints hold.
 pub(in crate::cursor) struct RunFiles {
     folder: PathBuf,
@@ -133,18 +136,21 @@ impl RunFiles {
         let mut ids: Vec<String> = agents.into_iter().map(|agent| agent.agent_id).filter(|id| !id.is_empty()).collect();
         ids.sort();
         ids.dedup();
-        let forms = |id: String| [CHECKPOINTS, RUNS].map(|name| StoredSession { id: id.clone(), path: folder.join(name) });
+        let forms = |id: String| {
+            let runs = StoredSession { id: format!("{id}{RUNS_OF}"), path: folder.join(RUNS) };
+            [StoredSession { id, path: folder.join(CHECKPOINTS) }, runs]
+        };
         let has_chat = folder.join(CHECKPOINTS).is_file();
         let sessions = ids.into_iter().flat_map(forms).filter(|session| has_chat || session.path.ends_with(RUNS)).collect();
         Ok(Some(RunFiles { folder: folder.to_owned(), limits, sessions }))
     }
 
     fn text(&self, session: &StoredSession) -> Result<String, AdapterError> {
-        let id = &session.id;
-        let agents = files::lines(&self.folder.join(AGENTS), self.limits, |line| line.agent_id == *id)?;
+        let id = session.id.strip_suffix(RUNS_OF).unwrap_or(&session.id);
+        let agents = files::lines(&self.folder.join(AGENTS), self.limits, |line| line.agent_id == id)?;
         // A later line of an agent or a run is its later state.
         let agent = agents.iter().rev().find(|agent| agent.is_json).map_or("{}", |agent| &agent.json);
-        let mut runs = files::lines(&self.folder.join(RUNS), self.limits, |line| line.agent_id == *id)?;
+        let mut runs = files::lines(&self.folder.join(RUNS), self.limits, |line| line.agent_id == id)?;
         let mut broken: Vec<String> = take_broken(&mut runs);
         runs.reverse();
         runs.sort_by(|one, other| (one.order, &one.run_id).cmp(&(other.order, &other.run_id)));

@@ -65,8 +65,8 @@ impl SdkMessages {
         SdkMessages { form, pieces, calls, request_id: None, has_usage: false, has_end: false, error: None }
     }
 
-    /// Converts one message. Sets session, time and id.
-    pub(in crate::cursor) fn convert(&mut self, record: &MessageRecord<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    /// Begins a message: emits text that it ends, and sets session, time and id. Before anything else of its record.
+    pub(in crate::cursor) fn begin(&mut self, record: &MessageRecord<'_>, out: &mut Emitter) -> Result<(), Fault> {
         if let Some(session) = decoded_non_empty(record.message.agent_id()) {
             out.set_source(Some(&session), None);
         }
@@ -82,6 +82,12 @@ impl SdkMessages {
         } else {
             out.set_header(record.header);
         }
+        Ok(())
+    }
+
+    /// Converts one message, after [`SdkMessages::begin`].
+    pub(in crate::cursor) fn convert(&mut self, record: &MessageRecord<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let kind = raw_str(record.message.kind());
         if let SourceForm::Store = self.form {
             out.set_pointer_prefix(self.form.place());
         }

@@ -33,10 +33,12 @@ impl Session for MessageStream {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let value = parse(source, &mut self.index)?;
         let message = Message::strict(value, "")?;
+        let record = MessageRecord { message, header: RecordHeader::default() };
+        self.messages.begin(&record, out)?;
         if rows().contains(&raw_str(message.kind())) {
             members::check_chosen(raw_str(message.kind()), value, Pointer::Root, form::MESSAGES, out)?;
         }
-        self.messages.convert(&MessageRecord { message, header: RecordHeader::default() }, out)
+        self.messages.convert(&record, out)
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {

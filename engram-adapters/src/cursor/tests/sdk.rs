@@ -133,3 +133,9 @@ fn a_text_store_with_a_broken_line_keeps_the_rest() {
     let tape = valid_tape(&text);
     assert!(tape.contains(r#""cwd":"/w""#) && tape.contains(r#""malformed":1"#), "{tape}");
 }
+
+#[test]
+fn a_prompt_is_the_words_alone() {
+    let line = r#"{"role":"user","message":{"content":[{"type":"text","text":"<user_query>\nfix it\n</user_query>"}]}}"#;
+    assert_eq!(values(&valid_tape(line), "msg.in", "text"), ["fix it"]);
+}
