@@ -265,7 +265,10 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             findings.fail(case.place_of(session, event), format!("tool.result {id} lacks `{}`", excerpt(missing)));
         }
         let status = event.text("status").unwrap_or_default();
-        if status.is_empty() && session.claim(Kind::ToolResult) != Some("full") {
+        let actual = event.0.get("exit").and_then(Value::as_i64);
+        if status == "error" && actual.is_some_and(|exit| exit != 0) && returned.is_error != Some(true) {
+            findings.note("commands that failed, where the call did not");
+        } else if status.is_empty() && session.claim(Kind::ToolResult) != Some("full") {
             findings.note("results without a logged status");
         } else if (returned.is_error == Some(true)) == (status == "ok") {
             findings.fail(
@@ -274,7 +277,6 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             );
         }
         let stated = returned.text.lines().next().and_then(exit_code);
-        let actual = event.0.get("exit").and_then(Value::as_i64);
         if stated.is_some() && actual != stated {
             findings.fail(case.place_of(session, event), format!("tool.result {id} has exit {actual:?}, the harness returned {stated:?}"));
         }
