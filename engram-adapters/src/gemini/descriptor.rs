@@ -13,6 +13,8 @@ pub(super) mod rule {
     pub const RESTATED: &str = "history.restated";
     /// A history that the harness writes again, as message lines.
     pub const RELOGGED: &str = "history.relogged";
+    /// A piece of an answer.
+    pub const PIECE: &str = "answer.piece";
     /// A message without content.
     pub const EMPTY: &str = "message.empty";
     /// The time of the last change.
@@ -30,6 +32,7 @@ const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(rule::RESTATED, "messages", "the whole history again, without new messages (0.44.0 and later)"),
     OmissionRule::duplicate(rule::RELOGGED, "gemini", "a turn of the history again, with a new id (0.61.0, when the user cancels)"),
     OmissionRule::duplicate(rule::RELOGGED, "user", "a prompt or result of the history again, with a new id"),
+    OmissionRule::duplicate(rule::PIECE, "message", "a piece of an answer; all pieces are joined at the first one"),
     OmissionRule::bookkeeping(rule::EMPTY, "*", "a message without text, thought, call, result or token count"),
     OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),
     OmissionRule::bookkeeping(rule::SAME_SESSION, "sessionId", "the session's own id, repeated when the session is resumed"),
@@ -135,9 +138,9 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "usage.run_total",
         reason: "`--output-format stream-json` prints the tokens of all requests of a run as one sum for each model",
-        fixture: "0.60.0/n_sub2",
+        fixture: "0.60.0/n_long",
     },
-    Gap { code: "stream.no_reasoning", reason: "`--output-format stream-json` prints no reasoning", fixture: "0.60.0/n_sub2" },
+    Gap { code: "stream.no_reasoning", reason: "`--output-format stream-json` prints no reasoning", fixture: "0.60.0/n_long" },
     Gap {
         code: "prompt.delegated",
         reason: "before sub-agents had their own logs (0.39.0), the prompt of a sub-agent is logged like a prompt of the user",

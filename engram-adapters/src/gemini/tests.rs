@@ -245,3 +245,54 @@ fn a_masked_output_has_no_read_lines_and_the_displayed_result_is_emitted() {
         assert_eq!(displayed, ["one\ntwo\nthree"]);
     }
 }
+
+#[test]
+fn a_prompt_about_a_tag_is_a_prompt_and_the_context_is_not() {
+    let context = r"<session_context>\nThis is the Gemini CLI. We are setting up the context for our chat.";
+    let events = events(&[&user("a", context), &user("b", "<session_context> is a tag")]);
+    assert_eq!((&events[0]["label"], &events[0]["name"]), (&"context".into(), &"environment".into()));
+    assert_eq!((&events[1]["k"], &events[1]["by"]), (&"msg.in".into(), &"person".into()));
+}
+
+#[test]
+fn the_filler_after_a_summary_is_not_the_models() {
+    let model = |text: &str| format!(r#"{{"id":"m",{TIME},"type":"gemini","content":[{{"text":"{text}"}}]}}"#);
+    let filler = model("Got it. Thanks for the additional context!");
+    let summary = user("s", "<state_snapshot>goal</state_snapshot>");
+    let history = format!(r#"{{"$set":{{"messages":[{summary},{filler}]}}}}"#);
+    let compressed = events(&[&history]);
+    assert_eq!((&compressed[0]["label"], &compressed[1]["name"]), (&"compaction".into(), &"filler".into()));
+    let said = events(&[&user("a", "some context"), &filler]);
+    assert_eq!(said[1]["k"], "msg.out", "the model may write the same");
+}
+
+#[test]
+fn printed_pieces_are_one_answer_and_the_sum_of_a_run_is_its_usage() {
+    let time = |second: u32| format!(r#""timestamp":"2026-11-23T02:33:{second:02}.000Z""#);
+    let lines = [
+        format!(r#"{{"type":"init",{},"session_id":"s","model":"m"}}"#, time(1)),
+        format!(r#"{{"type":"message",{},"role":"user","content":"the prompt"}}"#, time(2)),
+        format!(r#"{{"type":"message",{},"role":"assistant","content":"the \"an","delta":true}}"#, time(3)),
+        format!(r#"{{"type":"message",{},"role":"assistant","content":"swer\"","delta":true}}"#, time(4)),
+        format!(r#"{{"type":"tool_use",{},"tool_name":"glob","tool_id":"c","parameters":{{}}}}"#, time(5)),
+        format!(r#"{{"type":"tool_result",{},"tool_id":"c","status":"success","output":"a"}}"#, time(6)),
+        format!(
+            r#"{{"type":"result",{},"status":"success","stats":{{"total_tokens":1130,"input_tokens":1090,"output_tokens":33,"cached":22,"input":1068}}}}"#,
+            time(7)
+        ),
+    ];
+    let source = lines.join("\n") + "\n";
+    let tape = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).unwrap();
+    let tape: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&tape[0]["harness"]["schema"], &tape[0]["source"]["session_id"]), (&"stream-json".into(), &"s".into()));
+    let answer = tape.iter().find(|event| event["k"] == "msg.out").unwrap();
+    assert_eq!(
+        (&answer["text"], &answer["t"], &answer["origin"]["line"]),
+        (&"the \"answer\"".into(), &"2026-11-23T02:33:03.000Z".into(), &3.into())
+    );
+    let usage = tape.iter().find(|event| event["label"] == "usage").unwrap();
+    assert_eq!(usage["tokens"], serde_json::json!({"input": 1068, "cache_read": 22, "output": 40, "reasoning": 7}));
+    let cut: Vec<&str> = source.lines().take(4).collect();
+    let tape = convert_str(&Gemini, &(cut.join("\n") + "\n"), &Options::default()).unwrap();
+    assert!(tape.contains(r#""text":"the \"answer\"""#), "the answer of a run that was stopped");
+}

@@ -7,6 +7,8 @@ use super::revisions::{MATRIX, WEAKEST};
 
 /// Rules that a record handler applies.
 pub(super) mod rule {
+    /// A record that the log has twice.
+    pub const REPEATED: &str = "record.repeated";
     /// A message whose own record states no new fact.
     pub const ENVELOPE: &str = "message.envelope";
 }
@@ -23,7 +25,12 @@ const CHILD: &str = "the calls of the child session, which is a log of its own";
 const HEADERS: &str = "HTTP headers of the provider's response";
 const PROVIDER: &str = "the provider's item ids, signatures and encrypted reasoning";
 
+const REPEATED: &str = "a record that the log has twice: its id was there before, or, if it has none, all of it";
+
 const RULES: &[OmissionRule] = &[
+    OmissionRule::duplicate(rule::REPEATED, "message", REPEATED),
+    OmissionRule::duplicate(rule::REPEATED, "part", REPEATED),
+    OmissionRule::duplicate(rule::REPEATED, "line", REPEATED),
     OmissionRule::bookkeeping(rule::ENVELOPE, "message/user", "role, time, agent and model of a prompt, all stated before"),
     OmissionRule::bookkeeping(rule::ENVELOPE, "message/assistant", "role, time, agent and model of an answer, all stated before"),
     OmissionRule::bookkeeping("step.start", "part/step-start", STEP_START),

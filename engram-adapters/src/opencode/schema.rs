@@ -34,8 +34,6 @@ view! {
         /// 1.14.34 and later.
         model: "model" Object,
         time: "time" Object,
-        /// 1.15.3 and later.
-        cost: "cost" Any,
         /// Messages that the user reverted. They stay until the next prompt.
         revert: "revert" Object,
         /// Where the user published the session.

@@ -40,7 +40,7 @@ impl Session for SessionConverter {
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.state.answer.end(out)
+        stream::end_answer(&mut self.state, out)
     }
 
     fn document(&mut self, source: &str, out: &mut Emitter) -> Result<(), Fault> {

@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::message_record::set_header;
+use crate::gemini::descriptor::rule;
 use crate::gemini::members;
 use crate::gemini::schema::{ModelStats, StreamLine, raw};
 use crate::gemini::state::session_state::SessionState;
@@ -26,6 +27,14 @@ pub(super) static LINES: &[Route<LineHandler>] = &[
     Route::convert("error", error),
 ];
 
+/// The type of a line with a piece of an answer.
+const PIECE: &str = "message";
+
+/// Emits the answer that has been printed so far.
+pub(super) fn end_answer(state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    state.answer.end(PIECE, rule::PIECE, out)
+}
+
 /// Converts a line.
 pub(super) fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let line = StreamLine::strict(value, "")?;
@@ -38,7 +47,7 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter
     };
     let is_answer = kind == "message" && raw_str(line.role()) == "assistant";
     if !is_answer {
-        state.answer.end(out)?;
+        end_answer(state, out)?;
     }
     set_header(line.timestamp(), None, out);
     members::check(kind, value, Pointer::Root, out)?;
@@ -49,7 +58,10 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter
     let content = line.content().ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
     let time = tape_time(line.timestamp());
     state.answer.add(content.raw_str(), time.as_deref(), out.location());
-    Ok(Outcome::Mapped)
+    if content.raw_str().is_empty() && !state.answer.has_text() {
+        return Ok(Outcome::Bookkeeping { record: "message", rule: rule::EMPTY });
+    }
+    Ok(Outcome::Duplicate { record: PIECE, rule: rule::PIECE })
 }
 
 fn init(line: &StreamLine<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {

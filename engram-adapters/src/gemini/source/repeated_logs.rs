@@ -10,8 +10,10 @@ use engram_core::hash::Hash;
 use engram_core::keys::hash64;
 use memchr::memchr2;
 
-use super::sidecar::CHATS;
 use crate::shared::neighbours::Neighbours;
+
+/// The folder of a project's sessions.
+pub(super) const CHATS: &str = "chats";
 
 /// The most texts of one session that are remembered.
 const MAX_TEXTS: usize = 1 << 20;

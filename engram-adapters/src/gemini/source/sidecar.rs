@@ -9,13 +9,11 @@ use engram_core::hash::Hash;
 use engram_core::head::Head;
 
 use super::detect::{form, identify};
-use super::repeated_logs::RepeatedLogs;
+use super::repeated_logs::{CHATS, RepeatedLogs};
 use crate::gemini::schema::{Call, Form, Record};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
-/// The folder of a project's sessions.
-pub(super) const CHATS: &str = "chats";
 /// The folder of outputs that are too long for a result, next to [`CHATS`] (0.31.0 and later).
 const OUTPUTS: &str = "tool-outputs";
 

@@ -7,7 +7,7 @@ use engram_core::text::Text;
 
 use crate::opencode::schema::{Info, Model, Time};
 use crate::opencode::state::session_state::SessionState;
-use crate::shared::value::{Value, integer, non_empty_text, number, text};
+use crate::shared::value::{Value, integer, non_empty_text, text};
 
 /// The place of the session's own record.
 pub(super) const INFO: Pointer<'static> = Pointer::At("/info");
@@ -36,7 +36,6 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         effort: state.last_stated.changed_effort(model.variant()),
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
-        cost_total_usd: number(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), INFO)?;

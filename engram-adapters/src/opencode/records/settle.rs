@@ -3,13 +3,18 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::ledger::Outcome;
 
-use crate::opencode::descriptor::DESCRIPTOR;
+use crate::opencode::descriptor::{DESCRIPTOR, rule};
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::value::Value;
 
 /// The outcome of a record that is omitted by its type alone.
 pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
     DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
+}
+
+/// The outcome of a record that the log has twice.
+pub(super) fn repeated(record: &'static str) -> Result<Outcome, Fault> {
+    Ok(Outcome::Duplicate { record, rule: rule::REPEATED })
 }
 
 /// Emits events of an earlier record that belong after the records that followed it.

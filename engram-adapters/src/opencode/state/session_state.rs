@@ -10,6 +10,7 @@ use super::revert::Revert;
 use crate::opencode::revisions::{Dialect, dialect};
 use crate::shared::seen_set::SeenSet;
 use crate::shared::time::MillisFormatter;
+use crate::shared::value::Field;
 
 /// What is remembered from record to record.
 pub struct SessionState {
@@ -21,6 +22,8 @@ pub struct SessionState {
     pub prompt_author: Author,
     pub compaction: PendingCompaction,
     pub last_stated: LastStated,
+    /// The ids of messages, parts and lines that have been read.
+    pub read: SeenSet,
     /// System prompts that have been emitted.
     pub system_prompts: SeenSet,
     pub clock: MillisFormatter,
@@ -37,19 +40,27 @@ impl SessionState {
             prompt_author: Author::Person,
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),
+            read: SeenSet::default(),
             system_prompts: SeenSet::default(),
             clock: MillisFormatter::default(),
         }
+    }
+
+    /// True if a record of this type and id was read before. False without an id.
+    pub fn is_repeat(&mut self, record: &'static str, id: Field<'_>) -> bool {
+        id.is_some_and(|id| !self.read.insert((record, id.raw())))
     }
 
     /// Ends a record. What a malformed one has changed is restored.
     pub fn end_record(&mut self, is_converted: bool) {
         if is_converted {
             self.last_stated.commit();
+            self.read.commit();
             self.system_prompts.commit();
             self.compaction.commit();
         } else {
             self.last_stated.roll_back();
+            self.read.roll_back();
             self.system_prompts.roll_back();
             self.compaction.roll_back();
         }

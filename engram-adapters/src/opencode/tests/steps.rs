@@ -171,3 +171,17 @@ fn a_revert_goes_back_to_the_event_before_the_message() {
     assert_eq!((&rewind["to"], &rewind["files"]), (&tape[2]["seq"], &true.into()));
     assert_eq!(tape[2]["text"], "the prompt");
 }
+
+#[test]
+fn repeated_records_change_no_event() {
+    let tokens = r#","finish":"stop","tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+    let answer = answer(r#"{"type":"text","text":"the answer"}"#, tokens);
+    let tape = |messages: &str| {
+        let mut tape = convert(&export("", messages), SideInfo::default(), Policy::Strict).unwrap();
+        let stop = tape.pop().unwrap();
+        (tape, stop["ledger"]["duplicate"].as_u64().unwrap())
+    };
+    let (once, none) = tape(&format!("{PROMPT},{answer}"));
+    let (twice, repeated) = tape(&format!("{PROMPT},{answer},{PROMPT},{answer}"));
+    assert_eq!((once, none, repeated), (twice, 0, 3));
+}
