@@ -32,7 +32,7 @@ const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(rule::RESTATED, "messages", "the whole history again, without new messages (0.44.0 and later)"),
     OmissionRule::duplicate(rule::RELOGGED, "gemini", "a turn of the history again, with a new id (0.61.0, when the user cancels)"),
     OmissionRule::duplicate(rule::RELOGGED, "user", "a prompt or result of the history again, with a new id"),
-    OmissionRule::duplicate(rule::PIECE, "message", "a piece of an answer; all pieces are joined at the first one"),
+    OmissionRule::duplicate(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
     OmissionRule::bookkeeping(rule::EMPTY, "*", "a message without text, thought, call, result or token count"),
     OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),
     OmissionRule::bookkeeping(rule::SAME_SESSION, "sessionId", "the session's own id, repeated when the session is resumed"),

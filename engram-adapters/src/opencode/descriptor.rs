@@ -28,9 +28,7 @@ const PROVIDER: &str = "the provider's item ids, signatures and encrypted reason
 const REPEATED: &str = "a record that the log has twice: its id was there before, or, if it has none, all of it";
 
 const RULES: &[OmissionRule] = &[
-    OmissionRule::duplicate(rule::REPEATED, "message", REPEATED),
-    OmissionRule::duplicate(rule::REPEATED, "part", REPEATED),
-    OmissionRule::duplicate(rule::REPEATED, "line", REPEATED),
+    OmissionRule::duplicate(rule::REPEATED, "*", REPEATED),
     OmissionRule::bookkeeping(rule::ENVELOPE, "message/user", "role, time, agent and model of a prompt, all stated before"),
     OmissionRule::bookkeeping(rule::ENVELOPE, "message/assistant", "role, time, agent and model of an answer, all stated before"),
     OmissionRule::bookkeeping("step.start", "part/step-start", STEP_START),

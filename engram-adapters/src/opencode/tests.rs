@@ -295,11 +295,9 @@ fn a_value_that_decides_something_and_is_not_known_is_refused() {
     let part = format!(r#"{{"type":"tool","tool":"apply_patch","callID":"c","state":{state}}}"#);
     let source = export(&part);
     convert(&source, SideInfo::default(), Policy::Strict).expect("all is known");
-    for (value, pointer) in [("add", "/messages/0/parts/0/state/metadata/files/0/type")] {
-        let changed = source.replacen(&format!("\"{value}\""), "\"other\"", 1);
-        let refused = convert(&changed, SideInfo::default(), Policy::Strict).unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::UnknownMember, Some(pointer)));
-    }
+    let refused = convert(&source.replacen("\"add\"", "\"other\"", 1), SideInfo::default(), Policy::Strict).unwrap_err();
+    let pointer = "/messages/0/parts/0/state/metadata/files/0/type";
+    assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::UnknownMember, Some(pointer)));
 }
 
 #[test]

@@ -190,6 +190,14 @@ pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
+/// True if all sessions that have the call claim to have no edits.
+fn is_only_in_sessions_without_edits(case: &Case<'_>, id: &str) -> bool {
+    let has_call =
+        |session: &&ConvertedSession| session.events.iter().any(|event| event.is(Kind::ToolCall) && event.text("call_id") == Some(id));
+    let mut sessions = case.sessions.iter().filter(has_call).peekable();
+    sessions.peek().is_some() && sessions.all(|session| session.claim(Kind::CodeEdit) == Some("none"))
+}
+
 /// Every logged edit by an edit tool is on the tape, with everything that the log allows.
 pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let edits = call_edits(case);
@@ -211,6 +219,10 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
                 .filter(|edits| edits.call_chain.contains(&call.id.as_str()))
                 .flat_map(|edits| edits.events.iter().map(|event| (edits.session, *event)))
                 .collect();
+            if of_call.is_empty() && is_only_in_sessions_without_edits(case, &call.id) {
+                findings.note("edits in sessions that claim none");
+                continue;
+            }
             if of_call.is_empty() {
                 findings.fail(case.recording.name(), format!("no code.edit of {} ({}) on {}", call.id, call.tool, real.file));
                 continue;

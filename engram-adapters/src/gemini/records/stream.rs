@@ -28,7 +28,7 @@ pub(super) static LINES: &[Route<LineHandler>] = &[
 ];
 
 /// The type of a line with a piece of an answer.
-const PIECE: &str = "message";
+const PIECE: &str = "message/assistant";
 
 /// Emits the answer that has been printed so far.
 pub(super) fn end_answer(state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
@@ -50,7 +50,12 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter
         end_answer(state, out)?;
     }
     set_header(line.timestamp(), None, out);
-    members::check(kind, value, Pointer::Root, out)?;
+    let record = match (kind, is_answer) {
+        ("message", true) => PIECE,
+        ("message", false) => "message/user",
+        (kind, _) => kind,
+    };
+    members::check(record, value, Pointer::Root, out)?;
     if !is_answer {
         convert(&line, out)?;
         return Ok(Outcome::Mapped);
@@ -59,7 +64,7 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter
     let time = tape_time(line.timestamp());
     state.answer.add(content.raw_str(), time.as_deref(), out.location());
     if content.raw_str().is_empty() && !state.answer.has_text() {
-        return Ok(Outcome::Bookkeeping { record: "message", rule: rule::EMPTY });
+        return Ok(Outcome::Bookkeeping { record: PIECE, rule: rule::EMPTY });
     }
     Ok(Outcome::Duplicate { record: PIECE, rule: rule::PIECE })
 }

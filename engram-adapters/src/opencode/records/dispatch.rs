@@ -88,6 +88,9 @@ pub(super) fn message(
         Some(route) => {
             // What tools add to their results is compared by `check_tool_metadata`, which knows the tools.
             out.check_members(route.record, info, pointer, &|_| Some(""))?;
+            if context.is_repeat {
+                return repeated(route.record);
+            }
             run(route, |handler| handler(state, envelope, context, pointer, out))
         }
         None if envelope.role().is_none() => Err(Fault::malformed("/role", "a role", "nothing")),
@@ -98,14 +101,14 @@ pub(super) fn message(
 /// Converts one part of a message or of a line.
 pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     record.set_header(&mut state.clock, out);
-    if record.unchecked.is_some() && state.is_repeat("part", record.part.id()) {
-        return repeated("part");
-    }
     let kind = raw_str(record.part.kind());
     match nested(PARTS, "part/", kind) {
         Some(route) => {
             if let Some(value) = record.unchecked {
                 out.check_members(route.record, value, record.pointer, &|_| None)?;
+                if state.is_repeat("part", record.part.id()) || record.message.is_repeat {
+                    return repeated(route.record);
+                }
             }
             run(route, |handler| handler(state, record, out))
         }
@@ -120,6 +123,9 @@ pub(super) fn step(state: &mut SessionState, value: Value<'_>, record: &StepReco
     match nested(STEPS, "step/", kind) {
         Some(route) => {
             out.check_members(route.record, value, record.pointer, &|_| None)?;
+            if record.context.is_repeat {
+                return repeated(route.record);
+            }
             run(route, |handler| handler(state, record, out))
         }
         None => Err(Fault::unrecognized(&format!("step/{kind}"))),
@@ -138,6 +144,9 @@ pub(super) fn step_part(
     match nested(STEP_PARTS, "content/", kind) {
         Some(route) => {
             out.check_members(route.record, value, record.pointer, &|_| None)?;
+            if record.message.is_repeat {
+                return repeated(route.record);
+            }
             run(route, |handler| handler(state, record, out))
         }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
@@ -154,12 +163,12 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, line: &Line<'_>, 
     match nested(LINES, "", kind) {
         Some(route) => {
             MessageContext { printed_at: line.timestamp(), ..MessageContext::default() }.set_header(None, None, &mut state.clock, out);
+            out.check_members(route.record, value, Pointer::Root, &|_| None)?;
             // A part of 2.x has the id of its call as `id`.
             let id = line.part().map_or(Some(value), |part| part.member("partID").or_else(|| part.member("id")));
             if state.is_repeat("line", id) {
-                return repeated("line");
+                return repeated(route.record);
             }
-            out.check_members(route.record, value, Pointer::Root, &|_| None)?;
             run(route, |handler| handler(state, line, out))
         }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a line type", "nothing")),

@@ -8,7 +8,7 @@ use super::check_message::{check_message, check_tool_metadata};
 use super::dispatch;
 use super::part_record::PartRecord;
 use super::session_info::{INFO, session_info};
-use super::settle::{convert_record, late_events, repeated};
+use super::settle::{convert_record, late_events};
 use super::{messages, step_export, step_info};
 use crate::opencode::schema::{Document, Envelope, Message, Part, Time};
 use crate::opencode::state::message_context::MessageContext;
@@ -103,22 +103,19 @@ impl ExportReader {
             return convert_record(Pointer::Item("/messages", n), message, state, out, |_, _| Err(fault));
         };
         state.revert.reach(raw_str(info.member("id")), out);
-        let (mut envelope, mut context, mut has_end, mut is_repeat) = (Envelope::default(), MessageContext::default(), false, false);
+        let (mut envelope, mut context, mut has_end) = (Envelope::default(), MessageContext::default(), false);
         let pointer = Pointer::Field("/messages", n, "/info");
         convert_record(pointer, info, state, out, |state, out| {
             envelope.fill_message(info)?;
             context = MessageContext::of(&envelope, parts, &state.replay);
             context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
-            is_repeat = state.is_repeat("message", envelope.id());
-            if is_repeat {
-                return repeated("message");
-            }
+            context.is_repeat = state.is_repeat("message", envelope.id());
             check_message(n, message, out)?;
             if let Some(by_call) = context.tool_metadata {
                 check_tool_metadata(n, by_call, parts, out)?;
             }
             let outcome = dispatch::message(state, info, &envelope, &context, pointer, out)?;
-            has_end = true;
+            has_end = !context.is_repeat;
             Ok(outcome)
         })?;
         self.parts_path.clear();
@@ -126,9 +123,6 @@ impl ExportReader {
         for (n, part) in parts.elements().enumerate() {
             let pointer = Pointer::Item(&self.parts_path, n);
             convert_record(pointer, part, state, out, |state, out| {
-                if is_repeat {
-                    return repeated("part");
-                }
                 let mut view = Part::default();
                 view.strict_into(part, "")?;
                 dispatch::part(state, &PartRecord { part: &view, message: &context, pointer, unchecked: Some(part) }, out)

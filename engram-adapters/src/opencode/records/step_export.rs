@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use engram_core::emit::{Emitter, Fault, Pointer};
 
 use super::dispatch;
-use super::settle::{convert_record, late_events, repeated};
+use super::settle::{convert_record, late_events};
 use super::step_messages::{StepRecord, answer_end};
 use super::step_parts::StepPartRecord;
 use crate::opencode::state::message_context::MessageContext;
@@ -16,22 +16,18 @@ use crate::shared::value::{Value, integer, raw_str};
 /// Converts message `n`. `path` is scratch for the pointer of its parts.
 pub(super) fn message(n: usize, value: Value<'_>, path: &mut String, state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let pointer = Pointer::Item("/messages", n);
-    let (mut message, mut context) = (StepMessage::default(), MessageContext::default());
-    let (mut is_converted, mut is_repeat) = (false, false);
+    let (mut message, mut context, mut is_converted) = (StepMessage::default(), MessageContext::default(), false);
     convert_record(pointer, value, state, out, |state, out| {
         let mut view = StepMessage::default();
         view.strict_into(value, "")?;
         context = MessageContext::of_step(&view, &state.replay);
         context.set_header(integer(StepTime::lenient_opt(view.time()).created()), view.id(), &mut state.clock, out);
-        if state.is_repeat("message", view.id()) {
-            (message, is_repeat) = (view, true);
-            return repeated("message");
-        }
+        context.is_repeat = state.is_repeat("message", view.id());
         let outcome = dispatch::step(state, value, &StepRecord { message: &view, context: &context, pointer }, out)?;
         (message, is_converted) = (view, true);
         Ok(outcome)
     })?;
-    if !(is_converted || is_repeat) || raw_str(message.kind()) != "assistant" {
+    if !is_converted || raw_str(message.kind()) != "assistant" {
         return Ok(());
     }
     path.clear();
@@ -39,15 +35,12 @@ pub(super) fn message(n: usize, value: Value<'_>, path: &mut String, state: &mut
     for (n, part) in message.content().into_iter().flat_map(Value::elements).enumerate() {
         let pointer = Pointer::Item(path, n);
         convert_record(pointer, part, state, out, |state, out| {
-            if is_repeat {
-                return repeated("part");
-            }
             let mut view = StepPart::default();
             view.strict_into(part, "")?;
             dispatch::step_part(state, part, &StepPartRecord { part: &view, message: &context, pointer }, out)
         })?;
     }
-    if is_repeat {
+    if context.is_repeat {
         return Ok(());
     }
     late_events(state, out, |state, out| {

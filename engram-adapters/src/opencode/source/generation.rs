@@ -126,9 +126,7 @@ impl Generations {
         let in_v1 = is_there(self.has_sessions, "SELECT 1 FROM session WHERE id = ?1")?;
         let is_steps = if !self.has_steps {
             false
-        } else if !in_v1 || !self.has_parts {
-            true
-        } else if is_there(true, OWN_STEPS)? {
+        } else if !in_v1 || !self.has_parts || is_there(true, OWN_STEPS)? {
             true
         } else {
             self.is_beta && !is_there(true, "SELECT 1 FROM message WHERE session_id = ?1")?

@@ -37,6 +37,8 @@ pub struct MessageContext<'a> {
     pub finish: Field<'a>,
     /// The message was copied from the session that this session was forked from.
     pub is_replay: bool,
+    /// The log had the message before.
+    pub is_repeat: bool,
     /// When the line of a stream was printed, in milliseconds, for parts without a time. None in an export.
     pub printed_at: Field<'a>,
     /// 0.1.174: what tools add to their results, by call id.
@@ -59,6 +61,7 @@ impl<'a> MessageContext<'a> {
             is_turn: envelope.system().is_some_and(Value::is_array),
             finish: envelope.finish(),
             is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
+            is_repeat: false,
             printed_at: None,
             tool_metadata: envelope.tool(),
         }
