@@ -101,6 +101,7 @@ const GAPS: &[Gap] = &[
         reason: "Content with line numbers, truncated content, and content without its range do not show which lines it is. Hooks get no content of a read.",
         fixture: "2026.09/stream_read",
     },
+    Gap { code: "read.shell", reason: "Files that a shell command printed are not recorded as reads.", fixture: "sdk-1.0.32/shell" },
     Gap {
         code: "read.no_total",
         reason: "Cursor counts the empty text after a final line end as a line, so the number of lines is certain only if the end was read.",

@@ -131,7 +131,7 @@ const RUNS_COVERAGE: Coverage = Coverage {
     msg_out: Grade::Full,
     tool_call: Grade::Partial(&["call.as_executed"]),
     tool_result: Grade::Partial(&["result.no_denial"]),
-    code_read: Grade::Partial(&["read.no_lines"]),
+    code_read: Grade::Partial(&["read.no_lines", "read.shell"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.diff_only"]),
     ..NO_CLAIM
 };

@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::ledger::Outcome;
 
-use super::held_reads::{HeldRead, Role};
+use super::held_reads::{HeldPayload, HeldRead, Role};
 use super::open_writes::Before;
 use super::schema::Payload;
 use super::state::HookState;
@@ -63,7 +63,10 @@ pub(super) fn convert(state: &mut HookState, source: &str, payload: Value<'_>, o
     let now = state.facts.facts_of(&payload);
     let has_new_facts = state.facts.emit_changed(&now, &payload, out)?;
     let outcome = match (role, action) {
-        (Role::Begins | Role::BelongsTo(_), _) => hold(state, role, &payload, source, out)?,
+        (Role::Begins | Role::BelongsTo(_), _) => {
+            let held = HeldPayload { source: source.to_owned(), location, is_mapped: has_new_facts };
+            hold(state, role, &payload, held, out)?
+        }
         (_, Action::Convert(handler)) => {
             let outcome = handler(state, &payload, out)?;
             begin_write(state, role, step, &payload);
@@ -77,12 +80,12 @@ pub(super) fn convert(state: &mut HookState, source: &str, payload: Value<'_>, o
 }
 
 /// Holds the payload of a read.
-fn hold(state: &mut HookState, role: Role, payload: &Payload<'_>, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let location = out.location();
+fn hold(state: &mut HookState, role: Role, payload: &Payload<'_>, held: HeldPayload, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let location = held.location;
     match role {
-        Role::BelongsTo(at) => state.reads.add(at, payload, source, location),
+        Role::BelongsTo(at) => state.reads.add(at, payload, held),
         _ => {
-            if let Some(oldest) = state.reads.begin(payload, source, location) {
+            if let Some(oldest) = state.reads.begin(payload, held) {
                 emit_read(state, oldest, out)?;
                 out.attribute_to(location, RecordHeader::default());
             }
@@ -125,7 +128,7 @@ pub(super) fn emit_settled(state: &mut HookState, at_end: bool, out: &mut Emitte
 
 fn emit_read(state: &mut HookState, read: HeldRead, out: &mut Emitter) -> Result<(), Fault> {
     let mut index = StructuralIndex::default();
-    for (source, location) in &read.payloads {
+    for HeldPayload { source, location, is_mapped } in &read.payloads {
         let payload = Payload::strict(parse(source, &mut index)?, "")?;
         let step = raw_str(payload.hook_event_name());
         out.attribute_to(*location, RecordHeader::default());
@@ -133,7 +136,9 @@ fn emit_read(state: &mut HookState, read: HeldRead, out: &mut Emitter) -> Result
         if let Some(Action::Convert(handler)) = Route::find(RECORDS, step) {
             handler(state, &payload, out).map(drop)?;
         }
-        if let Outcome::Duplicate { record, rule } = inner_read(step) {
+        if let Outcome::Duplicate { record, rule } = inner_read(step)
+            && !is_mapped
+        {
             out.duplicate_was_mapped(record, rule);
         }
     }

@@ -28,8 +28,18 @@ pub(super) struct HeldRead {
     pub(super) content: Option<String>,
     /// True if there was no such file.
     pub(super) is_missing: bool,
-    /// Its payloads, as JSON with their places.
-    pub(super) payloads: Vec<(String, RecordLocation)>,
+    /// Its payloads.
+    pub(super) payloads: Vec<HeldPayload>,
+}
+
+/// A payload that is held.
+pub(super) struct HeldPayload {
+    /// Its JSON.
+    pub(super) source: String,
+    /// Its place.
+    pub(super) location: RecordLocation,
+    /// True if it has given an event already, such as a new fact about the session.
+    pub(super) is_mapped: bool,
 }
 
 /// What a payload is to the reads that are held.
@@ -63,7 +73,7 @@ impl HeldReads {
     }
 
     /// Holds the first payload of a read. Returns the oldest read if there are too many.
-    pub(super) fn begin(&mut self, payload: &Payload<'_>, source: &str, location: RecordLocation) -> Option<HeldRead> {
+    pub(super) fn begin(&mut self, payload: &Payload<'_>, held: HeldPayload) -> Option<HeldRead> {
         let text = |field| decoded(field).unwrap_or_default().into_owned();
         let file = payload.tool_input().and_then(|input| input.member("file_path"));
         self.held.push(HeldRead {
@@ -72,13 +82,13 @@ impl HeldReads {
             has_ended: false,
             content: None,
             is_missing: false,
-            payloads: vec![(source.to_owned(), location)],
+            payloads: vec![held],
         });
         (self.held.len() > MAX_HELD).then(|| self.held.remove(0))
     }
 
     /// Holds another payload of a read.
-    pub(super) fn add(&mut self, at: usize, payload: &Payload<'_>, source: &str, location: RecordLocation) {
+    pub(super) fn add(&mut self, at: usize, payload: &Payload<'_>, held: HeldPayload) {
         let Some(read) = self.held.get_mut(at) else { return };
         match raw_str(payload.hook_event_name()) {
             "beforeReadFile" => read.content = decoded(payload.content()).map(Into::into),
@@ -87,7 +97,7 @@ impl HeldReads {
                 read.is_missing = step == "postToolUseFailure" && raw_str(payload.failure_type()) == "error" && read.content.is_none();
             }
         }
-        read.payloads.push((source.to_owned(), location));
+        read.payloads.push(held);
     }
 
     /// Takes the read out that is a part of another call.
