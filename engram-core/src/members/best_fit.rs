@@ -36,8 +36,7 @@ impl<'a> Walk<'_, '_, '_> {
             Choice::Free(_) | Choice::Unrecognized => (1, usize::MAX),
             Choice::Unknown => (usize::MAX, 0),
         };
-        let choices = selector.cases.iter().map(|(_, choice)| *choice).chain([selector.otherwise]);
-        choices.min_by_key(|choice| faults(*choice)).unwrap_or(selector.otherwise)
+        selector.choices().min_by_key(|choice| faults(*choice)).unwrap_or(selector.otherwise)
     }
 }
 

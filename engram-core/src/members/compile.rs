@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::json_types::JsonTypes;
 use super::model::{
-    Choice, Content, Fate, FateKind, Member, MemberTable, Need, Pattern, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId,
-    TableRule,
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
 use crate::event::Kind;
@@ -259,12 +258,12 @@ impl<'l> Compiler<'l> {
             let values = line.words[1..].iter().take_while(|word| word.quoted || !is_suffix(&word.text)).count();
             let choice = self.choice(base, line, &line.words[1 + values..], fate)?;
             match line.keyword() {
-                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (Pattern::new(&value.text), choice))),
+                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (value.text.as_str().into(), choice))),
                 "else" if values == 0 => otherwise = choice,
                 _ => return Err(line.error("`case` has values, `else` has none")),
             }
         }
-        Ok(Selector { key: selector_key(by)?, cases, otherwise })
+        Ok(Selector::new(selector_key(by)?, cases, otherwise))
     }
 
     fn choice(&mut self, base: &Members<'l>, line: &'l Line, words: &'l [Word], fate: Option<&Fate>) -> Result<Choice, MemberTableError> {

@@ -150,33 +150,10 @@ impl Shape {
 pub(super) struct Selector {
     pub key: SelectorKey,
     /// Values and what they choose.
-    pub cases: Vec<(Pattern, Choice)>,
+    cases: Vec<(Box<str>, Choice)>,
+    by_value: NameIndex,
     /// For all other values.
     pub otherwise: Choice,
-}
-
-/// The values of a selector for which a case applies.
-#[derive(Debug, Clone)]
-pub(super) enum Pattern {
-    /// One value.
-    Value(Box<str>),
-    /// All values with this beginning.
-    Beginning(Box<str>),
-}
-
-impl Pattern {
-    /// A value as a table has it: one that ends with `*` stands for all values with that beginning.
-    pub fn new(value: &str) -> Pattern {
-        value.strip_suffix('*').map_or_else(|| Pattern::Value(value.into()), |start| Pattern::Beginning(start.into()))
-    }
-
-    #[inline(always)]
-    fn is_met_by(&self, value: &str) -> bool {
-        match self {
-            Pattern::Value(pattern) => **pattern == *value,
-            Pattern::Beginning(start) => value.starts_with(&**start),
-        }
-    }
 }
 
 /// Where the value of a selector is.
@@ -266,8 +243,22 @@ impl MemberTable {
 }
 
 impl Selector {
+    pub fn new(key: SelectorKey, cases: Vec<(Box<str>, Choice)>, otherwise: Choice) -> Selector {
+        let mut by_value = NameIndex::default();
+        for (at, (value, _)) in (0..).zip(&cases) {
+            by_value.add(value, at);
+        }
+        Selector { key, cases, by_value, otherwise }
+    }
+
     /// What a value chooses.
     pub fn choose(&self, value: &str) -> Choice {
-        self.cases.iter().find(|(pattern, _)| pattern.is_met_by(value)).map_or(self.otherwise, |(_, choice)| *choice)
+        let case = self.by_value.places(value).map(|at| &self.cases[at]).find(|(known, _)| **known == *value);
+        case.map_or(self.otherwise, |(_, choice)| *choice)
+    }
+
+    /// What any value chooses.
+    pub fn choices(&self) -> impl Iterator<Item = Choice> {
+        self.cases.iter().map(|(_, choice)| *choice).chain([self.otherwise])
     }
 }
