@@ -5,7 +5,7 @@ use simdutf8::compat::{Utf8Error, from_utf8};
 use crate::coverage::Coverage;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{KindCounts, RecordLocation};
+use crate::event::{InputDigest, KindCounts, RecordLocation};
 use crate::hash::Hash;
 use crate::input::UnreadableLine;
 use crate::input::head::{Head, first_value, is_blank};
@@ -124,7 +124,7 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support), complete: true };
-    run.run(session.as_mut(), &mut input, framing).map_err(|mut error| {
+    run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
         error.harness.get_or_insert(descriptor.harness_family);
@@ -190,7 +190,13 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
-    fn run<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>, framing: Framing) -> Result<(), AdapterError> {
+    fn run<S: ByteSource>(
+        &mut self,
+        session: &mut dyn Session,
+        input: &mut Input<S>,
+        framing: Framing,
+        side_info: &SideInfo,
+    ) -> Result<(), AdapterError> {
         self.out.start().map_err(|fault| self.error(fault))?;
         match framing {
             Framing::Lines => self.lines(session, input)?,
@@ -204,7 +210,9 @@ impl Run<'_> {
         }
         self.out.begin();
         session.finish(&mut self.out).map_err(|fault| self.error(fault))?;
-        self.out.stop(input.consumed(), self.complete).map_err(|fault| self.error(fault))
+        let (hash, bytes) = input.consumed();
+        let digest = InputDigest { hash, bytes, beside: side_info.side_files.as_ref().map(|files| files.files_read()).unwrap_or_default() };
+        self.out.stop(digest, self.complete).map_err(|fault| self.error(fault))
     }
 
     fn lines<S: ByteSource>(&mut self, session: &mut dyn Session, input: &mut Input<S>) -> Result<(), AdapterError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::descriptor::AdapterDescriptor;
 use crate::emit::{Emitter, Fault};
+use crate::event::BesideFile;
 use crate::hash::Hash;
 use crate::input::head::{Head, Identity};
 use crate::ledger::Outcome;
@@ -32,6 +33,11 @@ pub struct Evidence {
 pub trait SideFiles: Send + Sync {
     /// Hash and size in bytes of the side file with this path in the source, if it exists and may be read.
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)>;
+
+    /// The files that were read so far, sorted by name.
+    fn files_read(&self) -> Vec<BesideFile> {
+        Vec::new()
+    }
 
     /// True if the sub-agent with this id has a file of its own. Then its records in the session's file are not converted.
     fn has_agent(&self, _agent_id: &str) -> bool {

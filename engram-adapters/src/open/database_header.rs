@@ -15,9 +15,12 @@ pub fn is_database(head: &[u8]) -> bool {
 /// How many bytes of a file show whether it is a database.
 const HEAD_BYTES: u64 = 64;
 
-/// The first bytes of a file. Empty for a folder and for a file that cannot be read.
+/// The first bytes of a regular file. Empty for anything else, and for a file that cannot be read.
 pub fn beginning(path: &Path) -> Vec<u8> {
     let mut first = Vec::new();
+    if !path.is_file() {
+        return first;
+    }
     match File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut first)) {
         Ok(_) => first,
         Err(_) => Vec::new(),

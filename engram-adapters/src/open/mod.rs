@@ -15,6 +15,8 @@ mod database_header;
 pub mod lines;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "sqlite")]
+mod sqlite_copy;
 pub mod store;
 #[cfg(feature = "zstd")]
 mod zstd_stream;

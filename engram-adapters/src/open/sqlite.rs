@@ -1,66 +1,84 @@
-//! Opens SQLite stores for reading: the store on disk is never written, locked, or given a file beside it.
+//! Opens SQLite stores for reading. A store is never changed, and its schema is not trusted.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
+use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyFolder;
 use super::database_header::is_database;
+use super::sqlite_copy::{COPY_NAME, State, copy};
 
 /// Bytes of the database header.
 const HEADER_BYTES: usize = 100;
 
-/// Files beside a database that hold what it does not hold yet (`-wal`) or no longer (`-journal`).
-const COMPANIONS: [&str; 2] = ["-wal", "-journal"];
+/// How many instructions of SQLite's virtual machine run between two looks at the budget.
+const INSTRUCTIONS_PER_STEP: i32 = 100_000;
+/// The budget of instructions for any store, and for each of its bytes. Reading each row once takes a small part of it.
+const INSTRUCTIONS: u64 = 200_000_000;
+const INSTRUCTIONS_PER_BYTE: u64 = 100;
 
-/// How often a store that changes while it is copied is copied again.
-const COPY_ATTEMPTS: usize = 3;
-
-/// A store open for reading. What it reads from lives as long as this value.
+/// A store open for reading. The files that it is read from exist as long as this value.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
-    /// Where the store was copied to, when SQLite would have had to write beside it.
+    /// The database that is read in place, and its state when it was opened.
+    in_place: Option<(PathBuf, State)>,
     _copy: Option<CopyFolder>,
 }
 
 impl Store {
-    /// Opens the database at `path`, its write-ahead log or rollback journal included.
+    /// Opens the database at `path`, with its write-ahead log or rollback journal.
     ///
-    /// A database without such a file is read where it lies, without locks. One with such a file is copied to a temporary
-    /// directory first, since SQLite would otherwise write an index, or the rollback itself, beside the store.
+    /// A database that nobody writes is read in place, without locks. Any other is copied to a temporary directory first, as it was at one
+    /// moment.
     ///
     /// # Errors
-    /// `unknown_harness` when the file is no database (or an encrypted one), `truncated_input` when it is shorter than it
-    /// says, `io` when it cannot be read or does not hold still. All with the path.
+    /// `unknown_harness` if the file is not a database (or an encrypted one), `truncated_input` if it is shorter than its header states,
+    /// `io` if it cannot be read or changes all the time. All have the path.
     pub fn open(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
         Store::opened(path, limits).map_err(|error| error.path(path.to_string_lossy()))
     }
 
     fn opened(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
-        let has_companion = COMPANIONS.iter().any(|suffix| is_filled(&beside(path, suffix)));
-        check_header(path, has_companion)?;
-        let (connection, copy) = if has_companion {
-            let copy = copy_whole(path)?;
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            (Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?, Some(copy))
-        } else {
+        let state = State::of(path);
+        check_header(path, state.has_companion())?;
+        let mut store = if state.is_quiet() {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-            (Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?, None)
+            let connection = Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
+            Store { connection, in_place: Some((path.to_owned(), state)), _copy: None }
+        } else {
+            let copy = copy(path)?;
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?;
+            Store { connection, in_place: None, _copy: Some(copy) }
         };
+        store.restrict(limits, File::open(path)?.metadata()?.len()).map_err(refused)?;
+        Ok(store)
+    }
+
+    /// A store is data: nothing in its schema may run, nothing is written, and no query takes longer than reading all of it would.
+    fn restrict(&mut self, limits: Limits, bytes: u64) -> rusqlite::Result<()> {
         let longest = i32::try_from(limits.record_bytes).unwrap_or(i32::MAX);
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest).map_err(refused)?;
-        // A store is data: no function of its schema may run, and nothing is written, not even to a copy.
-        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;").map_err(refused)?;
-        Ok(Store { connection, _copy: copy })
+        self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest)?;
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        self.connection.execute_batch("PRAGMA query_only = ON;")?;
+        let budget = INSTRUCTIONS.saturating_add(bytes.saturating_mul(INSTRUCTIONS_PER_BYTE));
+        let mut steps = budget / INSTRUCTIONS_PER_STEP as u64;
+        self.connection.progress_handler(
+            INSTRUCTIONS_PER_STEP,
+            Some(move || {
+                steps = steps.saturating_sub(1);
+                steps == 0
+            }),
+        )
     }
 
     /// The connection, for queries.
@@ -68,13 +86,30 @@ impl Store {
         &self.connection
     }
 
-    /// The names of the ordinary tables. Views and virtual tables are left out: reading them would run what the store says.
+    /// Fails if the store has changed since it was opened: what was read may be of two states. Call it after reading.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        match &self.in_place {
+            Some((path, state)) if State::of(path) != *state => {
+                let error = AdapterError::new(ErrorCode::Io).expected("a store that does not change while it is read");
+                Err(error.found("another process has changed it").path(path.to_string_lossy()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The names of the plain tables. Views, virtual tables and tables with generated columns are left out: reading them would run what the
+    /// store states.
     ///
     /// # Errors
     /// As [`refused`].
     pub fn tables(&self) -> Result<Vec<String>, AdapterError> {
-        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name";
-        self.strings(sql)
+        self.strings(
+            "SELECT name FROM pragma_table_list AS entry WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+             AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(entry.name) WHERE hidden <> 0) ORDER BY name",
+        )
     }
 
     /// The names of the columns of a table, in the order of the schema.
@@ -102,65 +137,21 @@ pub fn column(value: ValueRef<'_>) -> Vec<u8> {
     }
 }
 
-/// The error that a refusal of SQLite stands for: `unknown_harness` for what is no database, `malformed_record` for a damaged
-/// one, `limit_exceeded` for a value over the limit, else `io`.
+/// The error for a refusal of SQLite: `unknown_harness` for what is not a database, `malformed_record` for a damaged one, `limit_exceeded`
+/// for a value or an effort over the limit, else `io`.
 pub fn refused(error: rusqlite::Error) -> AdapterError {
     let code = match error.sqlite_error_code() {
         Some(Sqlite::NotADatabase) => ErrorCode::UnknownHarness,
         Some(Sqlite::DatabaseCorrupt) => ErrorCode::MalformedRecord,
-        Some(Sqlite::TooBig) => ErrorCode::LimitExceeded,
+        Some(Sqlite::TooBig | Sqlite::OperationInterrupted) => ErrorCode::LimitExceeded,
         Some(_) => ErrorCode::Io,
-        // No complaint of SQLite's: a column holds another type than a reader asked for.
+        // SQLite has no objection: a column has another type than a reader asked for.
         None => ErrorCode::MalformedRecord,
     };
     AdapterError::new(code).expected("a readable SQLite database").found(&error.to_string())
 }
 
-/// What the copy of a store is called.
-const COPY_NAME: &str = "store.db";
-
-/// Copies a database and its companions to a new temporary directory, and again when they changed meanwhile.
-fn copy_whole(path: &Path) -> Result<CopyFolder, AdapterError> {
-    for _ in 0..COPY_ATTEMPTS {
-        let directory = CopyFolder::new()?;
-        let before = stamps(path);
-        let target = directory.path().join(COPY_NAME);
-        copy(path, &target)?;
-        for suffix in COMPANIONS {
-            let companion = beside(path, suffix);
-            if is_filled(&companion) {
-                copy(&companion, &beside(&target, suffix))?;
-            }
-        }
-        if stamps(path) == before {
-            return Ok(directory);
-        }
-    }
-    Err(AdapterError::new(ErrorCode::Io).expected("a store that holds still").found("it changed while it was copied"))
-}
-
-/// Copies the bytes alone: a copy of a read-only file must be writable, for SQLite to roll it back or to index its log.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    io::copy(&mut File::open(from)?, &mut File::create_new(to)?).map(drop)
-}
-
-/// Length and time of change of the database and its companions.
-fn stamps(path: &Path) -> Vec<Option<(u64, SystemTime)>> {
-    let stamp = |path: &Path| fs::metadata(path).ok().and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?)));
-    std::iter::once(stamp(path)).chain(COMPANIONS.iter().map(|suffix| stamp(&beside(path, suffix)))).collect()
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn is_filled(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
-}
-
-/// Refuses what is no database, and what ends before the size that its header states.
+/// Refuses what is not a database, and what ends before the size that its header states.
 fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     let file = File::open(path)?;
@@ -173,7 +164,7 @@ fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     let Some(stated) = stated_length(&header) else {
         return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("a whole database header"));
     };
-    // The pages that a short file lacks may stand in its log.
+    // The pages that a short file lacks may be in its log.
     if length < stated && !has_companion {
         let error = AdapterError::new(ErrorCode::TruncatedInput).expected(format!("a database of {stated} bytes"));
         return Err(error.found(&format!("{length} bytes")));
@@ -181,7 +172,7 @@ fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     Ok(())
 }
 
-/// Page size times page count, as the header states them (fileformat.html, sections 1.3.2 and 1.3.8).
+/// Page size times page count, as in the header (fileformat.html, sections 1.3.2 and 1.3.8).
 fn stated_length(header: &[u8]) -> Option<u64> {
     let page_size = match u16::from_be_bytes(header.get(16..18)?.try_into().ok()?) {
         1 => 65_536,
@@ -210,8 +201,13 @@ fn immutable_uri(path: &Path) -> Result<String, AdapterError> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
     use tempfile::TempDir;
 
+    use super::super::sqlite_copy::log;
     use super::*;
 
     /// A database of one row in a directory of its own.
@@ -235,13 +231,71 @@ mod tests {
         names
     }
 
+    /// Makes the database look as if nobody had written it for a long time.
+    fn age(path: &Path) {
+        File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    }
+
     #[test]
-    fn a_clean_store_is_read_where_it_lies_and_left_as_it_is() {
+    fn a_quiet_store_is_read_in_place_and_a_new_one_from_a_copy() {
         let (directory, path, writer) = database();
         drop(writer);
-        let before = names(&directory);
-        assert_eq!(notes(&path).unwrap(), ["first"]);
-        assert_eq!(names(&directory), before);
+        for is_quiet in [false, true] {
+            if is_quiet {
+                age(&path);
+            }
+            let before = names(&directory);
+            let store = Store::open(&path, Limits::default()).unwrap();
+            assert_eq!(store.in_place.is_some(), is_quiet);
+            assert_eq!(store.strings("SELECT text FROM note").unwrap(), ["first"]);
+            assert_eq!(names(&directory), before);
+        }
+    }
+
+    #[test]
+    fn a_store_that_changes_while_it_is_read_is_noticed() {
+        let (_directory, path, writer) = database();
+        age(&path);
+        let store = Store::open(&path, Limits::default()).unwrap();
+        assert!(store.verify_unchanged().is_ok());
+        writer.execute_batch("INSERT INTO note VALUES ('second');").unwrap();
+        assert_eq!(store.verify_unchanged().unwrap_err().code, ErrorCode::Io);
+    }
+
+    /// A row of each table has the number of the last commit. A copy with two numbers is of two states.
+    #[test]
+    fn copies_of_a_store_in_use_are_of_one_state() {
+        for mode in ["DELETE", "WAL"] {
+            let (_directory, path, writer) = database();
+            let tables = (0..20).map(|n| format!("CREATE TABLE t{n} (commit_number, padding);")).collect::<String>();
+            writer.pragma_update(None, "journal_mode", mode).unwrap();
+            writer.busy_timeout(Duration::from_secs(10)).unwrap();
+            writer.execute_batch(&tables).unwrap();
+            let is_done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let flag = is_done.clone();
+            let writing = std::thread::spawn(move || {
+                let mut number = 0;
+                while !flag.load(std::sync::atomic::Ordering::Relaxed) {
+                    number += 1;
+                    let rows = (0..20).map(|n| format!("DELETE FROM t{n}; INSERT INTO t{n} VALUES ({number}, zeroblob(3000));"));
+                    writer.execute_batch(&format!("BEGIN;{}COMMIT;", rows.collect::<String>())).unwrap();
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            });
+            let query = (0..20).map(|n| format!("SELECT commit_number FROM t{n}")).collect::<Vec<_>>().join(" UNION ");
+            let mut read = 0;
+            for _ in 0..15 {
+                // A store that changes all the time may be refused, but never read wrongly.
+                let Ok(store) = Store::open(&path, Limits::default()) else { continue };
+                let mut statement = store.connection().prepare(&query).unwrap();
+                let numbers: Vec<i64> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+                assert!(numbers.len() <= 1, "{mode}: {numbers:?}");
+                read += 1;
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            writing.join().unwrap();
+            assert!(read > 0, "{mode}");
+        }
     }
 
     #[test]
@@ -251,8 +305,8 @@ mod tests {
         let before = names(&directory);
         assert_eq!(notes(&path).unwrap(), ["first", "second"]);
         assert_eq!(names(&directory), before);
-        fs::remove_file(beside(&path, "-wal")).unwrap();
-        assert_eq!(notes(&path).unwrap(), ["first"], "what only the log held is gone with it");
+        fs::remove_file(log(&path)).unwrap();
+        assert_eq!(notes(&path).unwrap(), ["first"], "what only the log had is gone with it");
     }
 
     #[test]
@@ -263,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_database_is_refused() {
+    fn a_file_that_is_not_a_complete_database_is_refused() {
         let (directory, path, writer) = database();
         drop(writer);
         let whole = fs::read(&path).unwrap();
@@ -283,12 +337,23 @@ mod tests {
     }
 
     #[test]
-    fn views_are_no_tables() {
+    fn only_plain_tables_are_listed() {
         let (_directory, path, writer) = database();
-        writer.execute_batch("CREATE VIEW endless AS SELECT * FROM note; CREATE TABLE other (a, b);").unwrap();
+        let schema = "CREATE VIEW endless AS SELECT * FROM note; CREATE TABLE other (a, b);
+            CREATE TABLE computed (a, b AS (hex(zeroblob(1000000))));";
+        writer.execute_batch(schema).unwrap();
         drop(writer);
         let store = Store::open(&path, Limits::default()).unwrap();
         assert_eq!(store.tables().unwrap(), ["note", "other"]);
         assert_eq!(store.columns("other").unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn an_endless_query_ends() {
+        let (_directory, path, writer) = database();
+        drop(writer);
+        let store = Store::open(&path, Limits::default()).unwrap();
+        let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT text FROM note, n WHERE x < 0";
+        assert_eq!(store.strings(endless).unwrap_err().code, ErrorCode::LimitExceeded);
     }
 }

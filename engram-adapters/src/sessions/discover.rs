@@ -87,11 +87,15 @@ fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registrat
 }
 
 fn candidate(registry: &Registry, entry: DirEntry) -> Option<Candidate> {
+    // Opening a named pipe would wait for its other end, and a device may never end.
+    if !entry.file_type().is_file() {
+        return None;
+    }
     let name = entry.file_name().to_string_lossy();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     let may_be_store =
         (ends(DATABASE_ENDINGS) && begins_as_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
-    let may_be = entry.file_type().is_file() && (may_be_store || ends(ENDINGS));
+    let may_be = may_be_store || ends(ENDINGS);
     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
     may_be.then(|| Candidate { bytes, named: false, may_be_store, path: entry.into_path() })
 }
@@ -145,6 +149,19 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", root.join("latest.jsonl")).unwrap();
         std::os::unix::fs::symlink("1.jsonl", root.join("2.jsonl")).unwrap();
         assert_eq!(found(root), ["1.jsonl", "2.jsonl"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_devices_are_not_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::os::unix::fs::symlink("/dev/zero", root.join("zero.jsonl")).unwrap();
+        for name in ["pipe.db", "pipe.txt", "pipe.jsonl"] {
+            let made = std::process::Command::new("mkfifo").arg(root.join(name)).status().unwrap();
+            assert!(made.success());
+        }
+        assert_eq!(found(root), Vec::<String>::new());
     }
 
     #[test]

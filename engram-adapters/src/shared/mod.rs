@@ -19,6 +19,7 @@ pub mod json;
 pub mod json_type;
 pub mod linenum;
 pub mod media;
+pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
 pub mod restorable;

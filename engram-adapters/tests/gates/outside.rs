@@ -48,7 +48,7 @@ const TOY: AdapterDescriptor = AdapterDescriptor {
 const TAPE: &str = concat!(
     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"meta","source":{"harness":"toy"},"label":"tape.start","schema":"engram.tape/1","#,
     r#""adapter":{"id":"toy","version":"0.1.0"},"harness":{"family":"toy","schema":"toy/1"},"policy":"permissive","#,
-    r#""anchors":"winnow/1:k=24,w=32","support":"tested","coverage":{"meta":"full","msg.in":"full","msg.out":"none","#,
+    r#""anchors":"winnow/2:k=24,w=32,max=1024","support":"tested","coverage":{"meta":"full","msg.in":"full","msg.out":"none","#,
     r#""tool.call":"none","tool.result":"none","code.read":"none","code.edit":"none","span.link":"none"},"degraded":[],"#,
     r#""t_basis":"inherited"}"#,
     "\n",

@@ -1,32 +1,27 @@
 //! Removal of repeated fingerprints, and the limit on their number per span.
 
-use super::scheme::MAX_ANCHORS;
+use std::hash::BuildHasherDefault;
 
-/// Above this number of fingerprints, those that are too large are removed before repetitions are searched for.
-const PREFILTER_ABOVE: usize = 4 * MAX_ANCHORS;
+use super::scheme::MAX_ANCHORS;
+use crate::keys::KeyMap;
+
+/// Up to this number of fingerprints, a linear search for repetitions is faster than a set.
+const LINEAR_SEARCH_MAX: usize = 256;
 
 /// Keeps the first occurrence of each hash. If more than [`MAX_ANCHORS`] are left, keeps the smallest.
 pub(super) fn dedup_and_bound(mut picked: Vec<u64>) -> Vec<u64> {
-    if picked.len() > PREFILTER_ABOVE {
-        let mut ordered = picked.clone();
-        ordered.sort_unstable();
-        ordered.dedup();
-        keep_smallest(&mut picked, &ordered);
+    if picked.len() <= LINEAR_SEARCH_MAX {
+        keep_first(&mut picked);
+    } else {
+        let mut seen: KeyMap<()> = KeyMap::with_capacity_and_hasher(picked.len(), BuildHasherDefault::default());
+        picked.retain(|hash| seen.insert(*hash, ()).is_none());
     }
-    keep_first(&mut picked);
     if picked.len() > MAX_ANCHORS {
         let mut ordered = picked.clone();
-        ordered.select_nth_unstable(MAX_ANCHORS - 1);
-        keep_smallest(&mut picked, &ordered);
-    }
-    picked
-}
-
-/// Removes hashes that are larger than the one at index `MAX_ANCHORS - 1` of `ordered`, if it has that many.
-fn keep_smallest(picked: &mut Vec<u64>, ordered: &[u64]) {
-    if let Some(largest) = ordered.get(MAX_ANCHORS - 1) {
+        let (_, largest, _) = ordered.select_nth_unstable(MAX_ANCHORS - 1);
         picked.retain(|hash| hash <= largest);
     }
+    picked
 }
 
 /// Keeps the first occurrence of each hash. Twelve bits of a hash show in most cases that it is new; otherwise the search is linear, so
@@ -68,8 +63,8 @@ mod tests {
     proptest! {
         #[test]
         fn first_occurrences_of_the_smallest_hashes_are_kept(
-            len in 0..4 * PREFILTER_ABOVE,
-            different in 1..4 * PREFILTER_ABOVE as u64,
+            len in 0..4 * MAX_ANCHORS,
+            different in 1..4 * MAX_ANCHORS as u64,
             seed in any::<u64>(),
         ) {
             // Many equal hashes, and hashes that differ in other bits than the twelve.

@@ -30,11 +30,11 @@ impl Emitter<'_> {
         self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)
     }
 
-    pub(crate) fn stop(&mut self, (hash, bytes): (Hash, u64), complete: bool) -> Result<(), Fault> {
+    pub(crate) fn stop(&mut self, input: InputDigest, complete: bool) -> Result<(), Fault> {
         self.begin();
         let (mut counts, ledger) = (self.counts, self.ledger.clone());
         counts.add(Kind::Meta);
-        let stop = TapeStop { counts, ledger, input: InputDigest { hash, bytes }, complete };
+        let stop = TapeStop { counts, ledger, input, complete };
         self.send(&Meta::TapeStop(Box::new(stop)).into(), Pointer::Root, None)?;
         let finished = self.sink.commit().and_then(|()| self.sink.finish());
         finished.map_err(|error| Fault::Fatal(error.into()))

@@ -87,8 +87,21 @@ pub struct Unrecognized<'a> {
 }
 
 /// Hash and size of the input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputDigest {
+    /// Hash of all bytes.
+    pub hash: Hash,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// The files beside the artifact whose content is in the tape too, sorted by name.
+    pub beside: Vec<BesideFile>,
+}
+
+/// A file beside an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BesideFile {
+    /// The path from the artifact's folder, with `/` between its parts.
+    pub name: String,
     /// Hash of all bytes.
     pub hash: Hash,
     /// Number of bytes.

@@ -83,6 +83,13 @@ const UNKNOWN_MEMBER: FieldType = FieldType::Object(&[
     stated("found", FieldType::Name),
     always("count", FieldType::Count),
 ]);
+const INPUT: FieldType = FieldType::Object(&[
+    always("hash", FieldType::Hash),
+    always("bytes", FieldType::Count),
+    stated("beside", FieldType::List(&BESIDE, Empty::Omitted)),
+]);
+const BESIDE: FieldType =
+    FieldType::Object(&[always("name", FieldType::Text), always("hash", FieldType::Hash), always("bytes", FieldType::Count)]);
 const OMITTED: FieldType =
     FieldType::Object(&[always("type", FieldType::Text), always("rule", FieldType::Name), always("count", FieldType::Count)]);
 const TOKENS: FieldType = FieldType::Object(&[
@@ -243,13 +250,7 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     meta(
         "tape.stop",
-        &[
-            LABEL,
-            always("counts", COUNTS),
-            always("ledger", LEDGER),
-            always("input", FieldType::Object(&[always("hash", FieldType::Hash), always("bytes", FieldType::Count)])),
-            always("complete", FieldType::Bool),
-        ],
+        &[LABEL, always("counts", COUNTS), always("ledger", LEDGER), always("input", INPUT), always("complete", FieldType::Bool)],
         "the last event: counts, ledger, input, and whether the artifact is complete",
     ),
     kind(

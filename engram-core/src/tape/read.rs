@@ -249,8 +249,11 @@ fn tape_stop(fields: &Reader<'_>) -> Result<TapeStop, InvalidEvent> {
         counts.set(kind, events.required(kind.as_str(), "a count", |raw| raw.parse().ok())?);
     }
     let ledger: Ledger = fields.required("ledger", "a ledger", |raw| serde_json::from_str(raw).ok())?;
-    let hash = input.required("hash", "a hash", Hash::of_json)?;
-    let input = InputDigest { hash, bytes: input.required("bytes", "a count", |raw| raw.parse().ok())? };
+    let input = InputDigest {
+        hash: input.required("hash", "a hash", Hash::of_json)?,
+        bytes: input.required("bytes", "a count", |raw| raw.parse().ok())?,
+        beside: input.objects("beside")?.into_iter().map(beside_file).collect::<Result<_, _>>()?,
+    };
     Ok(TapeStop { counts, ledger, input, complete: fields.required("complete", "a boolean", |raw| raw.parse().ok())? })
 }
 
@@ -331,10 +334,19 @@ impl<'t> Reader<'t> {
     }
 
     fn attachments(&self) -> Result<Vec<Attachment<'t>>, InvalidEvent> {
-        let all = |raw| serde_json::from_str::<Vec<Members<'t>>>(raw).ok();
-        let all = self.parsed("attachments", "a list of objects", all)?.unwrap_or_default();
-        all.into_iter().map(Reader).map(attachment).collect()
+        self.objects("attachments")?.into_iter().map(attachment).collect()
     }
+
+    fn objects(&self, key: &str) -> Result<Vec<Reader<'t>>, InvalidEvent> {
+        let all = |raw| serde_json::from_str::<Vec<Members<'t>>>(raw).ok();
+        Ok(self.parsed(key, "a list of objects", all)?.unwrap_or_default().into_iter().map(Reader).collect())
+    }
+}
+
+fn beside_file(fields: Reader<'_>) -> Result<BesideFile, InvalidEvent> {
+    let name = fields.required_text("name")?.decode_lossy().into_owned();
+    let hash = fields.required("hash", "a hash", Hash::of_json)?;
+    Ok(BesideFile { name, hash, bytes: fields.required("bytes", "a count", |raw| raw.parse().ok())? })
 }
 
 fn attachment<'t>(fields: Reader<'t>) -> Result<Attachment<'t>, InvalidEvent> {

@@ -3,55 +3,43 @@
 //! Sub-agents have their own files from 2.0.30 on: `agent-<id>.jsonl` beside the session's file, and from 2.1.10 on
 //! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engram_core::adapter::{SideFiles, SideInfo};
-use engram_core::hash::{Hash, StreamHasher};
+use engram_core::event::BesideFile;
+use engram_core::hash::Hash;
 use engram_core::head::Head;
-use memchr::memmem;
 
 use super::detect::identify;
 use crate::claude_code::schema::{Block, Line, Message};
+use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, parse, raw_str, text};
+
+/// The folder of a session's outputs that were too big for its file.
+const RESULTS: &str = "tool-results";
 
 /// What the files around the transcript at `path` add to it.
 pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
     let mut info = SideInfo::default();
     let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return info };
-    info.side_files = path.parent().map(|folder| Arc::new(SessionFiles::new(path, folder, &session)) as Arc<dyn SideFiles>);
-    let Some(agent) = identity.agent_id else { return info };
-    let meta = AgentMeta::read(path);
-    let started = if meta.call.is_none() { session_file(path, &session).and_then(|file| starting_call(&file, &agent)) } else { None };
-    let (call, kind) = started.unwrap_or_default();
-    info.parent_session_id = Some(session);
-    info.parent_call_id = meta.call.or(call);
-    info.agent = meta.kind.or(kind);
+    let Some(files) = SessionFiles::open(path, &session) else { return info };
+    if let Some(agent) = identity.agent_id {
+        let meta = files.agent_meta(path);
+        let started = if meta.call.is_none() { files.starting_call(path, &agent) } else { None };
+        let (call, kind) = started.unwrap_or_default();
+        info.parent_session_id = Some(session);
+        info.parent_call_id = meta.call.or(call);
+        info.agent = meta.kind.or(kind);
+    }
+    info.side_files = Some(Arc::new(files));
     info
 }
 
 /// True for ids that are safe as a file name.
 fn is_plain_name(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-}
-
-/// The session's own file, from the path of a sub-agent's file.
-fn session_file(path: &Path, session: &str) -> Option<PathBuf> {
-    let name = format!("{session}.jsonl");
-    let folder = path.parent()?;
-    let in_session_folder = folder.parent().and_then(Path::parent).map(|project| project.join(&name));
-    [Some(folder.join(&name)), in_session_folder].into_iter().flatten().find(|file| file.is_file())
-}
-
-/// The folder with the outputs that were too big for the session's file.
-fn results_folder(path: &Path, session: &str) -> Option<PathBuf> {
-    let folder = path.parent()?;
-    let own = folder.join(session);
-    let of_agents = folder.parent().filter(|parent| parent.file_name().is_some_and(|name| name == session)).map(Path::to_owned);
-    [Some(own), of_agents].into_iter().flatten().map(|session| session.join("tool-results")).find(|folder| folder.is_dir())
 }
 
 /// The content of `agent-<id>.meta.json`.
@@ -63,31 +51,18 @@ struct AgentMeta {
 }
 
 impl AgentMeta {
-    fn read(path: &Path) -> Self {
-        let Ok(meta) = fs::read_to_string(path.with_extension("meta.json")) else { return AgentMeta::default() };
+    fn of(meta: &str) -> Option<Self> {
         let mut index = StructuralIndex::default();
-        let Ok(meta) = parse(&meta, &mut index) else { return AgentMeta::default() };
+        let meta = parse(meta, &mut index).ok()?;
         let owned = |name| text(meta.member(name)).map(|text| text.decode_lossy().into_owned());
-        AgentMeta { kind: owned("agentType"), call: owned("toolUseId") }
+        Some(AgentMeta { kind: owned("agentType"), call: owned("toolUseId") })
     }
 }
 
 /// The call with a result that names the agent, and the agent's type if the result has it.
-fn starting_call(session: &Path, agent: &str) -> Option<(Option<String>, Option<String>)> {
-    let mut reader = BufReader::new(File::open(session).ok()?);
-    let finder = memmem::Finder::new(agent);
-    let (mut bytes, mut index) = (Vec::new(), StructuralIndex::default());
-    while reader.read_until(b'\n', &mut bytes).ok()? > 0 {
-        if finder.find(&bytes).is_some()
-            && let Ok(line) = std::str::from_utf8(&bytes)
-            && let Ok(line) = parse(line.trim_end(), &mut index)
-            && let Some(started) = result_of_agent(&Line::lenient(line), agent)
-        {
-            return Some(started);
-        }
-        bytes.clear();
-    }
-    None
+fn starting_call_in(line: &str, agent: &str) -> Option<(Option<String>, Option<String>)> {
+    let mut index = StructuralIndex::default();
+    result_of_agent(&Line::lenient(parse(line, &mut index).ok()?), agent)
 }
 
 fn result_of_agent(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Option<String>)> {
@@ -103,50 +78,65 @@ fn result_of_agent(line: &Line<'_>, agent: &str) -> Option<(Option<String>, Opti
 
 /// The files beside a session's file.
 struct SessionFiles {
-    /// The folder of the session's big outputs. No file outside it is read, whatever path the log gives.
-    results: Option<PathBuf>,
-    /// The folders with the files of the session's sub-agents.
-    agents: [PathBuf; 2],
+    /// The files of the project.
+    neighbours: Neighbours,
+    session: String,
+    /// The transcript's own folder, from the project's.
+    folder: PathBuf,
 }
 
 impl SessionFiles {
-    fn new(path: &Path, folder: &Path, session: &str) -> Self {
-        SessionFiles { results: results_folder(path, session), agents: [folder.to_owned(), folder.join(session).join("subagents")] }
+    fn open(path: &Path, session: &str) -> Option<Self> {
+        let own = path.parent()?;
+        // The files of a session's sub-agents are in a folder that is named after the session.
+        let of_session = own.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == session));
+        let project = of_session.and_then(Path::parent).unwrap_or(own);
+        let folder = own.strip_prefix(project).ok()?.to_owned();
+        Some(SessionFiles { neighbours: Neighbours::open(project, path)?, session: session.to_owned(), folder })
+    }
+
+    fn agent_meta(&self, path: &Path) -> AgentMeta {
+        let name = path.with_extension("meta.json").file_name().map(|name| self.folder.join(name));
+        name.and_then(|meta| AgentMeta::of(&self.neighbours.text(&meta)?)).unwrap_or_default()
+    }
+
+    /// The call in the session's own file that started the agent, and the agent's type.
+    fn starting_call(&self, path: &Path, agent: &str) -> Option<(Option<String>, Option<String>)> {
+        let file = PathBuf::from(format!("{}.jsonl", self.session));
+        if path.file_name() == Some(file.as_os_str()) {
+            return None;
+        }
+        self.neighbours.find_line(&file, agent, |line| starting_call_in(line, agent))
     }
 }
 
 impl SideFiles for SessionFiles {
     fn has_agent(&self, agent_id: &str) -> bool {
-        is_plain_name(agent_id) && self.agents.iter().any(|folder| folder.join(format!("agent-{agent_id}.jsonl")).is_file())
+        let name = format!("agent-{agent_id}.jsonl");
+        let of_session = Path::new(&self.session).join("subagents").join(&name);
+        is_plain_name(agent_id) && [self.folder.join(&name), of_session].iter().any(|file| self.neighbours.is_file(file))
     }
 
+    /// Hash and size of an output that was too big for the session's file. The log has its path on the machine of the session, of which the
+    /// name counts.
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)> {
-        let folder = self.results.as_ref()?;
         let mut parts = recorded_path.rsplit(['/', '\\']);
-        let name = parts.next().filter(|name| !name.is_empty() && *name != "." && *name != "..")?;
-        if parts.next() != Some("tool-results") {
+        let name = parts.next().filter(|name| !name.is_empty())?;
+        if parts.next() != Some(RESULTS) {
             return None;
         }
-        let file = folder.join(name).canonicalize().ok()?;
-        if file.parent() != Some(&*folder.canonicalize().ok()?) || !file.is_file() {
-            return None;
-        }
-        let mut reader = BufReader::new(File::open(file).ok()?);
-        let mut hasher = StreamHasher::default();
-        loop {
-            let chunk = reader.fill_buf().ok()?;
-            if chunk.is_empty() {
-                return Some(hasher.finish());
-            }
-            hasher.update(chunk);
-            let length = chunk.len();
-            reader.consume(length);
-        }
+        self.neighbours.digest(&Path::new(&self.session).join(RESULTS).join(name))
+    }
+
+    fn files_read(&self) -> Vec<BesideFile> {
+        self.neighbours.files_read()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -156,7 +146,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("out.txt"), "output").unwrap();
         fs::write(root.join("secret.txt"), "secret").unwrap();
-        let files = SessionFiles::new(&root.join("session.jsonl"), &root, "session");
+        let files = SessionFiles::open(&root.join("session.jsonl"), "session").unwrap();
         assert_eq!(files.hash("/elsewhere/session/tool-results/out.txt"), Some((Hash::of_bytes(b"output"), 6)));
         for path in [
             "/x/tool-results/../../secret.txt",
@@ -183,7 +173,7 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         fs::write(root.join("agent-a1.jsonl"), "").unwrap();
         fs::write(own.join("agent-a2.jsonl"), "").unwrap();
-        let files = SessionFiles::new(&root.join("session.jsonl"), &root, "session");
+        let files = SessionFiles::open(&root.join("session.jsonl"), "session").unwrap();
         let found = ["a1", "a2", "a3", "../session/subagents/agent-a2", ""].map(|agent| files.has_agent(agent));
         assert_eq!(found, [true, true, false, false, false]);
         fs::remove_dir_all(&root).unwrap();

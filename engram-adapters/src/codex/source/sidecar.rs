@@ -1,57 +1,37 @@
 //! Facts from the files beside a rollout: the call of the parent's session that started this one.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use engram_core::adapter::SideInfo;
 use engram_core::head::Head;
-use memchr::memmem;
 
+use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, parse, raw_str, text};
 
 use super::detect;
 use crate::codex::schema::{AgentActivity, Output, elements};
 
-/// The most of a parent's rollout that is read, in bytes.
-const MAX_BYTES: u64 = 1 << 30;
-/// The most files of a folder that are listed.
-const MAX_FILES: usize = 10_000;
-
 /// The call that started the session, if the parent's rollout is in the same folder and names it.
 ///
-/// Rollouts are in folders by day, and their file names end with the id of their thread. Only the parent's is opened.
+/// Rollouts are in folders by day, and their file names end with the id of their thread. The call is in the first record that states which
+/// call started the child: an item (0.150 and later), an event, or the call's output.
 pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
-    let parent_call = || {
+    let started = || {
         let (child, parent) = detect::lineage(head)?;
-        let rollout = rollout_of(path.parent()?, &parent)?;
-        spawning_call(&rollout, &child)
+        let neighbours = Neighbours::open(path.parent()?, path)?;
+        let rollout = rollout_of(&neighbours, &parent)?;
+        let call = neighbours.find_line(Path::new(&rollout), &child, |line| call_that_started(line, &child))?;
+        Some((call, neighbours))
     };
-    SideInfo { parent_call_id: parent_call(), ..SideInfo::default() }
+    let Some((call, neighbours)) = started() else { return SideInfo::default() };
+    SideInfo { parent_call_id: Some(call), side_files: Some(Arc::new(neighbours)), ..SideInfo::default() }
 }
 
-/// The rollout of that thread in a folder.
-fn rollout_of(folder: &Path, thread: &str) -> Option<PathBuf> {
+/// The name of the rollout of that thread.
+fn rollout_of(neighbours: &Neighbours, thread: &str) -> Option<String> {
     let ending = format!("-{thread}.jsonl");
-    let entries = fs::read_dir(folder).ok()?.take(MAX_FILES).filter_map(Result::ok);
-    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.ends_with(&ending)));
-    named.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).min()
-}
-
-/// The call in the first record that states which call started the child: an item (0.150 and later), an event, or the call's output.
-fn spawning_call(rollout: &Path, child: &str) -> Option<String> {
-    let mut reader = BufReader::new(File::open(rollout).ok()?.take(MAX_BYTES));
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).ok()? > 0 {
-        if memmem::find(&line, child.as_bytes()).is_some()
-            && let Ok(text) = std::str::from_utf8(&line)
-            && let Some(call) = call_that_started(text, child)
-        {
-            return Some(call);
-        }
-        line.clear();
-    }
-    None
+    neighbours.names(Path::new("")).into_iter().find(|name| name.ends_with(&ending))
 }
 
 /// The call that started the child, if this record states it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod buffer;
 mod digits;
+mod frame;
 mod members;
 mod render;
 

@@ -1,0 +1,225 @@
+//! Files beside an artifact: opened below one folder only, bounded, and recorded for `tape.stop`.
+//!
+//! A log can name any path, and a folder that somebody sends can contain links to anywhere. So all adapters read neighbouring files through
+//! [`Neighbours`]: no `..` and no link leads out of its folder, and only regular files are opened.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use engram_core::adapter::SideFiles;
+use engram_core::event::BesideFile;
+use engram_core::hash::{Hash, StreamHasher};
+use memchr::memmem::Finder;
+
+/// The largest file that is read as text, in bytes.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+/// The longest line that is searched, in bytes. Longer ones are only hashed.
+const MAX_LINE_BYTES: usize = 64 << 20;
+/// The largest file that is hashed or searched, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 30;
+/// The most entries of a folder that are listed.
+const MAX_ENTRIES: usize = 10_000;
+
+/// The files below one folder, and what was read of them.
+#[derive(Debug)]
+pub struct Neighbours {
+    folder: Dir,
+    /// The artifact's own folder, from `folder`.
+    artifact: PathBuf,
+    read: Mutex<BTreeMap<PathBuf, Option<(Hash, u64)>>>,
+}
+
+impl Neighbours {
+    /// The files below `folder`, which contains the artifact. `None` if it cannot be opened or does not contain it.
+    pub fn open(folder: &Path, artifact: &Path) -> Option<Neighbours> {
+        // The empty path is the current directory.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let artifact = artifact.parent()?;
+        let artifact = artifact.strip_prefix(folder).ok().or_else(|| (folder == Path::new(".")).then_some(artifact))?;
+        let artifact = artifact.to_owned();
+        let folder = Dir::open_ambient_dir(folder, ambient_authority()).ok()?;
+        Some(Neighbours { folder, artifact, read: Mutex::default() })
+    }
+
+    /// True for a regular file with this path from the folder.
+    pub fn is_file(&self, path: &Path) -> bool {
+        is_plain(path) && self.folder.metadata(path).is_ok_and(|found| found.is_file())
+    }
+
+    /// True for a directory with this path from the folder.
+    pub fn is_folder(&self, path: &Path) -> bool {
+        is_plain(path) && self.folder.metadata(path).is_ok_and(|found| found.is_dir())
+    }
+
+    /// The names of the files in a folder, sorted. Names that are not UTF-8 are left out.
+    pub fn names(&self, path: &Path) -> Vec<String> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let Some(entries) = self.folder.read_dir(path).ok() else { return Vec::new() };
+        let mut names: Vec<String> = entries.take(MAX_ENTRIES).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The text of a file, if it is UTF-8 and not too large.
+    pub fn text(&self, path: &Path) -> Option<String> {
+        let mut bytes = Vec::new();
+        self.reader(path, MAX_TEXT_BYTES)?.read_to_end(&mut bytes).ok()?;
+        if bytes.len() as u64 >= MAX_TEXT_BYTES {
+            return None;
+        }
+        self.record(path, Some((Hash::of_bytes(&bytes), bytes.len() as u64)));
+        String::from_utf8(bytes).ok()
+    }
+
+    /// Hash and size of a file. It is read once, however often it is asked for.
+    pub fn digest(&self, path: &Path) -> Option<(Hash, u64)> {
+        let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
+        known.unwrap_or_else(|| {
+            let digest = self.reader(path, MAX_FILE_BYTES).and_then(hash_rest);
+            self.record(path, digest);
+            digest
+        })
+    }
+
+    /// What `find` returns for the first line that contains `mark` and for which it returns something.
+    pub fn find_line<T>(&self, path: &Path, mark: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
+        let (mut reader, finder) = (self.reader(path, MAX_FILE_BYTES)?, Finder::new(mark));
+        let mut line = Vec::new();
+        let found = loop {
+            line.clear();
+            if reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).ok()? == 0 {
+                break None;
+            }
+            let text = finder.find(&line).and_then(|_| std::str::from_utf8(&line).ok());
+            if let Some(found) = text.and_then(|text| find(text.trim_end())) {
+                break Some(found);
+            }
+        };
+        if found.is_some() {
+            self.digest(path);
+        }
+        found
+    }
+
+    /// The files that were read, as in `tape.stop`.
+    pub fn files_read(&self) -> Vec<BesideFile> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = |(path, digest): (&PathBuf, &Option<(Hash, u64)>)| {
+            digest.map(|(hash, bytes)| BesideFile { name: self.name_from_artifact(path), hash, bytes })
+        };
+        let mut files: Vec<BesideFile> = read.iter().filter_map(file).collect();
+        files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        files
+    }
+
+    fn record(&self, path: &Path, digest: Option<(Hash, u64)>) {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), digest);
+    }
+
+    /// A reader of a regular file of at most `limit` bytes. More of it is not read.
+    fn reader(&self, path: &Path, limit: u64) -> Option<BufReader<impl Read>> {
+        // Opening a named pipe would wait for its other end.
+        if !self.is_file(path) {
+            return None;
+        }
+        let file = self.folder.open(path).ok()?;
+        file.metadata().is_ok_and(|found| found.is_file()).then(|| BufReader::new(file.take(limit)))
+    }
+
+    /// A path from the folder as a path from the artifact's own folder.
+    fn name_from_artifact(&self, path: &Path) -> String {
+        let shared = self.artifact.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+        let up = self.artifact.components().count() - shared;
+        let down = path.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());
+        std::iter::repeat_n("..".to_owned(), up).chain(down).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl SideFiles for Neighbours {
+    /// A log states paths on the machine of its session; which file is meant is up to the adapter.
+    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
+        None
+    }
+
+    fn files_read(&self) -> Vec<BesideFile> {
+        self.files_read()
+    }
+}
+
+/// True for a relative path without `.` and `..`.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn hash_rest(mut reader: BufReader<impl Read>) -> Option<(Hash, u64)> {
+    let mut hasher = StreamHasher::default();
+    loop {
+        let chunk = reader.fill_buf().ok()?;
+        if chunk.is_empty() {
+            return Some(hasher.finish());
+        }
+        hasher.update(chunk);
+        let length = chunk.len();
+        reader.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, Neighbours) {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().join("project");
+        fs::create_dir_all(project.join("session/subagents")).unwrap();
+        fs::write(root.path().join("secret.txt"), "secret").unwrap();
+        fs::write(project.join("parent.jsonl"), "{\"a\":1}\n{\"b\":\"mark\"}\n{\"c\":\"mark\"}\n").unwrap();
+        fs::write(project.join("session/out.txt"), "output").unwrap();
+        let neighbours = Neighbours::open(&project, &project.join("session/subagents/agent-1.jsonl")).unwrap();
+        (root, neighbours)
+    }
+
+    #[test]
+    fn files_are_read_and_recorded_once_with_names_from_the_artifact() {
+        let (_root, neighbours) = folder();
+        let found = neighbours.find_line(Path::new("parent.jsonl"), "mark", |line| line.contains('c').then(|| line.to_owned()));
+        assert_eq!(found.as_deref(), Some("{\"c\":\"mark\"}"));
+        let digest = Some((Hash::of_bytes(b"output"), 6));
+        assert_eq!([neighbours.digest(Path::new("session/out.txt")), neighbours.digest(Path::new("session/out.txt"))], [digest; 2]);
+        assert_eq!(neighbours.find_line(Path::new("session/out.txt"), "none", |_| Some(())), None);
+        let names: Vec<String> = neighbours.files_read().into_iter().map(|file| file.name).collect();
+        assert_eq!(names, ["../../parent.jsonl", "../out.txt"]);
+        assert_eq!(neighbours.names(Path::new("")), ["parent.jsonl", "session"]);
+    }
+
+    #[test]
+    fn nothing_outside_the_folder_is_read() {
+        let (root, neighbours) = folder();
+        let outside = root.path().join("secret.txt");
+        for path in ["../secret.txt", "session/../../secret.txt", "none.txt", "session", outside.to_str().unwrap()] {
+            assert_eq!((neighbours.digest(Path::new(path)), neighbours.text(Path::new(path))), (None, None), "{path}");
+        }
+        assert_eq!(neighbours.files_read(), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_lead_outside_and_pipes_are_not_opened() {
+        let (root, neighbours) = folder();
+        let project = root.path().join("project");
+        std::os::unix::fs::symlink("../secret.txt", project.join("link.txt")).unwrap();
+        std::os::unix::fs::symlink("session/out.txt", project.join("inside.txt")).unwrap();
+        assert_eq!(neighbours.digest(Path::new("link.txt")), None);
+        assert_eq!(neighbours.text(Path::new("inside.txt")).as_deref(), Some("output"));
+        let made = std::process::Command::new("mkfifo").arg(project.join("pipe")).status();
+        if made.is_ok_and(|status| status.success()) {
+            assert_eq!(neighbours.digest(Path::new("pipe")), None);
+        }
+    }
+}
