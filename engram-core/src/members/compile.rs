@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::json_types::JsonTypes;
+use super::known_name::KnownName;
 use super::model::{
     Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
 };
@@ -314,7 +315,8 @@ fn selector_key(line: &Line) -> Result<SelectorKey, MemberTableError> {
     while let Some(rest) = name.strip_prefix("../") {
         (name, levels) = (rest, levels + 1);
     }
-    Ok(SelectorKey::Member { levels, name: name.into() })
+    let known = KnownName::new(name).ok_or_else(|| line.error("the name of a selector is too long"))?;
+    Ok(SelectorKey::Member { levels, name: name.into(), known })
 }
 
 /// True for the words that can follow the types of a row.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::known_member::KnownMember;
+use super::json_types::JsonTypes;
+use super::known_name::KnownName;
 use super::model::{Member, MemberTable, RowId, ShapeId};
 use super::node::JsonNode;
 
@@ -20,6 +21,13 @@ pub struct KnownObjects {
     members: Vec<KnownMember>,
     /// The containers of all outlines.
     inner: Vec<Inner>,
+}
+
+/// A member: its name and the type of its value.
+#[derive(Debug, Clone, Copy)]
+struct KnownMember {
+    name: KnownName,
+    types: JsonTypes,
 }
 
 /// The members of an object, as ranges of [`KnownObjects::members`] and [`KnownObjects::inner`].
@@ -97,7 +105,7 @@ impl KnownObjects {
             let types = value.types();
             let fits = |member: &&Member| types.meets(member.types) && !self.is_full();
             let row = table.shape(id).find(name).filter(fits)?.row;
-            self.members.push(KnownMember::new(name, types)?);
+            self.members.push(KnownMember { name: KnownName::new(name)?, types });
             if types.is_leaf() {
                 leaves += 1;
             } else {
@@ -114,7 +122,8 @@ impl KnownObjects {
 #[inline(never)]
 fn fits<'a, N: JsonNode<'a>>(known: &[KnownMember], object: N) -> bool {
     let mut known = known.iter();
-    object.each_member().all(|member| known.next().is_some_and(|known| N::is_known(member, known))) && known.next().is_none()
+    let is_next = |member| known.next().is_some_and(|known| N::types_of(member) == known.types && N::has_name(member, &known.name));
+    object.each_member().all(is_next) && known.next().is_none()
 }
 
 #[cfg(test)]

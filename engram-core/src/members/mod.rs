@@ -8,7 +8,7 @@ mod best_fit;
 mod compile;
 mod json_types;
 mod known;
-mod known_member;
+mod known_name;
 mod model;
 mod node;
 mod path;
@@ -21,7 +21,7 @@ use std::sync::{Mutex, OnceLock};
 
 pub use json_types::JsonTypes;
 pub use known::KnownObjects;
-pub use known_member::KnownMember;
+pub use known_name::KnownName;
 pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
 pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::json_types::JsonTypes;
+use super::known_name::KnownName;
 use crate::event::Kind;
 
 /// What becomes of a value.
@@ -116,6 +117,12 @@ fn bucket(name: &str) -> usize {
     (name.len() + 7 * usize::from(first) + 31 * usize::from(last)) % BUCKETS
 }
 
+/// True for equal names. They are short: a call of `memcmp` costs more.
+#[inline(always)]
+fn is_same(name: &str, other: &str) -> bool {
+    name.len() == other.len() && name.bytes().zip(other.bytes()).all(|(byte, other)| byte == other)
+}
+
 impl NameIndex {
     /// Adds a name at a place.
     pub fn add(&mut self, name: &str, at: u16) {
@@ -160,7 +167,7 @@ pub(super) struct Selector {
 #[derive(Debug, Clone)]
 pub(super) enum SelectorKey {
     /// A member of the object, or of an object this many levels around it.
-    Member { levels: usize, name: Box<str> },
+    Member { levels: usize, name: Box<str>, known: KnownName },
     /// The adapter knows it.
     Adapter(Box<str>),
 }
@@ -203,7 +210,7 @@ pub struct MemberTable {
 impl MemberTable {
     /// The shape of records of this type.
     pub fn record(&self, record: &str) -> Option<&RecordShape> {
-        let exact = self.by_name.places(record).map(|at| &self.records[at]).find(|shape| shape.name == record);
+        let exact = self.by_name.places(record).map(|at| &self.records[at]).find(|shape| is_same(&shape.name, record));
         exact.or_else(|| self.record_by_beginning(record))
     }
 
@@ -253,7 +260,7 @@ impl Selector {
 
     /// What a value chooses.
     pub fn choose(&self, value: &str) -> Choice {
-        let case = self.by_value.places(value).map(|at| &self.cases[at]).find(|(known, _)| **known == *value);
+        let case = self.by_value.places(value).map(|at| &self.cases[at]).find(|(known, _)| is_same(known, value));
         case.map_or(self.otherwise, |(_, choice)| *choice)
     }
 

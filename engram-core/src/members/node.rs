@@ -4,7 +4,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::json_types::JsonTypes;
-use super::known_member::KnownMember;
+use super::known_name::KnownName;
 
 /// A JSON value that a member table can be compared with.
 pub trait JsonNode<'a>: Copy {
@@ -21,8 +21,8 @@ pub trait JsonNode<'a>: Copy {
     fn member_after(self, place: &mut Self::Place, leaves: u32) -> Option<Self::Member>;
     /// The name of a member. Escapes are not decoded.
     fn name_of(member: Self::Member) -> &'a str;
-    /// True if the member has the name and the type of a known one.
-    fn is_known(member: Self::Member, known: &KnownMember) -> bool;
+    /// True if the member has this name.
+    fn has_name(member: Self::Member, name: &KnownName) -> bool;
     /// The type of a member; all types for `null`.
     fn types_of(member: Self::Member) -> JsonTypes;
     /// The value of a member.
@@ -80,8 +80,8 @@ impl<'a> JsonNode<'a> for RawNode<'a> {
         name
     }
 
-    fn is_known((name, value): Self::Member, known: &KnownMember) -> bool {
-        known.is_at(format!("{name}\"").as_bytes(), 0, value.types())
+    fn has_name((name, _): Self::Member, expected: &KnownName) -> bool {
+        expected.is_at(format!("{name}\"").as_bytes(), 0)
     }
 
     fn types_of((_, value): Self::Member) -> JsonTypes {

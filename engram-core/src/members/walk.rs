@@ -114,7 +114,7 @@ impl<'a> Walk<'_, '_, '_> {
             Choice::Free(_) => {}
             Choice::Unrecognized => visitor.unrecognized(path),
             Choice::Unknown => match &selector.key {
-                SelectorKey::Member { levels: 0, name } if path.node.find(name).is_some() => {
+                SelectorKey::Member { levels: 0, name, .. } if path.node.find(name).is_some() => {
                     let value = path.node.find(name).unwrap_or(path.node);
                     visitor.unknown(&path.inner(Step::Name(name), value));
                 }
@@ -125,9 +125,10 @@ impl<'a> Walk<'_, '_, '_> {
 
     fn choose<N: JsonNode<'a>>(&self, selector: &Selector, row: &Row, path: &Path<'_, N>) -> Choice {
         match &selector.key {
-            SelectorKey::Member { levels, name } => {
-                let value = object_around(path, *levels).and_then(|object| object.find(name));
-                selector.choose(value.map_or("", |value| value.word()))
+            SelectorKey::Member { levels, known, .. } => {
+                let mut members = object_around(path, *levels).into_iter().flat_map(N::each_member);
+                let value = members.find(|member| N::has_name(*member, known)).map(N::value_of);
+                selector.choose(value.filter(|value| !value.is_null()).map_or("", N::word))
             }
             SelectorKey::Adapter(key) => match (self.select)(key) {
                 Some(value) => selector.choose(value),

@@ -1,6 +1,6 @@
 //! Indexed JSON values as a member table sees them.
 
-use engram_core::members::{JsonNode, JsonTypes, KnownMember};
+use engram_core::members::{JsonNode, JsonTypes, KnownName};
 
 use super::value::{Member, Value};
 
@@ -28,8 +28,8 @@ impl<'a> JsonNode<'a> for Value<'a> {
     }
 
     #[inline(always)]
-    fn is_known(member: Self::Member, known: &KnownMember) -> bool {
-        member.is_known(known)
+    fn has_name(member: Self::Member, name: &KnownName) -> bool {
+        member.has_name(name)
     }
 
     #[inline(always)]

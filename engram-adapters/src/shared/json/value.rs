@@ -2,7 +2,7 @@
 
 use engram_core::emit::Fault;
 use engram_core::event::Number;
-use engram_core::members::{JsonTypes, KnownMember};
+use engram_core::members::KnownName;
 use engram_core::text::Text;
 
 use super::index::StructuralIndex;
@@ -34,10 +34,10 @@ impl<'a> Member<'a> {
         record.get(self.node.name_in(record.as_bytes())).unwrap_or_default()
     }
 
-    /// True if it has the name and the type of a known one.
+    /// True if it has this name.
     #[inline(always)]
-    pub(super) fn is_known(self, known: &KnownMember) -> bool {
-        known.is_at(self.object.record.as_bytes(), self.node.name as usize + 1, JsonTypes(self.node.types()))
+    pub(super) fn has_name(self, name: &KnownName) -> bool {
+        name.is_at(self.object.record.as_bytes(), self.node.name as usize + 1)
     }
 
     /// The JSON types, one bit each: all of them for `null`.

@@ -1,15 +1,13 @@
-//! A member as it was seen: its name and the type of its value, in a form that is cheap to compare.
-
-use super::json_types::JsonTypes;
+//! The name of a member in a form that is cheap to compare with a place in a text.
 
 /// The bytes of a name that are compared at once.
 const CHUNK: usize = size_of::<u128>();
-/// Longer names are not known.
+/// Longer names have no such form.
 const MAX_NAME: usize = 2 * CHUNK - 1;
 
-/// A name and the type of a value.
+/// A name.
 #[derive(Debug, Clone, Copy)]
-pub struct KnownMember {
+pub struct KnownName {
     /// The first bytes of the name and the quote after it.
     head: u128,
     /// The bytes of `head` that count.
@@ -18,12 +16,11 @@ pub struct KnownMember {
     tail: u128,
     /// Where the tail begins; 0 if there is none.
     tail_at: u8,
-    types: JsonTypes,
 }
 
-impl KnownMember {
+impl KnownName {
     /// None for a name that is too long.
-    pub(super) fn new(name: &str, types: JsonTypes) -> Option<KnownMember> {
+    pub(super) fn new(name: &str) -> Option<KnownName> {
         let mut bytes = [0; 2 * CHUNK];
         let end = name.len();
         bytes.get_mut(..end)?.copy_from_slice(name.as_bytes());
@@ -32,15 +29,12 @@ impl KnownMember {
         let tail_at = (end + 1).saturating_sub(CHUNK);
         let mask = u128::MAX >> (8 * (CHUNK - (end + 1).min(CHUNK)));
         debug_assert!(end <= MAX_NAME);
-        Some(KnownMember { head: chunk(0), mask, tail: chunk(tail_at), tail_at: tail_at as u8, types })
+        Some(KnownName { head: chunk(0), mask, tail: chunk(tail_at), tail_at: tail_at as u8 })
     }
 
-    /// True if this name and a quote are at `at`, and the value has this type.
+    /// True if this name and a quote are at `at`.
     #[inline(always)]
-    pub fn is_at(&self, text: &[u8], at: usize, types: JsonTypes) -> bool {
-        if types != self.types {
-            return false;
-        }
+    pub fn is_at(&self, text: &[u8], at: usize) -> bool {
         match chunk(text, at) {
             Some(head) => {
                 head & self.mask == self.head && (self.tail_at == 0 || chunk(text, at + usize::from(self.tail_at)) == Some(self.tail))
@@ -49,7 +43,7 @@ impl KnownMember {
         }
     }
 
-    /// As [`KnownMember::is_at`], near the end of the text, where no long name fits.
+    /// As [`KnownName::is_at`], near the end of the text, where no long name fits.
     #[inline(never)]
     fn is_at_end(&self, text: &[u8], at: usize) -> bool {
         let rest = text.get(at..).unwrap_or_default();
@@ -70,12 +64,12 @@ mod tests {
     const NAME: &str = "a_name_of_thirty_one_characters";
 
     #[test]
-    fn the_whole_name_the_quote_after_it_and_the_type_are_compared() {
+    fn the_whole_name_and_the_quote_after_it_are_compared() {
         for len in 0..=NAME.len() {
             let name = &NAME[..len];
             for after in ["", ":1", ":1,\"and some more text\":2"] {
                 let text = format!("\"{name}\"{after}");
-                let is_at = |known: &str| KnownMember::new(known, JsonTypes::NUMBER).unwrap().is_at(text.as_bytes(), 1, JsonTypes::NUMBER);
+                let is_at = |known: &str| KnownName::new(known).unwrap().is_at(text.as_bytes(), 1);
                 assert!(is_at(name), "{text}");
                 for at in 0..len {
                     let other = format!("{}-{}", &name[..at], &name[at + 1..]);
@@ -84,8 +78,6 @@ mod tests {
                 assert!(len == NAME.len() || !is_at(&format!("{name}x")), "{text}");
             }
         }
-        let known = KnownMember::new("a", JsonTypes::STRING).unwrap();
-        assert!(known.is_at(b"a\":", 0, JsonTypes::STRING) && !known.is_at(b"a\":", 0, JsonTypes::ANY));
-        assert!(KnownMember::new(&format!("{NAME}x"), JsonTypes::STRING).is_none());
+        assert!(KnownName::new(&format!("{NAME}x")).is_none());
     }
 }
