@@ -9,8 +9,17 @@ use serde_json::Value;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification =
-    Certification::new().with_gap_rows(GAP_ROWS).with_unknown_version(rename_header_field).with_printed_sessions();
+pub(super) const CERTIFICATION: Certification = Certification::new()
+    .with_gap_rows(GAP_ROWS)
+    .with_unknown_version(rename_header_field)
+    .with_printed_sessions()
+    .with_unit_tests(UNIT_TESTS);
+
+/// Omission rules that no recording uses, with the unit tests that prove them.
+const UNIT_TESTS: &[(&str, &str)] = &[
+    ("message.rewritten", "a_line_that_repeats_another_changes_nothing"),
+    ("record.repeated", "a_line_that_repeats_another_changes_nothing"),
+];
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[

@@ -13,6 +13,8 @@ pub(super) mod rule {
     pub const RESTATED: &str = "history.restated";
     /// A history that the harness writes again, as message lines.
     pub const RELOGGED: &str = "history.relogged";
+    /// A record that the log has twice.
+    pub const REPEATED: &str = "record.repeated";
     /// A piece of an answer.
     pub const PIECE: &str = "answer.piece";
     /// A message without content.
@@ -32,6 +34,11 @@ const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(rule::RESTATED, "messages", "the whole history again, without new messages (0.44.0 and later)"),
     OmissionRule::duplicate(rule::RELOGGED, "gemini", "a turn of the history again, with a new id (0.61.0, when the user cancels)"),
     OmissionRule::duplicate(rule::RELOGGED, "user", "a prompt or result of the history again, with a new id"),
+    OmissionRule::duplicate(
+        rule::REPEATED,
+        "*",
+        "a record that the log has twice: all its bytes, its id or its time among them, were read before",
+    ),
     OmissionRule::duplicate(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
     OmissionRule::bookkeeping(rule::EMPTY, "*", "a message without text, thought, call, result or token count"),
     OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),

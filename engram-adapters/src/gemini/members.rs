@@ -161,7 +161,9 @@ mod tests {
 
     #[test]
     fn permissive_policy_counts_a_renamed_member_and_converts_the_rest() {
-        let source = lines(&[header(), user(), renamed(turn(), "/toolCalls/0/status"), user()]);
+        let mut other = user();
+        other["id"] = json!("another");
+        let source = lines(&[header(), user(), renamed(turn(), "/toolCalls/0/status"), other]);
         let tape = convert(&source, Policy::Permissive).unwrap();
         let revisions: Vec<&Value> = tape.iter().filter(|event| event["label"] == "revision").collect();
         let [revision] = revisions[..] else { panic!("one revision: {tape:?}") };

@@ -43,6 +43,19 @@ fn a_prompt_given_twice_is_two_prompts_in_repeated_histories_too() {
 }
 
 #[test]
+fn a_line_that_repeats_another_changes_nothing() {
+    let prompt = user("a", "go on");
+    let turn = |time: &str| format!(r#"{{"id":"m","timestamp":"{time}","type":"gemini","content":"done","thoughts":[],"tokens":null}}"#);
+    // The harness writes a turn again under its id, with a new time.
+    let (first, rewritten) = (turn("2026-11-21T09:58:17.010Z"), turn("2026-11-21T09:58:18.010Z"));
+    let once = events(&[&prompt, &first]);
+    assert_eq!(texts(&once), ["go on", "done"]);
+    let repeated = events(&[&prompt, &prompt, &first, &rewritten, &first, HEADER, &prompt]);
+    assert_eq!(texts(&repeated), ["go on", "done"]);
+    assert_eq!(repeated.len(), once.len());
+}
+
+#[test]
 fn new_messages_in_a_history_are_converted() {
     let history = format!(r#"{{"$set":{{"messages":[{},{}]}}}}"#, user("a", "one"), user("b", "two"));
     let events = events(&[&user("a", "one"), &history]);

@@ -1,5 +1,7 @@
-//! The compatibility kit over the registered adapters: every check passes on the fixtures, and on recordings if there are any.
+//! The compatibility kit over the registered adapters: every check passes on the fixtures, and on recordings if there are any, except for
+//! those that are listed as open.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use engram_adapters::conformance;
@@ -8,6 +10,33 @@ use engram_conformance::{Options, Recordings, Report, Verdict};
 use crate::snapshots::compare_contract;
 use crate::tree::{files, recording_trees, registered, root};
 use crate::{bless, report};
+
+/// Checks that are known to fail, by trees and adapter. docs/conformance.md has the reasons. On the fixtures each must fail, so that the list
+/// only gets shorter.
+const OPEN: &[(&[&str], &str, &[&str])] = &[
+    (&["fixtures"], "claude-code", &["prompt.person", "record.repeated", "response.together", "edit.files"]),
+    (&["fixtures"], "codex", &["prompt.person", "record.repeated"]),
+    (&["fixtures"], "opencode", &["prompt.person", "response.together", "edit.statements"]),
+    (&["fixtures"], "gemini", &["prompt.person", "record.repeated", "response.together", "edit.statements"]),
+    (&["fixtures"], "cursor", &["prompt.person", "record.repeated", "parent.record", "usage.sum"]),
+    (&["recordings"], "claude-code", &["prompt.person", "response.together", "usage.sum", "edit.span", "edit.files"]),
+    (
+        &["recordings"],
+        "codex",
+        &["prompt.person", "record.repeated", "id.once", "call.once", "result.once", "edit.span", "edit.statements"],
+    ),
+    (
+        &["recordings"],
+        "opencode",
+        &["prompt.person", "response.together", "usage.sum", "call.kind", "edit.all", "edit.real", "edit.statements", "claim.open"],
+    ),
+    (
+        &["recordings"],
+        "gemini",
+        &["session.converts", "prompt.person", "record.repeated", "response.together", "call.all", "edit.statements"],
+    ),
+    (&["recordings"], "cursor", &["order.source", "record.repeated", "usage.sum"]),
+];
 
 /// The fixture tree, with the scenario elements that its recordings declare.
 fn fixtures() -> Recordings {
@@ -34,7 +63,18 @@ fn assert_passes(over: &str, report: &Report) {
             format!("{}: {} recordings of {over}, {} sessions", column.adapter, column.recordings, column.sessions),
         );
     }
-    assert!(report.passes(), "{over}:\n{report}");
+    let failing: BTreeSet<(&str, &str)> = report.failing().into_iter().collect();
+    let open: BTreeSet<(&str, &str)> = OPEN
+        .iter()
+        .filter(|(trees, ..)| trees.contains(&over))
+        .flat_map(|(_, adapter, ids)| ids.iter().map(|id| (*adapter, *id)))
+        .collect();
+    let unexpected: Vec<_> = failing.difference(&open).collect();
+    assert!(unexpected.is_empty(), "{over}: {unexpected:?} fail:\n{report}");
+    // A check that passes again leaves the list.
+    let closed: Vec<_> = open.difference(&failing).collect();
+    // Of several recording trees only some may be there.
+    assert!(closed.is_empty() || over == "recordings", "{over}: {closed:?} pass, but are still in `OPEN`");
 }
 
 #[test]

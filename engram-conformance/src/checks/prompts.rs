@@ -12,7 +12,7 @@ use crate::tape::Event;
 /// Every logged prompt is a `msg.in`, no more often than the user sent it.
 pub fn all(case: &Case<'_>, findings: &mut Findings) {
     let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
-    for prompt in &case.truth.prompts {
+    for prompt in case.truth.prompts.iter().filter(|prompt| !prompt.trim().is_empty()) {
         *sent.entry(prompt).or_default() += 1;
     }
     for (prompt, times) in sent {

@@ -67,10 +67,16 @@ impl<'r> Record<'r> {
         self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
     }
 
-    /// The rule that omits it, if it gave no event. A rule for records of all types is for repeated ones.
+    /// True if the ledger has records of this type that the rule omits.
+    fn is_counted(&self, rule: &OmissionRule) -> bool {
+        self.index.omitted.iter().any(|row| row.rule == rule.rule && row.record == self.kind())
+    }
+
+    /// The rule that omits it, if it gave no event. A rule for records of all types is for repetitions: the same bytes, or a record that the
+    /// ledger counts by this rule.
     pub fn omitted_by(&self) -> Option<&'r OmissionRule> {
         let rules = || record_rules(self.descriptor, self.kind()).filter(|_| !self.gave_events);
-        let of_repeated = || rules().find(|rule| rule.record == ANY_TYPE).filter(|_| self.is_repeated);
+        let of_repeated = || rules().find(|rule| rule.record == ANY_TYPE && (self.is_repeated || self.is_counted(rule)));
         let find = || of_repeated().or_else(|| rules().find(|rule| rule.record != ANY_TYPE));
         *self.known.omitted_by.get_or_init(find)
     }

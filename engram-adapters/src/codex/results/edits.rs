@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified_runs};
-use crate::shared::spans::{full_range, hash_and_anchors};
+use crate::shared::spans::{full_range, hash_and_anchors, line_count};
 use crate::shared::value::{Value, raw_str, text};
 
 use super::folders::{folder_of_call, folder_of_script, full_path};
@@ -212,12 +212,14 @@ pub fn emit_patch_text(
 fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: Text<'a>) -> CodeEdit<'a> {
     let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
     if !snippet.before.is_empty() {
-        describe_before(&mut edit, &snippet.before.join("\n"));
-        edit.before_lines = edit.before_hash.map(|_| snippet.before.len() as u64);
+        let text = snippet.before.join("\n");
+        describe_before(&mut edit, &text);
+        edit.before_lines = edit.before_hash.map(|_| line_count(&text));
     }
     if !snippet.after.is_empty() {
-        describe_after(&mut edit, &snippet.after.join("\n"));
-        edit.after_lines = edit.after_hash.map(|_| snippet.after.len() as u64);
+        let text = snippet.after.join("\n");
+        describe_after(&mut edit, &text);
+        edit.after_lines = edit.after_hash.map(|_| line_count(&text));
     }
     edit
 }

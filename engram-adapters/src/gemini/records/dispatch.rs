@@ -95,7 +95,8 @@ mod tests {
     use crate::gemini::members::MEMBERS;
 
     /// Rules that depend on what the log has stated before.
-    const APPLIED_BY_HANDLERS: [&str; 6] = [rule::REWRITTEN, rule::RESTATED, rule::RELOGGED, rule::EMPTY, rule::SAME_SESSION, rule::PIECE];
+    const APPLIED_BY_HANDLERS: [&str; 7] =
+        [rule::REPEATED, rule::REWRITTEN, rule::RESTATED, rule::RELOGGED, rule::EMPTY, rule::SAME_SESSION, rule::PIECE];
 
     fn omit_rows<H>(table: &[Route<H>]) -> impl Iterator<Item = &'static str> {
         table.iter().filter(|row| matches!(row.action, Action::Omit)).map(|row| row.record)

@@ -9,13 +9,30 @@ use super::changes::change;
 use super::header::header;
 use super::message_record::set_header;
 use super::messages::message;
+use crate::gemini::descriptor::rule;
 use crate::gemini::members;
 use crate::gemini::schema::Record;
 use crate::gemini::state::session_state::SessionState;
 use crate::shared::value::raw_str;
 
+/// True if all bytes of the line, its id or its time among them, were read before.
+fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
+    let is_identified = line.id().is_some() || line.timestamp().is_some() || line.start_time().is_some();
+    is_identified && !state.dedup.is_new_line(line.object().raw())
+}
+
+/// The type of a line that is not a change.
+fn type_of(line: &Record<'_>) -> &'static str {
+    const TYPES: [&str; 7] = ["gemini", "user", "info", "warning", "error", "main", "subagent"];
+    let stated = raw_str(line.kind().or(line.object().member("kind")));
+    TYPES.into_iter().find(|name| *name == stated).unwrap_or_default()
+}
+
 /// Converts a line. Its type follows from the first of these members that it has: `$set`, `$rewindTo`, `type`, `sessionId`.
 pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if line.changes().is_none() && is_repeated(state, line) {
+        return Ok(Outcome::Duplicate { record: type_of(line), rule: rule::REPEATED });
+    }
     if let Some(changes) = line.changes() {
         change(state, line, changes, out)
     } else if line.kind().is_some() && line.rewind_to().is_none() {

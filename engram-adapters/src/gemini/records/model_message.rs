@@ -43,10 +43,13 @@ pub(super) fn model(
             None => content_parts(state, content, record, &path, pass, out)?,
         }
     }
+    if let Some(calls) = message.tool_calls() {
+        tool_calls(state, calls, message.id(), &record.path("/toolCalls"), out)?;
+    }
     if let Some(tokens) = message.tokens().filter(|_| !repeated.tokens) {
         emit_usage(&mut state.tally, &Tokens::lenient(tokens), record, out)?;
     }
-    message.tool_calls().map_or(Ok(()), |calls| tool_calls(state, calls, message.id(), &record.path("/toolCalls"), out))
+    Ok(())
 }
 
 #[inline(never)]

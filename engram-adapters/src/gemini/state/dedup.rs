@@ -6,6 +6,7 @@ use super::repeated_turns::RepeatedTurns;
 use super::seen_calls::SeenCalls;
 use crate::gemini::schema::{Form, FunctionResponse, Record};
 use crate::shared::restorable::Restorable;
+use crate::shared::seen_set::SeenSet;
 use crate::shared::value::Value;
 use engram_core::keys::hash64;
 
@@ -18,6 +19,8 @@ pub struct Dedup {
     turns: RepeatedTurns,
     /// The key of what a person wrote while tools ran. It comes before a result, and again in the message with the results.
     interjection: Restorable<Option<u64>>,
+    /// Lines with an id or a time.
+    lines: SeenSet,
     /// Repetitions in the current record.
     duplicates: u64,
 }
@@ -31,6 +34,7 @@ impl Dedup {
             calls: SeenCalls::default(),
             turns: RepeatedTurns::default(),
             interjection: Restorable::default(),
+            lines: SeenSet::default(),
             duplicates: 0,
         }
     }
@@ -46,6 +50,7 @@ impl Dedup {
         self.calls.commit();
         self.turns.commit();
         self.interjection.commit();
+        self.lines.commit();
     }
 
     /// The record is malformed: what it stated is forgotten.
@@ -54,11 +59,17 @@ impl Dedup {
         self.calls.roll_back();
         self.turns.roll_back();
         self.interjection.roll_back();
+        self.lines.roll_back();
     }
 
     /// True if something in the current record was a repetition.
     pub fn has_duplicates(&self) -> bool {
         self.duplicates > 0
+    }
+
+    /// True if no line with these bytes was read before.
+    pub fn is_new_line(&mut self, line: &str) -> bool {
+        self.lines.insert(line)
     }
 
     /// Counts a text. True if it is new: always outside of a history, and in one if the log does not have the text as often.
