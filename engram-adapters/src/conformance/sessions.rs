@@ -42,6 +42,7 @@ pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
         || path.ancestors().skip(1).any(|folder| SIDE_FOLDERS.contains(&name_of(folder)))
+        || path.parent().is_some_and(|folder| name_of(folder) == "stdout" && !is_stream(path))
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path
@@ -59,6 +60,12 @@ fn is_beside_database(name: &str) -> bool {
 /// True for a file that is a store.
 fn is_store(path: &Path) -> bool {
     DATABASES.iter().chain(&[".txt"]).any(|end| name_of(path).ends_with(end))
+}
+
+/// True if the first line of a printed file is a JSON value. With other options a command prints one document over many lines.
+fn is_stream(path: &Path) -> bool {
+    let text = std::fs::read(path).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok())
 }
 
 /// True for a file that is a session because the harness prints sessions. `file` is relative to the recording's folder.

@@ -359,8 +359,11 @@ pub const BREAKS: &[Break] = &[
         set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_hash", WRONG_HASH);
     })),
     of_codex(events("hashes more of a call than the file had", "edit.statements", hash_whole_arguments)),
-    of_codex(events("counts the lines of a snippet wrongly", "snippet.lines", |tape| {
-        set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_lines", "77");
+    of_codex(events("leaves out the number of lines of a snippet", "snippet.lines", |tape| {
+        if let Some(at) = tape.find(&["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""]) {
+            let lines = tape.field(at, "before_lines").unwrap_or_default().to_owned();
+            tape.replace(at, &format!(",\"before_lines\":{lines}"), "");
+        }
     })),
     of_codex(events("does not name the move of a link", "move.linked", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"span.link\""]) {
