@@ -38,7 +38,8 @@ pub fn emit_answer(
         None => state.mirrors.is_new(side, Fact::Answer, own_text),
         Some((plan, around)) => {
             let has_plan = !state.texts.insert_plan(plan);
-            state.mirrors.is_new(side, Fact::Answer, &around) && !(has_plan && around.is_empty()) || !has_plan
+            let is_new = state.mirrors.is_new(side, Fact::Answer, &around);
+            !has_plan || (is_new && !around.is_empty())
         }
     };
     if !is_new {

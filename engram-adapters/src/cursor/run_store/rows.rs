@@ -92,7 +92,7 @@ pub(in crate::cursor) fn events(store: &Store, run_id: &str) -> Result<Vec<Strin
 
 fn rows(store: &Store, sql: &str, params: impl Params, columns: &[Column]) -> Result<Vec<String>, AdapterError> {
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let rows = statement.query_map(params, |row| object(row, &names, columns)).map_err(refused)?;
     rows.collect::<Result<_, _>>().map_err(refused)
 }
