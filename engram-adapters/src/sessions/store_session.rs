@@ -93,15 +93,21 @@ impl StoreSession {
     /// As [`Store::export`]; `malformed_record` if the store gives nothing: what belongs to a session must not be lost in silence.
     pub fn export(&self, registry: &Registry, limits: Limits) -> Result<Export, AdapterError> {
         let export = match &self.store {
-            Some(store) => store.export(&self.session)?,
+            Some(store) => self.export_from(&**store)?,
             None => match open(registry, &self.path, limits)? {
-                Some((_, store)) => store.export(&self.session)?,
+                Some((_, store)) => self.export_from(&*store)?,
                 None => return Err(AdapterError::new(ErrorCode::Io).expected("the store that was there")),
             },
         };
         if export.text.trim_ascii().is_empty() {
             return Err(AdapterError::new(ErrorCode::MalformedRecord).expected("a session").found("a store that gives nothing"));
         }
+        Ok(export)
+    }
+
+    fn export_from(&self, store: &dyn Store) -> Result<Export, AdapterError> {
+        let export = store.export(&self.session)?;
+        store.verify_unchanged()?;
         Ok(export)
     }
 }
