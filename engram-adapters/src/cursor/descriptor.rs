@@ -154,6 +154,7 @@ const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate("repeated_event", "run_event", "An event of a run that the store has twice."),
     OmissionRule::bookkeeping("run_progress", "status", "Records only that a run is under way, or ended successfully."),
     OmissionRule::bookkeeping("run_progress", "status/run_event", "Records only that a run is under way, or ended successfully."),
+    OmissionRule::bookkeeping("run_progress", "run_end", "The end of a run that its events state already."),
     OmissionRule::bookkeeping("run_progress", "request", "The id of the request of a run."),
     OmissionRule::bookkeeping("run_progress", "request/run_event", "The id of the request of a run."),
     OmissionRule::duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
