@@ -54,6 +54,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// `io`, `malformed_record` or `limit_exceeded`, with the path.
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError>;
+
+    /// Fails if the store has changed since it was opened: what was exported may be of two states. Called after each export. A database asks
+    /// [`sqlite::Store::verify_unchanged`](super::sqlite::Store::verify_unchanged); files have no state that they share.
+    ///
+    /// # Errors
+    /// `io`, with the path.
+    fn verify_unchanged(&self) -> Result<(), AdapterError>;
 }
 
 /// A store of any harness, if it is one.

@@ -4,12 +4,12 @@
 //! [`Neighbours`]: no `..` and no link leads out of its folder, and only regular files are opened.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Take};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::hash::{Hash, StreamHasher};
@@ -75,6 +75,11 @@ impl Neighbours {
         String::from_utf8(bytes).ok()
     }
 
+    /// A reader of a regular file. It is not recorded as read: for files that are the artifact itself.
+    pub fn open_file(&self, path: &Path) -> Option<BufReader<Take<File>>> {
+        self.reader(path, u64::MAX)
+    }
+
     /// Hash and size of a file. It is read once, however often it is asked for.
     pub fn digest(&self, path: &Path) -> Option<(Hash, u64)> {
         let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
@@ -121,7 +126,7 @@ impl Neighbours {
     }
 
     /// A reader of a regular file of at most `limit` bytes. More of it is not read.
-    fn reader(&self, path: &Path, limit: u64) -> Option<BufReader<impl Read>> {
+    fn reader(&self, path: &Path, limit: u64) -> Option<BufReader<Take<File>>> {
         // Opening a named pipe would wait for its other end.
         if !self.is_file(path) {
             return None;

@@ -18,7 +18,6 @@ const OPEN: &[(&[&str], &str, &[&str])] = &[
     (&["fixtures"], "codex", &["prompt.person", "record.repeated"]),
     (&["fixtures"], "opencode", &["prompt.person", "response.together", "edit.statements"]),
     (&["fixtures"], "gemini", &["prompt.person", "record.repeated", "response.together", "edit.statements"]),
-    (&["fixtures"], "cursor", &["prompt.person", "record.repeated", "parent.record", "usage.sum"]),
     (&["recordings"], "claude-code", &["prompt.person", "response.together", "usage.sum", "edit.span", "edit.files"]),
     (
         &["recordings"],
@@ -35,7 +34,6 @@ const OPEN: &[(&[&str], &str, &[&str])] = &[
         "gemini",
         &["session.converts", "prompt.person", "record.repeated", "response.together", "call.all", "edit.statements"],
     ),
-    (&["recordings"], "cursor", &["order.source", "record.repeated", "usage.sum"]),
 ];
 
 /// The fixture tree, with the scenario elements that its recordings declare.

@@ -69,7 +69,7 @@ impl ChatDatabase {
     }
 
     fn text(&self) -> Result<String, AdapterError> {
-        let beside = self.beside();
+        let beside = self.beside()?;
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let last: Option<String> = store
             .connection()
@@ -85,23 +85,23 @@ impl ChatDatabase {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
         let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, blobs: &blobs };
-        let text = chat.text(self.limits)?;
-        store.verify_unchanged()?;
-        Ok(text)
+        chat.text(self.limits)
     }
 
-    /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read.
-    fn beside(&self) -> Beside {
-        let read = || -> Opened<Beside> {
-            let Some(path) = run_store_of(&self.path).filter(|path| path.is_file()) else { return Ok(None) };
-            let Some(index) = DatabaseFile::open(&path, self.limits)?.filter(|index| index.has("agents") && index.has("runs")) else {
-                return Ok(None);
-            };
-            let Some(session) = self.sessions.first() else { return Ok(None) };
-            let Some(agent) = rows::agent(&index.store, &session.id)? else { return Ok(None) };
-            Ok(Some(Beside { agent: Some(agent), runs: rows::runs(&index.store, &session.id)? }))
+    /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read, but one that changes
+    /// while it is read does: its facts are there.
+    fn beside(&self) -> Result<Beside, AdapterError> {
+        let Some(path) = run_store_of(&self.path).filter(|path| path.is_file()) else { return Ok(Beside::default()) };
+        let index = DatabaseFile::open(&path, self.limits).ok().flatten();
+        let Some(index) = index.filter(|index| index.has("agents") && index.has("runs")) else { return Ok(Beside::default()) };
+        let read = |id: &str| -> Opened<Beside> {
+            let Some(agent) = rows::agent(&index.store, id)? else { return Ok(None) };
+            let runs = rows::runs(&index.store, id)?.into_iter().map(|(_, run)| run).collect();
+            Ok(Some(Beside { agent: Some(agent), runs }))
         };
-        read().ok().flatten().unwrap_or_default()
+        let beside = self.sessions.first().and_then(|session| read(&session.id).ok().flatten()).unwrap_or_default();
+        index.store.verify_unchanged()?;
+        Ok(beside)
     }
 }
 
@@ -123,5 +123,9 @@ impl Store for ChatDatabase {
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: SideInfo::default() })
+    }
+
+    fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
     }
 }

@@ -85,6 +85,11 @@ impl Database {
         Ok(Export { text: export.finish(), context })
     }
 
+    /// Fails if the database has changed since it was opened.
+    pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.store.verify_unchanged()
+    }
+
     fn is_unknown(&self, form: &Form) -> bool {
         self.generations.is_unknown(form.is_steps)
     }

@@ -178,4 +178,8 @@ impl Store for Stores {
         };
         exported.map_err(|error| error.path(session.path.to_string_lossy()))
     }
+
+    fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.databases.iter().try_for_each(|database| database.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged())
+    }
 }
