@@ -40,6 +40,7 @@ impl Session for SessionConverter {
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.state.usage.flush(out)?;
         stream::end_answer(&mut self.state, out)
     }
 
