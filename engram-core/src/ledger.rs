@@ -5,6 +5,7 @@ use std::ptr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::descriptor::OmissionRule;
 use crate::members::UnknownMembers;
 
 /// The name of records that cannot be read, in a tape and in its ledger.
@@ -89,6 +90,13 @@ impl Ledger {
                 self.omit(Cow::Borrowed(record), rule);
             }
         }
+    }
+
+    /// Counts a record that the pipeline found to be an exact repeat.
+    pub(crate) fn repeated(&mut self, record: String) {
+        self.records += 1;
+        self.duplicate += 1;
+        self.omit(Cow::Owned(record), OmissionRule::REPEATED.rule);
     }
 
     /// Counts a record of unknown type.

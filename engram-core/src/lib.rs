@@ -47,6 +47,7 @@ pub mod limits;
 pub mod members;
 pub mod pipeline;
 pub mod policy;
+mod repeats;
 pub mod sink;
 pub mod stats;
 mod stream;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::descriptor::AdapterDescriptor;
+#[cfg(doc)]
+use crate::descriptor::OmissionRule;
 use crate::emit::{Emitter, Fault};
 use crate::event::BesideFile;
 use crate::hash::Hash;
@@ -134,6 +136,15 @@ pub trait Session {
     /// # Errors
     /// [`Fault`]. The pipeline applies the policy to it.
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault>;
+
+    /// True if records that are repeated in an artifact of this form have the same bytes as before, and the session does not look for them.
+    /// The pipeline then counts a record as `duplicate`, by [`OmissionRule::REPEATED`], if its bytes were read before and it has an id or a
+    /// time of its own ([`Emitter::set_header`]). Such a record does not reach the session. It costs a hash of each record.
+    ///
+    /// A record whose outcome was [`Outcome::Duplicate`] is not remembered: pieces of a text often have the same bytes and the same time.
+    fn repeats_are_exact(&self) -> bool {
+        false
+    }
 
     /// Converts a complete document. The session calls [`Emitter::begin`] before and [`Emitter::settle`] after each of its records.
     ///

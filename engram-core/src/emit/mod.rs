@@ -64,6 +64,8 @@ pub struct Emitter<'s> {
     first_seq: Seq,
     /// True if the current record has given an event that is attributed to itself.
     has_own_events: bool,
+    /// True if the current record has an id or a time of its own.
+    is_identified: bool,
     /// The record that events are attributed to.
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
@@ -139,6 +141,7 @@ impl<'s> Emitter<'s> {
             record: RecordLocation::default(),
             first_seq: Seq::default(),
             has_own_events: false,
+            is_identified: false,
             location: RecordLocation::default(),
             pointer_prefix: Pointer::Root,
             pointer_alias: None,
@@ -180,6 +183,7 @@ impl<'s> Emitter<'s> {
         self.record = location;
         self.first_seq = self.next_seq;
         self.has_own_events = false;
+        self.is_identified = false;
         self.location = location;
         self.pointer_prefix = Pointer::Root;
         self.inherit_time();
@@ -228,6 +232,7 @@ impl<'s> Emitter<'s> {
             push_text(&mut self.header.id, id);
         }
         self.header.replay = header.replay;
+        self.is_identified |= self.location == self.record && (self.header.t_basis.is_none() || !self.header.id.is_empty());
     }
 
     fn defect(&self, expected: &str, found: &str) -> AdapterError {
@@ -394,6 +399,16 @@ impl<'s> Emitter<'s> {
     /// after a call of [`Emitter::attribute_to`].
     pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
         self.ledger.duplicate_was_mapped(record, rule);
+    }
+
+    /// True if the current record has an id or a time of its own.
+    pub(crate) fn is_identified(&self) -> bool {
+        self.is_identified
+    }
+
+    /// Ends a record that is an exact repeat.
+    pub(crate) fn settle_repeat(&mut self, record: &str) {
+        self.ledger.repeated(self.descriptor.type_of(record));
     }
 
     /// True if the current record has given an event.

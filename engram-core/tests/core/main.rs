@@ -9,5 +9,6 @@ mod drift;
 mod everything;
 mod members;
 mod policy;
+mod repeats;
 mod toy;
 mod versions;
