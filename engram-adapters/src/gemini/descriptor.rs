@@ -39,7 +39,7 @@ const RULES: &[OmissionRule] = &[
         "*",
         "a record that the log has twice: all its bytes, its id or its time among them, were read before",
     ),
-    OmissionRule::duplicate(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
+    OmissionRule::piece(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
     OmissionRule::bookkeeping(rule::EMPTY, "*", "a message without text, thought, call, result or token count"),
     OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),
     OmissionRule::bookkeeping(rule::SAME_SESSION, "sessionId", "the session's own id, repeated when the session is resumed"),

@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod members;
+mod repeats;
 mod sdk;
 mod stores;
 
