@@ -1,7 +1,7 @@
 //! What the compatibility kit needs to know about Gemini CLI.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, is_snippet};
+use engram_conformance::gaps::{EDITORS, GapRow, edits_by, has_event, has_no_hashes, has_replaced_bytes, is_snippet};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -23,7 +23,11 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
-    EDIT_NOT_UTF8,
+    // An edit without lines has another gap.
+    GapRow::new("edit.not_utf8", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && !is_of_arguments(edit) && has_replaced_bytes(real))
+    })
+    .without_hash(has_no_hashes),
     GapRow::new("edit.snippet", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| is_of_arguments(edit)))
         .without_lines(is_of_arguments)
         .without_hash(is_of_arguments),

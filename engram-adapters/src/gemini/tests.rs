@@ -59,7 +59,8 @@ fn a_line_that_repeats_another_changes_nothing() {
 fn token_counts_follow_the_calls_of_their_turn() {
     let tokens = r#""thoughts":[],"tokens":{"input":10,"output":3,"cached":2,"thoughts":1,"tool":0,"total":14},"model":"m1""#;
     let turn = |id: &str, rest: &str| format!(r#"{{"id":"{id}",{TIME},"type":"gemini","content":"",{tokens}{rest}}}"#);
-    let calls = r#","toolCalls":[{"id":"c","name":"glob","args":{},"result":[],"status":"success","timestamp":"2026-11-21T09:58:17.010Z"}]"#;
+    let calls =
+        r#","toolCalls":[{"id":"c","name":"glob","args":{},"result":[],"status":"success","timestamp":"2026-11-21T09:58:17.010Z"}]"#;
     let response = format!(
         r#"{{"id":"r",{TIME},"type":"user","content":[{{"functionResponse":{{"id":"c","name":"glob","response":{{"output":"x"}}}}}}]}}"#
     );

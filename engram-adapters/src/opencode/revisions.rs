@@ -82,13 +82,7 @@ const STEP_EDITS: Grade = EDITS;
 /// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = with_meta(
     Grade::Partial(&["usage.cached_input", "usage.last_request"]),
-    coverage(
-        Grade::None,
-        Grade::Partial(&["stream.no_reasoning"]),
-        READS,
-        FIRST_EDITS,
-        Grade::None,
-    ),
+    coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, FIRST_EDITS, Grade::None),
 );
 
 /// The matrix.

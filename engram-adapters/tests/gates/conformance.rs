@@ -16,8 +16,8 @@ use crate::{bless, report};
 const OPEN: &[(&[&str], &str, &[&str])] = &[
     (&["fixtures"], "claude-code", &["prompt.person", "record.repeated", "response.together", "edit.files"]),
     (&["fixtures"], "codex", &["prompt.person", "record.repeated"]),
-    (&["fixtures"], "opencode", &["prompt.person", "response.together", "edit.statements"]),
-    (&["fixtures"], "gemini", &["prompt.person", "record.repeated", "response.together", "edit.statements"]),
+    (&["fixtures"], "opencode", &["prompt.person"]),
+    (&["fixtures"], "gemini", &["prompt.person", "record.repeated"]),
     (&["fixtures"], "cursor", &["prompt.person", "record.repeated", "parent.record", "usage.sum"]),
     (&["recordings"], "claude-code", &["prompt.person", "response.together", "usage.sum", "edit.span", "edit.files"]),
     (
@@ -25,16 +25,8 @@ const OPEN: &[(&[&str], &str, &[&str])] = &[
         "codex",
         &["prompt.person", "record.repeated", "id.once", "call.once", "result.once", "edit.span", "edit.statements"],
     ),
-    (
-        &["recordings"],
-        "opencode",
-        &["prompt.person", "response.together", "usage.sum", "call.kind", "edit.all", "edit.real", "edit.statements", "claim.open"],
-    ),
-    (
-        &["recordings"],
-        "gemini",
-        &["session.converts", "prompt.person", "record.repeated", "response.together", "call.all", "edit.statements"],
-    ),
+    (&["recordings"], "opencode", &["prompt.all", "prompt.person"]),
+    (&["recordings"], "gemini", &["prompt.person", "record.repeated"]),
     (&["recordings"], "cursor", &["order.source", "record.repeated", "usage.sum"]),
 ];
 

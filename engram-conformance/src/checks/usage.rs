@@ -121,7 +121,8 @@ pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         return sums_of_conversations(case, findings, &conversations, &stated(false));
     }
     let mut ledger = Ledger { subject, case, findings, is_used: vec![false; real.len()], real };
-    let (named, mut others): (Vec<Stated<'_>>, Vec<Stated<'_>>) = stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
+    let (named, mut others): (Vec<Stated<'_>>, Vec<Stated<'_>>) =
+        stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
     named.iter().for_each(|stated| ledger.add_named(stated));
     // A usage that states less fits more responses.
     others.sort_by_key(|stated| stated.counts.0.iter().filter(|count| count.is_none()).count());
@@ -163,7 +164,12 @@ impl Ledger<'_, '_> {
 
     fn add_other(&mut self, stated: &Stated<'_>) {
         let fitting = |ledger: &Self, is_used: bool| {
-            (0..ledger.real.len()).find(|at| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]))
+            let fits = |at: &usize| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]);
+            // A usage without an input fits many responses; its record has the input of one.
+            let record = stated.session.record_of(stated.event).unwrap_or_default();
+            let has_input = |at: &usize| ledger.real[*at].input.is_some_and(|input| has_count(record, WORDS[0], input));
+            let all = 0..ledger.real.len();
+            all.clone().find(|at| fits(at) && has_input(at)).or_else(|| all.clone().find(fits))
         };
         match (fitting(self, false), fitting(self, true)) {
             (Some(at), _) => {
