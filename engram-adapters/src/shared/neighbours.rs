@@ -162,11 +162,6 @@ impl Neighbours {
 }
 
 impl SideFiles for Neighbours {
-    /// A log states paths on the machine of its session; which file is meant is up to the adapter.
-    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
-        None
-    }
-
     fn files_read(&self) -> Vec<BesideFile> {
         self.files_read()
     }

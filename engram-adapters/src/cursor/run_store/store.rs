@@ -18,7 +18,7 @@ use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, quoted};
 #[cfg(feature = "sqlite")]
 use crate::open::sqlite;
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession};
 
 /// Writes the lines of an agent. `events` are those of one run.
 fn text_of_runs(
@@ -109,10 +109,6 @@ impl Store for RunDatabase {
         &self.sessions
     }
 
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
-    }
-
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text(&session.id).map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: SideInfo::default() })
@@ -201,10 +197,6 @@ impl Store for RunFiles {
 
     fn sessions(&self) -> &[StoredSession] {
         &self.sessions
-    }
-
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

@@ -3,6 +3,7 @@
 mod index;
 mod member_node;
 mod node;
+mod plain_names;
 mod pull;
 mod scan;
 mod string_mask;
