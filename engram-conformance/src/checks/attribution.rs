@@ -43,6 +43,14 @@ pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     states.into_iter().any(has)
 }
 
+/// True if the call overwrites a file with a text that the file had after an earlier change. No snapshot shows such a write.
+pub fn writes_same_text(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    let is_overwrite = edits.events.iter().all(|event| event.text("op") == Some("overwrite"));
+    let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
+    let mut states = case.truth.edits.iter().filter(|real| real.file == edits.file).filter_map(|real| real.after.as_deref());
+    is_overwrite && states.any(|state| calls.iter().any(|call| spans::strings(&call.args).contains(&state)))
+}
+
 /// True if the result that the model saw is no error and shows a text of the call: the change was made, but no snapshot was taken after it.
 pub fn is_shown(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     let shows = |id: &&str| {

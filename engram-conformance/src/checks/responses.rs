@@ -1,6 +1,6 @@
 //! The events of one response stand together, and its usage directly behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::event::Kind;
 
@@ -59,13 +59,27 @@ fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response<'_
     if usage < first {
         return Some((usage, "its usage stands before it"));
     }
+    let caused = caused_by_calls(&session.events[first..=last.max(usage)], key);
     let may_come_before = |event: &Event| {
         let is_of_call = event.text("call_id").is_some_and(|id| response.calls.contains(&id));
-        response_of(event) == Some(key) || (is_of_call && !event.is(Kind::ToolCall)) || is_of_other_agent(event, key)
+        let is_caused = event.number("seq").is_some_and(|seq| caused.contains(&seq));
+        response_of(event) == Some(key) || (is_of_call && !event.is(Kind::ToolCall)) || is_caused || is_of_other_agent(event, key)
     };
     (last.min(usage)..usage.max(last))
         .find(|at| !may_come_before(&session.events[*at]))
         .map(|_| (usage, "its usage does not stand directly behind it"))
+}
+
+/// The events that the calls of a response caused: results, links between files, and the calls that a program made.
+fn caused_by_calls(events: &[Event], key: (&str, &str)) -> BTreeSet<u64> {
+    let mut caused = BTreeSet::new();
+    for event in events {
+        let is_call = event.is(Kind::ToolCall) && response_of(event) == Some(key);
+        if is_call || event.number("parent").is_some_and(|parent| caused.contains(&parent)) {
+            caused.extend(event.number("seq"));
+        }
+    }
+    caused
 }
 
 fn is_of_other_agent(event: &Event, (agent, _): (&str, &str)) -> bool {

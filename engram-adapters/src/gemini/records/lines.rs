@@ -33,6 +33,7 @@ pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitte
     if line.changes().is_none() && is_repeated(state, line) {
         return Ok(Outcome::Duplicate { record: type_of(line), rule: rule::REPEATED });
     }
+    state.usage.flush_before(line, out)?;
     if let Some(changes) = line.changes() {
         change(state, line, changes, out)
     } else if line.kind().is_some() && line.rewind_to().is_none() {
