@@ -57,7 +57,7 @@ checks! {
     "error.cut" asserts "a truncated session is an error with a code, or its tape is marked as incomplete; never a panic",
         needs Nothing, from "ack: Skip, don't fail", by Conversion(viable::truncated);
     "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
-        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::all);
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::all);
     "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::by_person);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",

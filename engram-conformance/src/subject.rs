@@ -87,6 +87,11 @@ impl<'s> Subject<'s> {
         self.explaining_gap(session, Kind::CodeEdit, |row| row.explains_missing_hash(edit))
     }
 
+    /// The declared gap that explains why a session lacks prompts, if there is one.
+    pub(crate) fn prompt_gap(&self, session: &ConvertedSession) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, GapRow::explains_missing_prompts)
+    }
+
     /// The declared gap that explains why a message is by a person although nobody sent it, if there is one.
     pub(crate) fn author_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
         self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(message))

@@ -14,7 +14,7 @@ use crate::subject::Subject;
 use crate::tape::Event;
 
 /// Every logged prompt is a `msg.in`, no more often than the user sent it.
-pub fn all(case: &Case<'_>, findings: &mut Findings) {
+pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
     for prompt in case.truth.prompts.iter().filter(|prompt| !prompt.trim().is_empty()) {
         *sent.entry(prompt).or_default() += 1;
@@ -35,6 +35,8 @@ pub fn all(case: &Case<'_>, findings: &mut Findings) {
         if actual.is_empty() && case.events(Kind::MsgIn).any(|(_, event)| is_copied(event)) {
             // A copy of a session may have what the session's own file does not.
             findings.note("prompts that only copies have");
+        } else if let (true, Some(code)) = (actual.is_empty(), missing_prompt_gap(subject, case)) {
+            findings.gap(code);
         } else if actual.is_empty() {
             findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
         }
@@ -43,6 +45,13 @@ pub fn all(case: &Case<'_>, findings: &mut Findings) {
             findings.fail(place, format!("{count} msg.in of the prompt `{}`, which the user sent {times} times", excerpt(prompt)));
         }
     }
+}
+
+/// The declared gap that explains why no session has a prompt: all sessions of the recording have the gap.
+fn missing_prompt_gap(subject: &Subject<'_>, case: &Case<'_>) -> Option<&'static str> {
+    let mut gaps = case.sessions.iter().map(|session| subject.prompt_gap(session));
+    let first = gaps.next().flatten()?;
+    gaps.all(|gap| gap.is_some()).then_some(first)
 }
 
 fn is_sub_agents(event: &Event) -> bool {
