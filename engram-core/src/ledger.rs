@@ -33,6 +33,10 @@ pub enum Outcome {
         /// The rule of the descriptor that omits it.
         rule: &'static str,
     },
+    /// A later record decides what becomes of it. The session keeps it, resumes it ([`Emitter::resume`]) and settles it.
+    ///
+    /// [`Emitter::resume`]: crate::emit::Emitter::resume
+    Pending,
 }
 
 /// One row of `omitted`: the records of one type that one rule omits.
@@ -78,8 +82,9 @@ const LINEAR_SEARCH_ROWS: usize = 16;
 impl Ledger {
     /// Counts a record by its outcome.
     pub(crate) fn settle(&mut self, outcome: Outcome) {
-        self.records += 1;
+        self.records += u64::from(outcome != Outcome::Pending);
         match outcome {
+            Outcome::Pending => {}
             Outcome::Mapped => self.mapped += 1,
             Outcome::Duplicate { record, rule } => {
                 self.duplicate += 1;

@@ -39,10 +39,10 @@ const GAP_ROWS: &[GapRow] = &[
         has_printed(case, |event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0))
     }),
     GapRow::new("prompt.delegated", Kind::MsgIn, |case| {
-        let is_prompt = |text: &str| case.truth.prompts.iter().any(|prompt| prompt == text);
-        let is_delegated = |text: &str| text.starts_with("Your task is to ") && !is_prompt(text);
-        has_event(case, Kind::MsgIn, |message| message.text("by") == Some("person") && message.text("text").is_some_and(is_delegated))
-    }),
+        let is_prompt = |message: &Event| case.truth.prompts.iter().any(|prompt| message.text("text") == Some(prompt));
+        has_event(case, Kind::MsgIn, |message| message.text("by") == Some("person") && is_delegated(message) && !is_prompt(message))
+    })
+    .with_mistaken_author(is_delegated),
 ];
 
 /// True if some printed session has such an event.
@@ -56,6 +56,11 @@ fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
 fn is_of_arguments(edit: &Event) -> bool {
     let has_hash = ["before_hash", "after_hash", "file_after_hash"].iter().any(|hash| edit.has(hash));
     !edit.has("confirmed") && edit.range("after_range").is_none() && (is_snippet(edit) || !has_hash)
+}
+
+/// True for the prompt that the harness gives its investigator.
+fn is_delegated(message: &Event) -> bool {
+    message.text("text").is_some_and(|text| text.starts_with("Your task is to "))
 }
 
 fn is_unconfirmed(edit: &Event) -> bool {

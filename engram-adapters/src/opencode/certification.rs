@@ -35,7 +35,7 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.patch_text", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| names_file_alone(edit)))
         .without_lines(names_file_alone)
         .without_hash(names_file_alone),
-    GapRow::new("prompt.command", Kind::MsgIn, has_template),
+    GapRow::new("prompt.command", Kind::MsgIn, has_template).with_mistaken_author(is_template),
     GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
     GapRow::new("usage.last_request", Kind::Meta, |case| {
         let is_old = |start: &Event| schema(start) == Some("message-parts");
@@ -83,6 +83,11 @@ fn prompts(case: &Case<'_>) -> Vec<String> {
     let events = case.sessions.iter().flat_map(|session| &session.events);
     let of_person = events.filter(|event| event.is(Kind::MsgIn) && event.text("by") == Some("person"));
     of_person.filter_map(|event| event.text("text")).map(plain).collect()
+}
+
+/// True for the text that the template of the recorded command gives.
+fn is_template(prompt: &Event) -> bool {
+    prompt.text("text").is_some_and(|text| plain(text).starts_with("Run the demo with "))
 }
 
 /// A prompt that nobody typed, in a recording whose other prompts are known.

@@ -103,6 +103,10 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             && is_alone(case, real, only)
             && !only.is_request()
         {
+            if attribution::has_parallel_command(case, only) {
+                findings.note("edits of files that another command may have changed at the same time");
+                continue;
+            }
             ops(subject, case, findings, real, only);
             ranges(case, findings, real, only);
         }
@@ -112,8 +116,10 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 /// The op says whether the file existed before and after.
 fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
     let (before, after) = (real.state_before(), real.state_after());
-    let has = |op: &str| edits.events.iter().any(|event| event.text("op") == Some(op));
-    if has("delete") && has("create") {
+    let ops: Vec<&str> = edits.events.iter().filter_map(|event| event.text("op")).collect();
+    if let [first @ .., "create" | "overwrite"] = ops.as_slice()
+        && first.contains(&"delete")
+    {
         return findings.note("files that a call deletes and creates again");
     }
     for event in &edits.events {

@@ -208,8 +208,10 @@ impl Ledger<'_, '_> {
         self.findings.fail(self.case.place_of(stated.session, stated.event), format!("usage{id} ({}) {what}", stated.counts.text()));
     }
 
-    /// The responses that no usage names.
+    /// The responses that no usage names. A log that names its responses has the counts of one that it does not name only in a sum.
     fn end(self, replayed: &[Stated<'_>]) {
+        let is_named = |real: &RealUsage| real.message_id.as_deref().is_some_and(|id| self.case.is_logged(id));
+        let names_responses = self.real.iter().zip(&self.is_used).any(|(real, is_used)| *is_used && is_named(real));
         for (real, _) in self.real.iter().zip(&self.is_used).filter(|(_, is_used)| !**is_used) {
             let is_replayed = |stated: &Stated<'_>| match real.message_id.as_deref() == stated.id() {
                 true => true,
@@ -219,6 +221,8 @@ impl Ledger<'_, '_> {
                 self.findings.note("responses that never ended");
             } else if replayed.iter().any(is_replayed) {
                 self.findings.note("responses in repeated history only");
+            } else if names_responses && !is_named(real) {
+                self.findings.note("responses that the log does not name");
             } else if is_logged(self.case, real) {
                 let id = real.message_id.as_deref().unwrap_or("without an id");
                 let counts = Counts::of_real(real).text();

@@ -178,6 +178,11 @@ impl<'s> Emitter<'s> {
         self.begin_at(RecordLocation::default());
     }
 
+    /// Goes on with an earlier record, whose outcome was [`Outcome::Pending`]. Its session settles it; then it resumes the current record.
+    pub fn resume(&mut self, location: RecordLocation) {
+        self.begin_at(location);
+    }
+
     pub(crate) fn begin_at(&mut self, location: RecordLocation) {
         self.set_checkpoint();
         self.close_repeated_call();

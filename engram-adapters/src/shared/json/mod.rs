@@ -1,6 +1,7 @@
 //! JSON text without a tree: a validating pass builds an index of all values.
 
 mod index;
+mod kept;
 mod member_node;
 mod node;
 mod plain_names;
@@ -10,5 +11,6 @@ mod string_mask;
 mod value;
 
 pub use index::StructuralIndex;
+pub use kept::KeptRecord;
 pub use pull::PullReader;
 pub use value::{Field, Value, one_or_many, parse};

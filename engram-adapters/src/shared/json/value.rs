@@ -84,6 +84,11 @@ impl<'a> Value<'a> {
         Value { record, nodes }
     }
 
+    /// The text of its record, and its nodes.
+    pub(super) fn parts(self) -> (&'a str, &'a [Node]) {
+        (self.record, self.nodes)
+    }
+
     /// The JSON text, without white space around it.
     #[inline(always)]
     pub fn raw(self) -> &'a str {
