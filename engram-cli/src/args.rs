@@ -16,6 +16,7 @@ Examples:
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      which harness and version wrote each log
   engram stats ~/.claude/projects                      calls, edited files and tokens of all sessions
+  engram show session.jsonl --html session.html        a session as a page to read
   engram audit session.jsonl                           check that the conversion lost nothing
   engram drift ~/.codex/sessions                       what a new version has changed in its logs
   engram adapters                                      supported harnesses and versions
@@ -74,6 +75,12 @@ pub enum Command {
     /// Events that repeat another session's history are not counted. Token counts are those of the logs, which differ in what they
     /// include.
     Stats(Stats),
+    /// Show a session as a person reads it
+    ///
+    /// Prints prompts, answers, calls with their results, changes, tokens and times, through `$PAGER` in a terminal; `--markdown` and
+    /// `--html` give the same as documents. Sub-agents are at the calls that started them, if their logs or tapes are beside that of the
+    /// session. Changes are shown as the calls state them. Characters of the log that would control a terminal are shown as signs.
+    Show(crate::show::Show),
     /// Check that tapes follow the format
     Check(Check),
     /// Check the adapters against recordings of real sessions
