@@ -8,6 +8,8 @@ use clap_complete::Shell;
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 
+use crate::write::Form;
+
 const EXAMPLES: &str = "\
 Examples:
   engram ingest session.jsonl > session.tape.jsonl     one session, to standard output
@@ -134,11 +136,21 @@ pub struct Ingest {
     /// Compress the tapes
     #[arg(long)]
     pub zstd: bool,
+    /// Replace keys and tokens by `[redacted:<rule>]`, and leave out hashes that would prove them
+    #[arg(long)]
+    pub redact: bool,
     #[command(flatten)]
     pub conversion: Conversion,
     /// Only print errors
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub quiet: bool,
+}
+
+impl Ingest {
+    /// The form of the tapes.
+    pub fn form(&self) -> Form {
+        Form { compress: self.zstd, redact: self.redact }
+    }
 }
 
 /// Arguments of `engram detect`.

@@ -28,6 +28,9 @@ pub struct Show {
     /// Do not start a pager
     #[arg(long)]
     pub no_pager: bool,
+    /// Show keys and tokens. Without it, they are replaced by `[redacted:<rule>]`
+    #[arg(long)]
+    pub no_redact: bool,
     /// Skip detection and use this adapter (see `engram adapters`)
     #[arg(long, value_name = "ADAPTER")]
     pub adapter: Option<String>,

@@ -50,18 +50,18 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Err(Refusal::Failed(error)) => return Ok(report.failure(&error)),
         Err(Refusal::Several(message)) => return Ok(report.usage(&message)),
     };
-    match load(&family, &options, report) {
+    match load(&family, &options, !args.no_redact, report) {
         Ok(view) => print(&view, args, report),
         Err(error) => Ok(report.failure(&error)),
     }
 }
 
 /// The session with its sub-agents. One that cannot be read is left out, with a note.
-fn load(family: &Family, options: &SessionOptions, report: &Reporter) -> Result<SessionView, AdapterError> {
-    let root = family.root.load(options)?;
+fn load(family: &Family, options: &SessionOptions, redact: bool, report: &Reporter) -> Result<SessionView, AdapterError> {
+    let root = family.root.load(options, redact)?;
     let mut agents = Vec::new();
     for place in &family.agents {
-        match place.load(options) {
+        match place.load(options, redact) {
             Ok(agent) => agents.push(agent),
             Err(error) => report.note(&format!("warning: a sub-agent is left out: {error}")),
         }

@@ -7,6 +7,7 @@ use engram_adapters::open;
 use engram_adapters::sessions::{SessionOptions, SessionSource};
 use engram_core::error::AdapterError;
 use engram_core::event::{Event, EventRef, Meta};
+use engram_core::redact::Redacting;
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 
@@ -50,9 +51,13 @@ impl Place {
     ///
     /// # Errors
     /// Those of reading and conversion, with the path.
-    pub fn load(&self, options: &SessionOptions) -> Result<SessionView, AdapterError> {
+    pub fn load(&self, options: &SessionOptions, redact: bool) -> Result<SessionView, AdapterError> {
         let mut builder = Builder::default();
-        self.send(options, &mut builder)?;
+        if redact {
+            self.send(options, &mut Redacting::new(&mut builder)?)?;
+        } else {
+            self.send(options, &mut builder)?;
+        }
         Ok(builder.finish())
     }
 

@@ -177,7 +177,10 @@ fn of_meta(meta: &Meta<'_>) -> Option<What> {
         Meta::TapeStart(start) => facts(of_harness(&start.harness, &start.claims)),
         Meta::Revision(change) => facts(of_harness(&change.harness, &change.claims)),
         Meta::Session(stated) => facts(of_session(stated)),
-        Meta::TapeStop(stop) => Some(What::Stop { is_complete: stop.complete, redacted: Vec::new() }),
+        Meta::TapeStop(stop) => {
+            let redacted = stop.ledger.redactions.iter().map(|redacted| (redacted.rule.to_string(), redacted.count));
+            Some(What::Stop { is_complete: stop.complete, redacted: redacted.collect() })
+        }
         Meta::Rewind { to, files } => Some(What::Rewind { to: to.get(), files: *files }),
         Meta::Usage(usage) => Some(What::Body(Body::Usage(tokens(usage), usage.model.map(owned)))),
         Meta::Compaction { text, .. } => notice(Turn, "history replaced by a summary", text.map(owned)),

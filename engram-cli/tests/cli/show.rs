@@ -134,3 +134,37 @@ fn a_page_is_written_to_a_file_completely_or_not_at_all() {
     assert_eq!(code(&run(&["show", text(&folder.path().join("none.jsonl"))])), 6);
     assert_eq!(names(folder.path()), ["session.html"]);
 }
+
+/// A session with a key in a prompt, and the key.
+fn session_with_key() -> (String, String) {
+    let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    (claude_session("s-1").replace("LAB please do many edits", &format!("LAB {key}")), key)
+}
+
+#[test]
+fn keys_are_not_shown_unless_they_are_wanted() {
+    let (log, key) = session_with_key();
+    for form in [&[][..], &["--markdown"], &["--html", "-"]] {
+        let shown = show(form, &log);
+        assert!(!shown.contains(&key) && shown.contains("redacted:github-token"), "{form:?}");
+        assert!(show(&[form, &["--no-redact"]].concat(), &log).contains(&key), "{form:?}");
+    }
+}
+
+#[test]
+fn a_tape_is_redacted_if_that_is_wanted() {
+    let (log, key) = session_with_key();
+    let plain = run_with_input(&["ingest", "-q", "-"], log.as_bytes()).stdout;
+    let redacted = run_with_input(&["ingest", "-q", "--redact", "-"], log.as_bytes()).stdout;
+    assert_checked(&redacted);
+    let (plain, redacted) = (String::from_utf8(plain).unwrap(), String::from_utf8(redacted).unwrap());
+    assert!(plain.contains(&key) && !plain.contains("redaction"));
+    assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/1""#));
+    assert!(redacted.contains(r#""redactions":[{"rule":"github-token","count":"#));
+    assert_eq!(plain.lines().count(), redacted.lines().count());
+    assert!(show(&[], &redacted).contains("redacted: github-token"));
+    let folder = tempfile::tempdir().unwrap();
+    let ingested = run_with_input(&["ingest", "-q", "--redact", "--zstd", "-", "--out", text(folder.path())], log.as_bytes());
+    assert_eq!(code(&ingested), 0);
+    assert_eq!(code(&run(&["check", text(folder.path())])), 0);
+}

@@ -9,5 +9,6 @@ mod drift;
 mod everything;
 mod members;
 mod policy;
+mod redact;
 mod toy;
 mod versions;
