@@ -1,5 +1,7 @@
-//! Which hashes and fingerprints stay. A hash of a text with a secret is a leak: a guess can be tested with it. So one stays only if the
-//! text that it covers is on the tape, and has no secret.
+//! Which hashes and fingerprints stay in a redacted tape.
+//!
+//! A hash of a text with a secret is a leak: a guess can be tested with it. So one stays only if the text that it covers is on the tape,
+//! and has no secret.
 
 use std::collections::BTreeMap;
 
