@@ -70,7 +70,8 @@ impl Compiled {
     /// As [`Compiled::text`], for every string of a JSON value. A string that is the value of a member is also searched together with its
     /// name. The rest of the value stays as it is.
     pub fn json(&self, json: &str, found: &mut Vec<usize>) -> Option<String> {
-        let (mut out, mut end, mut name) = (String::new(), 0, None);
+        let (mut out, mut end) = (String::new(), 0);
+        let mut name: Option<Cow<'_, str>> = None;
         for token in strings(json) {
             let (start, after) = token;
             let text = Text::Token(&json[start..after]).decode_lossy();
@@ -94,7 +95,7 @@ impl Compiled {
     }
 
     /// A value that is a secret because of the name of its member.
-    fn member(&self, name: &Cow<'_, str>, value: &str, found: &mut Vec<usize>) -> Option<String> {
+    fn member(&self, name: &str, value: &str, found: &mut Vec<usize>) -> Option<String> {
         let begin = format!("{name}: ");
         let replaced = self.text(&format!("{begin}{value}"), found)?;
         replaced.strip_prefix(&begin).map(str::to_owned)
