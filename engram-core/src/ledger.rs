@@ -71,6 +71,18 @@ pub struct Ledger {
     /// Members that the adapter's table does not name.
     #[serde(flatten)]
     pub unknown: UnknownMembers,
+    /// Secrets that were replaced, by rule, sorted by rule. Only redaction fills it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<Redactions>,
+}
+
+/// One row of `redactions`: the secrets that one rule replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redactions {
+    /// The rule.
+    pub rule: Cow<'static, str>,
+    /// The number of secrets.
+    pub count: u64,
 }
 
 /// The maximum number of rows of `omitted` with a type. Further types are counted as `*`.

@@ -136,7 +136,7 @@ impl Neighbours {
     pub fn files_read(&self) -> Vec<BesideFile> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let file = |(path, digest): (&PathBuf, &Option<(Hash, u64)>)| {
-            digest.map(|(hash, bytes)| BesideFile { name: self.name_from_artifact(path), hash, bytes })
+            digest.map(|(hash, bytes)| BesideFile { name: self.name_from_artifact(path), hash: Some(hash), bytes })
         };
         let mut files: Vec<BesideFile> = read.iter().filter_map(file).collect();
         files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
