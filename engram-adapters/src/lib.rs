@@ -40,6 +40,7 @@ pub mod conformance;
 mod cursor;
 #[cfg(feature = "gemini")]
 mod gemini;
+pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
 mod opencode;

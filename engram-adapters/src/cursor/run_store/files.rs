@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -120,4 +120,10 @@ fn each_line(path: &Path, limits: Limits, mut visit: impl FnMut(u64, &str) -> Re
         }
     }
     Ok(())
+}
+
+/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
+pub(in crate::cursor) fn run_store_of(chat: &Path) -> Option<PathBuf> {
+    let agents = chat.parent()?.parent()?;
+    (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))
 }
