@@ -75,7 +75,8 @@ impl Reporter {
     /// Reports that there is no session at these paths, and returns the exit code.
     pub fn no_session(&self, places: &[PathBuf]) -> Exit {
         let places: Vec<_> = places.iter().map(|path| shown(path)).collect();
-        self.failure(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(places.join(", ")))
+        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session");
+        self.failure(&if places.is_empty() { error } else { error.path(places.join(", ")) })
     }
 
     /// Reports that the command line is wrong, and returns the exit code.

@@ -141,7 +141,10 @@ impl Details {
 
     /// The warnings of all sessions, each kind once.
     pub fn warnings(&self) -> Vec<String> {
-        let kinds = self.notices.iter().map(|((what, noun), n)| format!("{}: {what}", count(*n, noun)));
+        let kinds = self.notices.iter().map(|((what, noun), n)| match *noun {
+            "session" => format!("{}: {what}", count(*n, noun)),
+            noun => format!("{} {what}", count(*n, noun)),
+        });
         kinds.chain(self.ahead.warning()).collect()
     }
 

@@ -102,7 +102,7 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
         Ok((written, None)) => Outcome::Filtered(Box::new(written.overview)),
         Ok((written, Some(file))) => {
             let extends_old = prefix.lock().unwrap_or_else(PoisonError::into_inner).is_whole();
-            let tape = Finished { file, hash: written.hash, bytes: written.bytes };
+            let tape = Finished { file: Some(file), hash: written.hash, bytes: written.bytes };
             let (overview, summary) = (written.overview, written.summary);
             let fallback_id = input.fallback_id().into_owned();
             Outcome::Converted(Box::new(Converted { overview, summary, tape, fallback_id, extends_old }))

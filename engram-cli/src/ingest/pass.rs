@@ -16,12 +16,14 @@ use super::verdict::RunSummary;
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::message::sentence;
-use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placement, Placer, Setup, State, Target, tape_stem};
+use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
 use crate::report::{Reporter, shown};
 use crate::summary::{session, skipped_line, warnings};
 
-/// How often the index is written during a run: what a killed run has done since then is done again.
-const SAVE_EVERY: Duration = Duration::from_secs(5);
+/// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
+const SAVE_EVERY: Duration = Duration::from_secs(2);
+/// The most tapes that wait for their names.
+const MAX_PENDING: usize = 256;
 /// The state of a source that changed while it was read: it is read again.
 const CHANGED: &str = "it changed while it was read";
 
@@ -54,7 +56,18 @@ pub struct Pass {
     /// The sessions that have an outcome.
     seen: BTreeSet<Key>,
     errors: HashSet<String>,
+    pending: Vec<Pending>,
     saved: Instant,
+}
+
+/// A tape that has a name in the index only.
+struct Pending {
+    path: PathBuf,
+    key: Option<Key>,
+    /// The harness, and the name without number, in lower case.
+    name: (&'static str, String),
+    converted: Converted,
+    placement: Placement,
 }
 
 impl Pass {
@@ -70,18 +83,9 @@ impl Pass {
             answered: BTreeSet::new(),
             seen: BTreeSet::new(),
             errors: HashSet::new(),
+            pending: Vec::new(),
             saved: Instant::now(),
         }
-    }
-
-    /// Writes down which tapes may be replaced from now on, before the first of them is.
-    pub fn begin<'w>(&mut self, work: impl Iterator<Item = &'w Work>) -> io::Result<()> {
-        for key in work.filter_map(|work| work.key.as_ref()) {
-            if self.index.get(key).is_some_and(|entry| entry.state == State::Current && entry.tape.is_some()) {
-                self.index.set_state(key, State::Replacing);
-            }
-        }
-        self.index.save(self.out.root())
     }
 
     /// Counts a source that has not changed since it was read.
@@ -118,38 +122,83 @@ impl Pass {
                 self.note(work, State::Filtered, |entry| entry.overview = Some(*overview));
             }
             Outcome::Failed(error) => self.failed(work, &error),
-            Outcome::Converted(converted) => match self.place(work, *converted) {
-                Ok(()) => self.tally.success(),
-                Err(error) => self.failed(work, &error),
-            },
+            Outcome::Converted(converted) => {
+                if let Err(error) = self.decide(work, *converted) {
+                    self.failed(work, &error);
+                }
+            }
         }
-        if self.saved.elapsed() > SAVE_EVERY {
-            self.save();
+        if self.pending.len() >= MAX_PENDING || self.saved.elapsed() > SAVE_EVERY {
+            self.name_pending();
         }
     }
 
-    fn place(&mut self, work: &Work, converted: Converted) -> Result<(), AdapterError> {
-        let Converted { overview, summary, tape, fallback_id, extends_old } = converted;
-        let session_id = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&fallback_id);
+    /// Decides on the name of a tape, and writes it into the index. The tape gets it when the index is saved.
+    fn decide(&mut self, work: &Work, converted: Converted) -> Result<(), AdapterError> {
+        let Converted { overview, summary, tape, fallback_id, .. } = &converted;
+        let session_id = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(fallback_id);
         let stem = tape_stem(session_id, summary.agent_id.as_deref());
+        let name = (summary.harness, stem.to_lowercase());
+        if self.pending.iter().any(|pending| pending.name == name) {
+            self.name_pending();
+        }
         let ending = if self.setting.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
-        let target = Target { key: work.key.as_ref(), harness: summary.harness, stem: &stem, ending, extends_old };
-        let (hash, bytes) = (tape.hash.clone(), tape.bytes);
-        let placed = self.placer.place(&self.out, &mut self.index, tape, &target);
-        let folder = || self.out.path(&OutDir::folder_name(summary.harness));
-        let Placement { placed, tape, supersedes } =
-            placed.map_err(|error| AdapterError::from(error).path(folder().to_string_lossy()))?;
-        self.totals.converted(&overview, &summary, placed);
-        let path = work.input.as_ref().map(|input| shown(input.path()).into_owned()).unwrap_or_default();
-        self.setting.report.detail(&format!("{path} -> {} ({placed}): {}", shown(&self.out.path(&tape)), session(&summary)));
-        warnings(&summary).iter().for_each(|warning| self.setting.report.detail(&format!("warning: {path}: {warning}")));
+        let key = work.key.as_ref();
+        let target = Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old };
+        let decided = self.placer.decide(&self.out, &self.index, tape, &target);
+        let placement = decided.map_err(|error| self.at_folder(summary.harness, error))?;
+        self.index.forget_missing(&placement.tape, key);
+        let state = if placement.placed == Placed::Unchanged { State::Current } else { State::Writing };
         let full = self.full_stamp(work, &overview.beside);
-        self.note(work, State::Current, |entry| {
+        let (hash, bytes, overview) = (tape.hash.clone(), tape.bytes, overview.clone());
+        let Placement { tape, supersedes, replaces_hash, .. } = placement.clone();
+        self.note(work, state, |entry| {
             entry.stamp = full.unwrap_or_else(|| entry.stamp.clone());
             (entry.tape, entry.tape_hash, entry.tape_bytes) = (Some(tape), Some(hash), Some(bytes));
-            (entry.supersedes, entry.overview) = (supersedes, Some(overview));
+            (entry.supersedes, entry.overview, entry.replaces_hash) = (supersedes, Some(overview), replaces_hash);
         });
+        let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
+        self.pending.push(Pending { path, key: work.key.clone(), name, converted, placement });
         Ok(())
+    }
+
+    /// Saves the index, and gives the tapes the names that it has for them.
+    fn name_pending(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        self.save();
+        for pending in std::mem::take(&mut self.pending) {
+            let (path, key) = (pending.path.clone(), pending.key.clone());
+            if let Err(error) = self.name(pending) {
+                self.report_failure(&path, &error);
+                key.iter().for_each(|key| self.index.remove(key));
+            }
+        }
+    }
+
+    fn name(&mut self, pending: Pending) -> Result<(), AdapterError> {
+        let Pending { path, key, converted, placement, .. } = pending;
+        let Converted { overview, summary, mut tape, .. } = converted;
+        let named = Placer::commit(&self.out, &mut tape, &placement).map_err(|error| self.at_folder(summary.harness, error))?;
+        if !named {
+            let error = io::Error::new(io::ErrorKind::AlreadyExists, "another program has taken the name; run engram again");
+            return Err(AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy()));
+        }
+        if let Some(key) = &key {
+            self.index.settle(key);
+        }
+        self.tally.success();
+        self.totals.converted(&overview, &summary, placement.placed);
+        let (report, path) = (&self.setting.report, shown(&path));
+        let tape = self.out.path(&placement.tape);
+        report.detail(&format!("{path} -> {} ({}): {}", shown(&tape), placement.placed, session(&summary)));
+        warnings(&summary).iter().for_each(|warning| report.detail(&format!("warning: {path}: {warning}")));
+        Ok(())
+    }
+
+    fn at_folder(&self, harness: &str, error: io::Error) -> AdapterError {
+        AdapterError::from(error).path(self.out.path(&OutDir::folder_name(harness)).to_string_lossy())
     }
 
     /// The state of a source with the files beside it.
@@ -163,13 +212,18 @@ impl Pass {
 
     fn failed(&mut self, work: &Work, error: &AdapterError) {
         let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
-        self.totals.failed(&path, error);
+        let message = self.report_failure(&path, error);
+        let failure = Failure { code: error.code.as_str().to_owned(), message };
+        self.note(work, State::Failed, |entry| entry.error = Some(failure));
+    }
+
+    fn report_failure(&mut self, path: &Path, error: &AdapterError) -> String {
+        self.totals.failed(path, error);
         let message = sentence(error);
         let exit = if self.setting.old_errors.contains(&message) { Exit::from(error.code) } else { self.setting.report.failure(error) };
         self.tally.failure(exit);
         self.errors.insert(message.clone());
-        let failure = Failure { code: error.code.as_str().to_owned(), message };
-        self.note(work, State::Failed, |entry| entry.error = Some(failure));
+        message
     }
 
     /// Writes down what became of a source. The tape that it has stays the one that it had, if `change` does not name another.
@@ -213,6 +267,7 @@ impl Pass {
 
     /// The end of a run that looked at everything.
     pub fn end(&mut self, skipped: &[SkippedSession], paths: &[PathBuf]) -> Exit {
+        self.name_pending();
         self.totals.skipped_sessions = skipped.len() as u64;
         let report = self.setting.report.clone();
         if self.totals.is_empty() && self.totals.filtered == 0 {
@@ -230,6 +285,7 @@ impl Pass {
 
     /// The end of one of the later runs of `--watch`: a line if there is news.
     pub fn end_quietly(&mut self) -> Exit {
+        self.name_pending();
         self.settle();
         self.save();
         let has_new_errors = self.errors.iter().any(|error| !self.setting.old_errors.contains(error));
@@ -242,6 +298,7 @@ impl Pass {
 
     /// The end of a run that was interrupted.
     pub fn interrupted(&mut self) {
+        self.name_pending();
         self.save();
         let report = self.setting.report.clone();
         report.end_progress();

@@ -49,6 +49,7 @@ pub fn once(
     let at_out = |error: std::io::Error| AdapterError::from(error).path(out.to_string_lossy());
     let wait = || report.note("another engram is writing to this folder; waiting for it");
     let opened = OutDir::open(out, wait).and_then(|folder| Index::load(folder.root()).map(|index| (folder, index)));
+    let opened = opened.and_then(|(folder, mut index)| index.recover(folder.root()).map(|()| (folder, index)));
     let (folder, index) = match opened.map_err(at_out) {
         Ok(opened) => opened,
         Err(error) => return Done { exit: report.failure(&error), errors: HashSet::new() },
@@ -74,9 +75,6 @@ pub fn once(
         // The run must not go on while the command ends.
         std::mem::forget(pass);
     });
-    if let Err(error) = held(&pass).begin(work.iter()) {
-        return Done { exit: report.failure(&at_out(error)), errors: HashSet::new() };
-    }
     inputs.unchanged.iter().filter_map(|path| source_of(path)).for_each(|source| held(&pass).unchanged(&source));
     if is_first {
         report.start_progress(bytes_of(&work));

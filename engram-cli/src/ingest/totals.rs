@@ -129,7 +129,11 @@ impl Totals {
     pub fn lines(&self, out: &Path, is_verbose: bool) -> Vec<String> {
         let by_harness: Vec<String> = self.sessions.iter().map(|(harness, sessions)| format!("{sessions} {harness}")).collect();
         let all: u64 = self.sessions.values().sum();
-        let mut lines = vec![line("sessions", format!("{all} ({})", by_harness.join(", "))), line("tapes", self.converted_line())];
+        let mut lines = Vec::new();
+        if all > 0 {
+            lines.push(line("sessions", format!("{all} ({})", by_harness.join(", "))));
+        }
+        lines.push(line("tapes", self.converted_line()));
         if self.has_news() {
             lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
         }

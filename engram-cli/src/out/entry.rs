@@ -15,8 +15,8 @@ pub type Key = (String, Option<String>);
 pub enum State {
     /// The tape was made from the source as the entry describes both.
     Current,
-    /// A run was about to replace the tape and did not come to its end: the tape is the one described here, or a newer one.
-    Replacing,
+    /// A run is giving the tape its name. If the run was killed, the file is the tape that is described here, or still the one before.
+    Writing,
     /// The last attempt failed. A tape that is named is older.
     Failed,
     /// The store does not contain the session any more. The tape is the last one.
@@ -52,6 +52,9 @@ pub struct Entry {
     /// The size of that file in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tape_bytes: Option<u64>,
+    /// While the tape is being written: the hash of the tape that it replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces_hash: Option<String>,
     /// Tapes that were made from this source before and could not be replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<Superseded>,
@@ -112,6 +115,7 @@ impl Entry {
             tape: None,
             tape_hash: None,
             tape_bytes: None,
+            replaces_hash: None,
             supersedes: Vec::new(),
             error: None,
             overview: None,

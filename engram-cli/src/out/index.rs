@@ -5,9 +5,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::entry::{Entry, Key, State};
+use engram_core::overview::{Overview, OverviewSink};
+use engram_core::tape::replay;
+
+use super::entry::{Entry, Failure, Key, State};
 use super::names::is_tape_path;
+use super::place::hash_of;
 use crate::interrupt;
+use crate::tapes::open_tape;
 
 /// The index.
 pub const INDEX: &str = "index.jsonl";
@@ -115,6 +120,49 @@ impl Index {
         }
     }
 
+    /// Removes the entries of sources that are not there any more, and whose tape gets a new source.
+    pub fn forget_missing(&mut self, tape: &str, own: Option<&Key>) {
+        let is_missing = |key: &&Key| Some(*key) != own && Path::new(&key.0).symlink_metadata().is_err();
+        let missing: Vec<Key> = self.sources_of(tape).filter(is_missing).cloned().collect();
+        missing.iter().for_each(|key| self.remove(key));
+    }
+
+    /// Makes the entries true that a killed run was about to make true.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn recover(&mut self, root: &Path) -> io::Result<()> {
+        let unsettled: Vec<Entry> = self.entries.values().filter(|entry| entry.state == State::Writing).cloned().collect();
+        for mut entry in unsettled {
+            let path = entry.tape.as_ref().map(|tape| root.join(tape)).unwrap_or_default();
+            let there = if path.symlink_metadata().is_ok_and(|found| found.is_file()) { Some(hash_of(&path)?) } else { None };
+            let old = entry.replaces_hash.take();
+            match there {
+                Some((hash, _)) if Some(&hash) == entry.tape_hash.as_ref() => {
+                    entry.state = State::Current;
+                    self.insert(entry);
+                }
+                Some((hash, bytes)) if Some(&hash) == old.as_ref() => {
+                    entry.overview = overview_of(&path);
+                    (entry.state, entry.tape_hash, entry.tape_bytes) = (State::Failed, Some(hash), Some(bytes));
+                    let message = "the run was killed before it could replace the tape".to_owned();
+                    entry.error = Some(Failure { code: "interrupted".to_owned(), message });
+                    self.insert(entry);
+                }
+                _ => self.remove(&entry.key()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The tape of a source has its name.
+    pub fn settle(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state == State::Writing) {
+            (entry.state, entry.replaces_hash) = (State::Current, None);
+            self.has_changed = true;
+        }
+    }
+
     /// Changes the state of a source's entry.
     pub fn set_state(&mut self, key: &Key, state: State) {
         if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state != state) {
@@ -122,6 +170,13 @@ impl Index {
             self.has_changed = true;
         }
     }
+}
+
+/// What a tape is about; `None` if it cannot be read.
+fn overview_of(tape: &Path) -> Option<Overview> {
+    let mut sink = OverviewSink::default();
+    open_tape(tape).and_then(|tape| replay(tape, &mut sink)).ok()?;
+    Some(sink.overview())
 }
 
 fn write<'e>(root: &Path, name: &str, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {

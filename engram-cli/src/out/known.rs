@@ -52,7 +52,7 @@ impl Known<'_> {
             State::Current => self.has_tape(entry),
             State::NoSession => !self.named.contains(&entry.source),
             State::Filtered => !wanted(),
-            State::Replacing | State::Failed | State::Gone => false,
+            State::Writing | State::Failed | State::Gone => false,
         };
         let has_options = self.setup.options.is_empty() || entry.setup.options == self.setup.options;
         is_settled && entry.setup.adapters == self.setup.adapters && has_options && has_stamp()

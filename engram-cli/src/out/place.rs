@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use engram_core::hash::StreamHasher;
 use tempfile::TempPath;
 
 use super::contains::has_events_of;
-use super::entry::{Entry, Key, State, Superseded};
+use super::entry::{Entry, Key, Superseded};
 use super::folder::OutDir;
 use super::index::Index;
 use super::names::numbered;
@@ -19,8 +19,8 @@ use crate::interrupt;
 /// A tape that is written and has no name yet.
 #[derive(Debug)]
 pub struct Finished {
-    /// The temporary file.
-    pub file: TempPath,
+    /// The temporary file, until it has its name.
+    pub file: Option<TempPath>,
     /// The hash of its bytes.
     pub hash: String,
     /// Its size.
@@ -63,13 +63,15 @@ impl fmt::Display for Placed {
     }
 }
 
-/// Where a tape is.
-#[derive(Debug)]
+/// Where a tape is to be.
+#[derive(Debug, Clone)]
 pub struct Placement {
-    /// What became of it.
+    /// What becomes of it.
     pub placed: Placed,
     /// Its path from the folder of tapes.
     pub tape: String,
+    /// The hash of the tape that it replaces.
+    pub replaces_hash: Option<String>,
     /// Older tapes of the same source that stay.
     pub supersedes: Vec<Superseded>,
 }
@@ -81,86 +83,101 @@ pub struct Placer {
 }
 
 impl Placer {
-    /// Gives the tape its name.
+    /// Decides on the name of a tape. No other name may be decided on for the same stem until the tape has it.
     ///
     /// # Errors
-    /// As the file system gives them. The temporary file is removed.
-    pub fn place(&mut self, out: &OutDir, index: &mut Index, tape: Finished, target: &Target<'_>) -> io::Result<Placement> {
-        let temporary = tape.file.to_path_buf();
-        let placed = self.placed(out, index, tape, target);
-        interrupt::forget(&temporary);
-        placed
-    }
-
-    fn placed(&mut self, out: &OutDir, index: &mut Index, tape: Finished, target: &Target<'_>) -> io::Result<Placement> {
-        let old = target.key.and_then(|key| index.get(key)).cloned();
-        let mut supersedes = old.as_ref().map(|old| old.supersedes.clone()).unwrap_or_default();
+    /// As the file system gives them.
+    pub fn decide(&mut self, out: &OutDir, index: &Index, tape: &Finished, target: &Target<'_>) -> io::Result<Placement> {
+        let old = target.key.and_then(|key| index.get(key));
+        let mut supersedes = old.map(|old| old.supersedes.clone()).unwrap_or_default();
         let mut kept = None;
-        if let Some((old, name)) = old.as_ref().and_then(|old| Some((old, old.tape.clone()?)))
+        if let Some((old, name)) = old.and_then(|old| Some((old, old.tape.clone()?)))
             && has_name(&name, target)
             && is_file(&out.path(&name))
         {
             let (hash, _) = hash_of(&out.path(&name))?;
             if hash == tape.hash {
-                return Ok(Placement { placed: Placed::Unchanged, tape: name, supersedes });
+                return Ok(Placement { placed: Placed::Unchanged, tape: name, replaces_hash: None, supersedes });
             }
-            match why_not(out, index, old, (&name, &hash), &tape, target)? {
-                None => {
-                    tape.file.persist(out.path(&name)).map_err(|error| error.error)?;
-                    return Ok(Placement { placed: Placed::Replaced, tape: name, supersedes });
-                }
+            match why_not(out, index, old, (&name, &hash), tape, target)? {
+                None => return Ok(Placement { placed: Placed::Replaced, tape: name, replaces_hash: Some(hash), supersedes }),
                 Some(why) => {
                     kept = Some(name.clone());
                     supersedes.push(Superseded { tape: name, why: why.to_owned() });
                 }
             }
         }
-        let (placed, tape) = self.free_name(out, index, tape, target, kept.as_deref())?;
+        let (placed, tape, replaces_hash) = self.free_name(out, index, tape, target, kept.as_deref())?;
         supersedes.retain(|old| old.tape != tape);
-        Ok(Placement { placed, tape, supersedes })
+        Ok(Placement { placed, tape, replaces_hash, supersedes })
+    }
+
+    /// Gives a tape the name that was decided on. False if another program has taken that name meanwhile.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn commit(out: &OutDir, tape: &mut Finished, placement: &Placement) -> io::Result<bool> {
+        let Some(file) = tape.file.take() else { return Ok(true) };
+        let (temporary, path) = (file.to_path_buf(), out.path(&placement.tape));
+        let named = match placement.placed {
+            Placed::Unchanged => Ok(drop(file)),
+            Placed::Replaced => file.persist(path),
+            Placed::New => match file.persist_noclobber(path) {
+                Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
+                    tape.file = Some(refused.path);
+                    return Ok(false);
+                }
+                named => named,
+            },
+        };
+        interrupt::forget(&temporary);
+        named.map(|()| true).map_err(|error| error.error)
     }
 
     /// The first free name, or the first file that this tape is or may replace.
     fn free_name(
         &mut self,
         out: &OutDir,
-        index: &mut Index,
-        mut tape: Finished,
+        index: &Index,
+        tape: &Finished,
         target: &Target<'_>,
         kept: Option<&str>,
-    ) -> io::Result<(Placed, String)> {
+    ) -> io::Result<(Placed, String, Option<String>)> {
         let folder = OutDir::folder_name(target.harness);
         if !self.taken.contains_key(&folder) {
             self.taken.insert(folder.clone(), names_in(&out.path(&folder))?);
         }
+        let taken = self.taken.entry(folder.clone()).or_default();
         for number in 1u64.. {
             let name = numbered(target.stem, number, target.ending);
-            let taken = self.taken.entry(folder.clone()).or_default();
             let there = taken.entry(name.to_lowercase()).or_insert_with(|| name.clone()).clone();
             let place = format!("{folder}/{there}");
+            let path = out.path(&place);
             if kept == Some(place.as_str()) {
                 continue;
             }
-            match tape.file.persist_noclobber(out.path(&place)) {
-                Ok(()) => return Ok((Placed::New, place)),
-                Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => tape.file = refused.path,
-                Err(refused) => return Err(refused.error),
+            if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                return Ok((Placed::New, place, None));
             }
-            let path = out.path(&place);
             if !is_file(&path) {
                 continue;
             }
-            if hash_of(&path)? == (tape.hash.clone(), tape.bytes) {
-                return Ok((Placed::Unchanged, place));
+            let (hash, _) = hash_of(&path)?;
+            if hash == tape.hash {
+                return Ok((Placed::Unchanged, place, None));
             }
             // Names that differ only in case are those of different sessions.
-            if there == name && !is_claimed(index, &place, target.key) && has_events_of(&tape.file, &path)? {
-                forget_missing(index, &place, target.key);
-                tape.file.persist(&path).map_err(|error| error.error)?;
-                return Ok((Placed::Replaced, place));
+            if there == name && !is_claimed(index, &place, target.key) && has_events_of(tape.path()?, &path)? {
+                return Ok((Placed::Replaced, place, Some(hash)));
             }
         }
         Err(ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Finished {
+    fn path(&self) -> io::Result<&Path> {
+        self.file.as_deref().ok_or_else(|| ErrorKind::NotFound.into())
     }
 }
 
@@ -176,12 +193,10 @@ fn why_not(
     if is_claimed(index, name, target.key) {
         return Ok(Some("it is the tape of another source too"));
     }
-    let is_as_written = Some(hash) == old.tape_hash.as_deref();
-    // A run that was killed may have replaced it and not come to write that down.
-    if !is_as_written && old.state != State::Replacing {
+    if Some(hash) != old.tape_hash.as_deref() {
         return Ok(Some("the tape is not as it was written"));
     }
-    if (is_as_written && target.extends_old) || has_events_of(&tape.file, &out.path(name))? {
+    if target.extends_old || has_events_of(tape.path()?, &out.path(name))? {
         return Ok(None);
     }
     Ok(Some("the source does not begin as it did, and events of this tape are not in the new one"))
@@ -190,12 +205,6 @@ fn why_not(
 /// True if a source that is still there has this tape, besides `own`.
 fn is_claimed(index: &Index, tape: &str, own: Option<&Key>) -> bool {
     index.sources_of(tape).any(|key| Some(key) != own && Path::new(&key.0).symlink_metadata().is_ok())
-}
-
-/// Removes the entries of sources that are not there any more, and whose tape gets a new source.
-fn forget_missing(index: &mut Index, tape: &str, own: Option<&Key>) {
-    let missing: Vec<Key> = index.sources_of(tape).filter(|key| Some(*key) != own).cloned().collect();
-    missing.iter().for_each(|key| index.remove(key));
 }
 
 /// True if a tape with this path may be that of the target: the name, with or without a number.
@@ -220,7 +229,10 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// Hash and size of a file.
-fn hash_of(path: &PathBuf) -> io::Result<(String, u64)> {
+///
+/// # Errors
+/// As the file system gives them.
+pub fn hash_of(path: &Path) -> io::Result<(String, u64)> {
     let (mut file, mut hasher, mut buffer) = (File::open(path)?, StreamHasher::default(), vec![0; 256 << 10]);
     loop {
         match file.read(&mut buffer)? {

@@ -22,7 +22,7 @@ fn the_reference_is_the_help() {
     let (before, rest) = document.split_once(BEGIN).expect("a generated part");
     let (shown, after) = rest.split_once(END).expect("an end of the generated part");
     let mut generated = format!("\n```text\n{}\n```\n", help(&["--help"]));
-    for command in ["ingest", "detect", "audit", "drift", "check", "conform", "adapters", "schema", "completions"] {
+    for command in ["ingest", "list", "detect", "audit", "drift", "stats", "check", "conform", "adapters", "schema", "completions"] {
         generated.push_str(&format!("\n### engram {command}\n\n```text\n{}\n```\n", help(&[command, "--help"])));
     }
     generated.push('\n');

@@ -7,7 +7,7 @@ use engram_core::hash::Hash;
 use tempfile::TempDir;
 
 use super::*;
-use crate::out::entry::Setup;
+use crate::out::entry::{Setup, State};
 
 const START: &str = r#"{"seq":0,"k":"meta","label":"tape.start"}"#;
 const STOP: &str = r#"{"seq":9,"k":"meta","label":"tape.stop"}"#;
@@ -40,9 +40,11 @@ impl Place {
         let mut file = self.out.temporary("toy").unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let hash = Hash::of_bytes(text.as_bytes()).to_string();
-        let tape = Finished { file: file.into_temp_path(), hash: hash.clone(), bytes: text.len() as u64 };
+        let mut tape = Finished { file: Some(file.into_temp_path()), hash: hash.clone(), bytes: text.len() as u64 };
         let target = Target { key: Some(source), harness: "toy", stem, ending: ".tape.jsonl", extends_old };
-        let placement = self.placer.place(&self.out, &mut self.index, tape, &target).unwrap();
+        let placement = self.placer.decide(&self.out, &self.index, &tape, &target).unwrap();
+        assert!(Placer::commit(&self.out, &mut tape, &placement).unwrap());
+        self.index.forget_missing(&placement.tape, Some(source));
         let stamp = Stamp { size: 0, modified: String::new(), with: None };
         let mut entry = Entry::new(source, State::Current, stamp, &Setup::default());
         (entry.tape, entry.tape_hash) = (Some(placement.tape.clone()), Some(hash));
@@ -130,6 +132,49 @@ fn what_somebody_else_wrote_is_not_overwritten() {
     fs::write(&stranger, "mine").unwrap();
     assert_eq!(place.place(&a, "s", "x", false), (Placed::New, tape("s-2")));
     assert_eq!(fs::read_to_string(stranger).unwrap(), "mine");
+}
+
+#[test]
+fn a_name_that_another_program_takes_meanwhile_is_not_overwritten() {
+    let mut place = Place::new();
+    let a = place.source("a");
+    let file = place.out.temporary("toy").unwrap().into_temp_path();
+    let mut tape = Finished { file: Some(file), hash: "x".to_owned(), bytes: 0 };
+    let target = Target { key: Some(&a), harness: "toy", stem: "s", ending: ".tape.jsonl", extends_old: false };
+    let placement = place.placer.decide(&place.out, &place.index, &tape, &target).unwrap();
+    fs::write(place.root.path().join(tape_path(&placement)), "mine").unwrap();
+    assert!(!Placer::commit(&place.out, &mut tape, &placement).unwrap());
+    assert_eq!(place.placer.decide(&place.out, &place.index, &tape, &target).unwrap().tape, self::tape("s-2"));
+}
+
+fn tape_path(placement: &Placement) -> &str {
+    &placement.tape
+}
+
+/// What the index says after a run was killed while it replaced a tape, before or after it did.
+#[test]
+fn an_index_is_true_again_after_a_killed_run() {
+    let mut place = Place::new();
+    let a = place.source("a");
+    place.place(&a, "s", "x", false);
+    let old = place.index.get(&a).unwrap().clone();
+    let begun = |entry: &Entry, hash: &str| Entry {
+        state: State::Writing,
+        replaces_hash: entry.tape_hash.clone(),
+        tape_hash: Some(hash.to_owned()),
+        ..entry.clone()
+    };
+    place.index.insert(begun(&old, "blake3:new"));
+    place.index.recover(place.root.path()).unwrap();
+    let recovered = place.index.get(&a).unwrap();
+    assert_eq!((recovered.state, &recovered.tape_hash), (State::Failed, &old.tape_hash), "it was not replaced");
+    let done = Entry { replaces_hash: Some("blake3:old".to_owned()), state: State::Writing, ..old.clone() };
+    place.index.insert(done);
+    place.index.recover(place.root.path()).unwrap();
+    assert_eq!(place.index.get(&a).unwrap().state, State::Current, "it was replaced");
+    place.index.insert(Entry { replaces_hash: None, ..begun(&old, "blake3:new") });
+    place.index.recover(place.root.path()).unwrap();
+    assert!(place.index.get(&a).is_none(), "it is the tape of somebody else");
 }
 
 #[cfg(unix)]
