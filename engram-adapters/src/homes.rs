@@ -176,13 +176,8 @@ mod tests {
 
     #[test]
     fn a_variable_of_a_harness_takes_the_place_of_its_home() {
-        let variables = [
-            ("HOME", "/h"),
-            ("CLAUDE_CONFIG_DIR", "/c"),
-            ("CODEX_HOME", "/x"),
-            ("GEMINI_CLI_HOME", "/g"),
-            ("CURSOR_DATA_DIR", "/u"),
-        ];
+        let variables =
+            [("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c"), ("CODEX_HOME", "/x"), ("GEMINI_CLI_HOME", "/g"), ("CURSOR_DATA_DIR", "/u")];
         let moved = found(System::Linux, &variables);
         assert_eq!(moved[..4], ["claude-code /c", "codex /x", "opencode /h/.local/share/opencode", "gemini /g/.gemini"]);
         assert!(moved.contains(&"cursor /u".to_owned()) && moved.contains(&"cursor /h/.cursor".to_owned()), "{moved:?}");

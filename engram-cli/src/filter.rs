@@ -139,9 +139,8 @@ mod tests {
 
     #[test]
     fn a_project_is_a_folder_or_the_name_of_one() {
-        let wants = |folder: &str, wanted: &str| {
-            Filter { project: Some(wanted.to_owned()), ..Filter::default() }.wants(&session("", "", folder))
-        };
+        let wants =
+            |folder: &str, wanted: &str| Filter { project: Some(wanted.to_owned()), ..Filter::default() }.wants(&session("", "", folder));
         assert!(wants("/home/dev/proj", "/home/dev/proj/") && wants("/home/dev/proj/sub", "/home/dev") && wants("/home/dev/proj", "proj"));
         assert!(wants("C:\\dev\\proj", "proj") && wants("C:\\dev\\proj", "C:\\dev"));
         assert!(!wants("/home/dev/project", "/home/dev/proj") && !wants("/home/dev/proj/sub", "proj") && !wants("", "proj"));

@@ -95,12 +95,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
 }
 
 /// The rows that the index has, and what must be read for the others.
-fn collect(
-    args: &args::List,
-    paths: &[PathBuf],
-    options: &SessionOptions,
-    index: &Index,
-) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
+fn collect(args: &args::List, paths: &[PathBuf], options: &SessionOptions, index: &Index) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
     let (mut items, mut others) = (Vec::new(), Vec::new());
     for path in paths {
         let tapes = if path.is_dir() { tapes_in(path) } else { Vec::new() };

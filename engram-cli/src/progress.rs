@@ -36,7 +36,7 @@ fn write_left(state: &ProgressState, out: &mut dyn Write) -> fmt::Result {
 /// The time that is left, from the speed so far, rounded; `None` as long as that would be a guess.
 fn left(done: u64, all: u64, elapsed: Duration) -> Option<String> {
     let (part, seconds) = (done as f64 / all.max(1) as f64, elapsed.as_secs_f64());
-    if seconds < FIRST_SECONDS || part < FIRST_PART || part >= 1.0 {
+    if seconds < FIRST_SECONDS || !(FIRST_PART..1.0).contains(&part) {
         return None;
     }
     let left = seconds * (1.0 - part) / part;

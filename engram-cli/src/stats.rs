@@ -46,7 +46,8 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     }
     let (mut tally, mut total) = (Tally::default(), Stats::default());
     let items = items(&args.paths, &options);
-    let work = |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| stats_of(item, &options, &args.filter));
+    let work =
+        |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| stats_of(item, &options, &args.filter));
     let done = in_order(args.conversion.jobs, &items, work, |item, stats| match stats {
         Ok(stats) => {
             tally.success();

@@ -198,7 +198,8 @@ impl Overview {
         self.title = later.title.or(self.title.take());
         later.start.iter().chain(&later.end).for_each(|time| self.note_time(time));
         if !later.input_hash.is_empty() {
-            let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } = later;
+            let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } =
+                later;
             (self.records, self.unrecognized, self.malformed, self.unknown_members) = (records, unrecognized, malformed, unknown_members);
             (self.events, self.complete) = (events, complete);
             (self.input_hash, self.input_bytes, self.beside) = (input_hash, input_bytes, beside);

@@ -29,9 +29,7 @@ mod tests;
 mod tools;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[
-    HomeFolder::new(Base::Home, ".codex").unless_set("CODEX_HOME", ""),
-];
+const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();

@@ -59,8 +59,11 @@ const HOMES: &[HomeFolder] = &[
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration =
-        Registration::new(&Cursor).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(sidecar::sidecar).with_store_opener(&source::opener::OPENER);
+    let registration = Registration::new(&Cursor)
+        .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
+        .with_sidecar(sidecar::sidecar)
+        .with_store_opener(&source::opener::OPENER);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -26,9 +26,7 @@ mod tools;
 use source::detect;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[
-    HomeFolder::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini"),
-];
+const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();

@@ -24,16 +24,15 @@ mod tools;
 use source::detect;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[
-    HomeFolder::new(Base::XdgData, "opencode"),
-];
+const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::XdgData, "opencode")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
     let registration = Registration::new(&OpenCode)
-        .with_tools(&tools::TOOLS).with_homes(HOMES)
+        .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
         .with_sidecar(source::sidecar::sidecar)
         .with_store_opener(&source::store::OPENER);
     #[cfg(feature = "conformance")]

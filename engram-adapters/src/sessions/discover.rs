@@ -15,17 +15,7 @@ use crate::registration::Registration;
 use crate::registry::Registry;
 
 /// Name endings of the files that are candidates when a folder is searched.
-const ENDINGS: &[&str] = &[
-    ".jsonl",
-    ".ndjson",
-    ".json",
-    ".jsonl.zst",
-    ".ndjson.zst",
-    ".json.zst",
-    ".jsonl.gz",
-    ".ndjson.gz",
-    ".json.gz",
-];
+const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".jsonl.gz", ".ndjson.gz", ".json.gz"];
 
 /// Name endings of databases.
 const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];

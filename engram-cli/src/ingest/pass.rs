@@ -242,8 +242,7 @@ impl Pass {
     /// Sources that were opened and gave nothing, and sessions that their stores do not have any more.
     fn settle(&mut self) {
         for (source, stamp) in &self.setting.changed {
-            let unseen: Vec<Key> =
-                self.index.of_source(source).filter(|entry| !self.seen.contains(&entry.key())).map(Entry::key).collect();
+            let unseen: Vec<Key> = self.index.of_source(source).filter(|entry| !self.seen.contains(&entry.key())).map(Entry::key).collect();
             for key in unseen {
                 match self.index.get(&key).is_some_and(|entry| entry.tape.is_some()) {
                     true => self.index.set_state(&key, State::Gone),
@@ -252,7 +251,7 @@ impl Pass {
             }
             let key = (source.clone(), None);
             if !self.answered.contains(source) && self.index.get(&key).is_none() {
-                self.index.insert(Entry::new(&key, State::NoSession, stamp.clone(), &self.setting.setup));
+                self.index.insert(Entry::new(&key, State::Nothing, stamp.clone(), &self.setting.setup));
             }
         }
     }

@@ -111,14 +111,7 @@ fn options_of(args: &Ingest) -> String {
 type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;
 
 /// The sessions to convert, and the states of their sources before they were opened.
-fn found(
-    args: &Ingest,
-    paths: &[PathBuf],
-    options: &SessionOptions,
-    index: &Index,
-    root: &Path,
-    setup: &Setup,
-) -> (Inputs, Changed) {
+fn found(args: &Ingest, paths: &[PathBuf], options: &SessionOptions, index: &Index, root: &Path, setup: &Setup) -> (Inputs, Changed) {
     let known = Known {
         index,
         root,

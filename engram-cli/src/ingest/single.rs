@@ -75,3 +75,17 @@ fn print_lines(tape: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tape_on_a_terminal_is_the_same_json_without_commands() {
+        let tape = "{\"a\":\"\u{9b}31m\u{202e}é\"}\n{\"b\":1}\n";
+        let mut out = Vec::new();
+        print_lines(&mut tape.as_bytes(), &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out, "{\"a\":\"\\u009b31m\\u202eé\"}\n{\"b\":1}\n");
+    }
+}

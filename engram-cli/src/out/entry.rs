@@ -25,6 +25,8 @@ pub enum State {
     Filtered,
     /// Not a session.
     NoSession,
+    /// A file that is not even tried, or a store without sessions.
+    Nothing,
 }
 
 /// What the index has of one source.

@@ -71,7 +71,7 @@ impl Index {
         if !self.has_changed {
             return Ok(());
         }
-        let is_other = |entry: &&Entry| matches!(entry.state, State::NoSession | State::Filtered) && entry.tape.is_none();
+        let is_other = |entry: &&Entry| matches!(entry.state, State::NoSession | State::Nothing | State::Filtered) && entry.tape.is_none();
         write(root, OTHERS, self.entries.values().filter(is_other))?;
         write(root, INDEX, self.entries.values().filter(|entry| !is_other(entry)))?;
         self.has_changed = false;

@@ -50,7 +50,7 @@ impl Known<'_> {
         let wanted = || entry.overview.as_ref().is_some_and(self.wants);
         let is_settled = match entry.state {
             State::Current => self.has_tape(entry),
-            State::NoSession => !self.named.contains(&entry.source),
+            State::NoSession | State::Nothing => !self.named.contains(&entry.source),
             State::Filtered => !wanted(),
             State::Writing | State::Failed | State::Gone => false,
         };

@@ -120,18 +120,18 @@ impl Placer {
         let Some(file) = tape.file.take() else { return Ok(true) };
         let (temporary, path) = (file.to_path_buf(), out.path(&placement.tape));
         let named = match placement.placed {
-            Placed::Unchanged => Ok(drop(file)),
-            Placed::Replaced => file.persist(path),
+            Placed::Unchanged => file.close(),
+            Placed::Replaced => file.persist(path).map_err(|error| error.error),
             Placed::New => match file.persist_noclobber(path) {
                 Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
                     tape.file = Some(refused.path);
                     return Ok(false);
                 }
-                named => named,
+                named => named.map_err(|error| error.error),
             },
         };
         interrupt::forget(&temporary);
-        named.map(|()| true).map_err(|error| error.error)
+        named.map(|()| true)
     }
 
     /// The first free name, or the first file that this tape is or may replace.
@@ -162,13 +162,13 @@ impl Placer {
             if !is_file(&path) {
                 continue;
             }
-            let (hash, _) = hash_of(&path)?;
-            if hash == tape.hash {
+            // Some harnesses give one id to hundreds of sessions: files of another size are not read.
+            if path.metadata()?.len() == tape.bytes && hash_of(&path)?.0 == tape.hash {
                 return Ok((Placed::Unchanged, place, None));
             }
             // Names that differ only in case are those of different sessions.
             if there == name && !is_claimed(index, &place, target.key) && has_events_of(tape.path()?, &path)? {
-                return Ok((Placed::Replaced, place, Some(hash)));
+                return Ok((Placed::Replaced, place, Some(hash_of(&path)?.0)));
             }
         }
         Err(ErrorKind::AlreadyExists.into())

@@ -30,7 +30,15 @@ fn claude_version(version: &str) -> String {
 
 #[test]
 fn wrong_usage_is_2() {
-    for args in [&["ingest"][..], &["check"], &["ingest", "x", "--policy", "lax"], &["-q", "-v", "list"], &["ingest", "x", "--jobs", "0"], &["brew"], &[]] {
+    for args in [
+        &["ingest"][..],
+        &["check"],
+        &["ingest", "x", "--policy", "lax"],
+        &["-q", "-v", "list"],
+        &["ingest", "x", "--jobs", "0"],
+        &["brew"],
+        &[],
+    ] {
         let output = run(args);
         assert_eq!((code(&output), output.stdout.len()), (2, 0), "{args:?}");
         assert!(!output.stderr.is_empty());

@@ -47,11 +47,8 @@ fn a_killed_run_leaves_whole_tapes_and_a_true_index() {
     let (mut killed, mut states) = (0, BTreeSet::new());
     for round in 0..60 {
         write_sessions(folder.path(), &log, 20 + round);
-        let mut child = engram()
-            .args(["ingest", text(folder.path()), "--out", text(&out), "--jobs", "2"])
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            engram().args(["ingest", text(folder.path()), "--out", text(&out), "--jobs", "2"]).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(round as u64 * 4));
         child.kill().unwrap();
         killed += usize::from(child.wait().unwrap().code().is_none());

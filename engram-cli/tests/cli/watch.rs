@@ -22,8 +22,7 @@ fn tapes_follow_their_logs_quietly() {
     let half: String = session.split_inclusive('\n').take(30).collect();
     let folder = folder_of(&[("1.jsonl", &half)]);
     let out = folder.path().join("tapes");
-    let mut child =
-        engram().args(["ingest", text(folder.path()), "--out", text(&out), "--watch"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = engram().args(["ingest", text(folder.path()), "--out", text(&out), "--watch"]).stderr(Stdio::piped()).spawn().unwrap();
     let (sender, lines) = mpsc::channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
