@@ -180,7 +180,7 @@ impl Pass {
     fn name(&mut self, pending: Pending) -> Result<(), AdapterError> {
         let Pending { path, key, converted, placement, .. } = pending;
         let Converted { overview, summary, mut tape, .. } = converted;
-        let named = Placer::commit(&self.out, &mut tape, &placement).map_err(|error| self.at_folder(summary.harness, error))?;
+        let named = self.placer.commit(&self.out, &mut tape, &placement).map_err(|error| self.at_folder(summary.harness, error))?;
         if !named {
             let error = io::Error::new(io::ErrorKind::AlreadyExists, "another program has taken the name; run engram again");
             return Err(AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy()));

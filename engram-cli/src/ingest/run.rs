@@ -12,6 +12,8 @@ use engram_core::error::AdapterError;
 use super::bytes_of;
 use super::convert::{Before, Work, convert};
 use super::pass::{Pass, Setting};
+use super::totals::Totals;
+use super::verdict::RunSummary;
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::{Inputs, SessionInput, find};
@@ -43,7 +45,9 @@ pub fn once(
     earlier: Option<HashSet<String>>,
 ) -> Done {
     if paths.is_empty() {
-        return Done { exit: report.no_session(paths), errors: HashSet::new() };
+        let exit = report.no_session(paths);
+        let exit = RunSummary::new(&Totals::default(), exit, &[]).write(args.summary.as_deref(), report).unwrap_or(exit);
+        return Done { exit, errors: HashSet::new() };
     }
     discard_abandoned_copies();
     let at_out = |error: std::io::Error| AdapterError::from(error).path(out.to_string_lossy());

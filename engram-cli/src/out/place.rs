@@ -1,6 +1,6 @@
 //! Gives a finished tape its name. It takes the place of an older tape only if nothing of that one is lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -80,6 +80,8 @@ pub struct Placement {
 #[derive(Debug, Default)]
 pub struct Placer {
     taken: HashMap<String, HashMap<String, String>>,
+    /// Paths that were decided on for tapes which do not have them yet.
+    reserved: HashSet<String>,
 }
 
 impl Placer {
@@ -116,7 +118,8 @@ impl Placer {
     ///
     /// # Errors
     /// As the file system gives them.
-    pub fn commit(out: &OutDir, tape: &mut Finished, placement: &Placement) -> io::Result<bool> {
+    pub fn commit(&mut self, out: &OutDir, tape: &mut Finished, placement: &Placement) -> io::Result<bool> {
+        self.reserved.remove(&placement.tape);
         let Some(file) = tape.file.take() else { return Ok(true) };
         let (temporary, path) = (file.to_path_buf(), out.path(&placement.tape));
         let named = match placement.placed {
@@ -153,10 +156,12 @@ impl Placer {
             let there = taken.entry(name.to_lowercase()).or_insert_with(|| name.clone()).clone();
             let place = format!("{folder}/{there}");
             let path = out.path(&place);
-            if kept == Some(place.as_str()) {
+            // A session may have the id that another one's number gives.
+            if kept == Some(place.as_str()) || self.reserved.contains(&place) {
                 continue;
             }
             if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                self.reserved.insert(place.clone());
                 return Ok((Placed::New, place, None));
             }
             if !is_file(&path) {

@@ -55,10 +55,12 @@ fn a_variable_of_a_harness_names_its_home() {
 #[test]
 fn without_any_home_nothing_is_recognised() {
     let (empty, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let output = at_home(empty.path(), &["ingest", "--out", text(&out.path().join("tapes"))]).output().unwrap();
+    let (tapes, summary) = (out.path().join("tapes"), out.path().join("summary.json"));
+    let output = at_home(empty.path(), &["ingest", "--out", text(&tapes), "--summary", text(&summary)]).output().unwrap();
     assert_eq!(code(&output), 3);
     assert!(stderr(&output).contains("error: no session found"), "{}", stderr(&output));
-    assert!(!out.path().join("tapes").exists());
+    assert!(!tapes.exists());
+    assert_eq!(serde_json::from_str::<Value>(&fs::read_to_string(summary).unwrap()).unwrap()["exit_code"], 3);
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Place {
         let mut tape = Finished { file: Some(file.into_temp_path()), hash: hash.clone(), bytes: text.len() as u64 };
         let target = Target { key: Some(source), harness: "toy", stem, ending: ".tape.jsonl", extends_old };
         let placement = self.placer.decide(&self.out, &self.index, &tape, &target).unwrap();
-        assert!(Placer::commit(&self.out, &mut tape, &placement).unwrap());
+        assert!(self.placer.commit(&self.out, &mut tape, &placement).unwrap());
         self.index.forget_missing(&placement.tape, Some(source));
         let stamp = Stamp { size: 0, modified: String::new(), with: None };
         let mut entry = Entry::new(source, State::Current, stamp, &Setup::default());
@@ -143,8 +143,23 @@ fn a_name_that_another_program_takes_meanwhile_is_not_overwritten() {
     let target = Target { key: Some(&a), harness: "toy", stem: "s", ending: ".tape.jsonl", extends_old: false };
     let placement = place.placer.decide(&place.out, &place.index, &tape, &target).unwrap();
     fs::write(place.root.path().join(tape_path(&placement)), "mine").unwrap();
-    assert!(!Placer::commit(&place.out, &mut tape, &placement).unwrap());
+    assert!(!place.placer.commit(&place.out, &mut tape, &placement).unwrap());
     assert_eq!(place.placer.decide(&place.out, &place.index, &tape, &target).unwrap().tape, self::tape("s-2"));
+}
+
+#[test]
+fn a_name_that_is_decided_on_is_not_given_twice() {
+    let mut place = Place::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| place.source(name));
+    place.place(&a, "s", "x", false);
+    let file = place.out.temporary("toy").unwrap().into_temp_path();
+    let tape = Finished { file: Some(file), hash: "x".to_owned(), bytes: 0 };
+    let decided = |place: &mut Place, key: &Key, stem: &str| {
+        let target = Target { key: Some(key), harness: "toy", stem, ending: ".tape.jsonl", extends_old: false };
+        place.placer.decide(&place.out, &place.index, &tape, &target).unwrap().tape
+    };
+    assert_eq!(decided(&mut place, &b, "s"), self::tape("s-2"));
+    assert_eq!(decided(&mut place, &c, "s-2"), self::tape("s-2-2"), "the session whose id is `s-2`");
 }
 
 fn tape_path(placement: &Placement) -> &str {
