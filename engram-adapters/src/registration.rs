@@ -9,7 +9,7 @@ use engram_core::head::Head;
 
 #[cfg(feature = "conformance")]
 use crate::certification::Certification;
-use crate::homes::HomeFolder;
+use crate::home_folder::HomeFolder;
 use crate::open::store::Opener;
 use crate::shared::tool_table::ToolTable;
 

@@ -8,8 +8,8 @@ use clap_complete::Shell;
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 
+use crate::fail_on::FailOn;
 use crate::filter::Filter;
-use crate::ingest::FailOn;
 use crate::size;
 
 const EXAMPLES: &str = "\

@@ -18,6 +18,7 @@ mod conform;
 mod detect;
 mod drift;
 mod exit;
+mod fail_on;
 mod filter;
 mod homes;
 mod ingest;

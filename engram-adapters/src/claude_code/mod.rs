@@ -9,7 +9,7 @@ use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 
-use crate::homes::{Base, HomeFolder};
+use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 use crate::shared::value::{StructuralIndex, parse};
 use records::stream::Stream;

@@ -5,7 +5,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::homes::{Base, HomeFolder};
+use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 
 mod blocks;

@@ -3,6 +3,7 @@
 mod convert;
 mod pass;
 mod run;
+mod run_summary;
 mod single;
 mod totals;
 mod verdict;
@@ -14,15 +15,11 @@ use std::path::PathBuf;
 use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, store_at_root};
 
-use convert::Work;
-
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::homes;
-use crate::inputs::{SessionInput, find, session_options};
+use crate::inputs::{find, session_options};
 use crate::report::Reporter;
-
-pub use verdict::FailOn;
 
 /// Runs the command.
 ///
@@ -63,9 +60,4 @@ fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::
         [Err(error)] if !args.paths.iter().any(is_searched) => Ok(report.failure(error)),
         _ => Ok(report.usage("several sessions, or a directory, need `--out DIR`")),
     }
-}
-
-/// The bytes of all sessions that are to be read.
-fn bytes_of(work: &[Work]) -> u64 {
-    work.iter().flat_map(|work| &work.input).map(SessionInput::bytes).sum()
 }

@@ -11,8 +11,8 @@ use engram_adapters::sessions::Stamp;
 use engram_core::error::AdapterError;
 
 use super::convert::{Converted, Outcome, Work};
+use super::run_summary::RunSummary;
 use super::totals::Totals;
-use super::verdict::RunSummary;
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::message::sentence;
@@ -119,7 +119,8 @@ impl Pass {
             }
             Outcome::Filtered(overview) => {
                 self.totals.filtered += 1;
-                self.note(work, State::Filtered, |entry| entry.overview = Some(*overview));
+                // The overview of an entry with a tape is that of the tape.
+                self.note(work, State::Filtered, |entry| entry.overview = entry.overview.take().or(Some(*overview)));
             }
             Outcome::Failed(error) => self.failed(work, &error),
             Outcome::Converted(converted) => {
@@ -167,14 +168,21 @@ impl Pass {
         if self.pending.is_empty() {
             return;
         }
-        self.save();
+        let is_saved = self.save();
         for pending in std::mem::take(&mut self.pending) {
             let (path, key) = (pending.path.clone(), pending.key.clone());
-            if let Err(error) = self.name(pending) {
+            // A tape that the index does not have must not get its name.
+            let named = if is_saved { self.name(pending) } else { Err(self.not_saved()) };
+            if let Err(error) = named {
                 self.report_failure(&path, &error);
                 key.iter().for_each(|key| self.index.remove(key));
             }
         }
+    }
+
+    fn not_saved(&self) -> AdapterError {
+        let error = io::Error::other("no tape is written without its line in the index");
+        AdapterError::from(error).path(self.out.path(INDEX).to_string_lossy())
     }
 
     fn name(&mut self, pending: Pending) -> Result<(), AdapterError> {
@@ -256,12 +264,13 @@ impl Pass {
         }
     }
 
-    fn save(&mut self) {
-        if let Err(error) = self.index.save(self.out.root()) {
-            let path = self.out.path(INDEX);
-            self.tally.failure(self.setting.report.failure(&AdapterError::from(error).path(path.to_string_lossy())));
-        }
+    /// Saves the index. False if that failed, which is reported.
+    fn save(&mut self) -> bool {
         self.saved = Instant::now();
+        let Err(error) = self.index.save(self.out.root()) else { return true };
+        let path = self.out.path(INDEX);
+        self.report_failure(&path, &AdapterError::from(error).path(path.to_string_lossy()));
+        false
     }
 
     /// The end of a run that looked at everything.

@@ -9,11 +9,10 @@ use engram_adapters::open::discard_abandoned_copies;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::error::AdapterError;
 
-use super::bytes_of;
 use super::convert::{Before, Work, convert};
 use super::pass::{Pass, Setting};
+use super::run_summary::RunSummary;
 use super::totals::Totals;
-use super::verdict::RunSummary;
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::{Inputs, SessionInput, find};
@@ -150,4 +149,9 @@ fn work_of(sessions: Vec<Result<SessionInput, AdapterError>>, index: &Index, cha
         Work { input, key, stamp, before: Before { text } }
     };
     sessions.into_iter().map(one).collect()
+}
+
+/// The bytes of all sessions that are to be read.
+fn bytes_of(work: &[Work]) -> u64 {
+    work.iter().flat_map(|work| &work.input).map(SessionInput::bytes).sum()
 }

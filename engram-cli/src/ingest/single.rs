@@ -8,8 +8,9 @@ use engram_adapters::sessions::SessionOptions;
 use engram_core::overview::Overview;
 use tempfile::SpooledTempFile;
 
+use super::run_summary::RunSummary;
 use super::totals::Totals;
-use super::verdict::{RunSummary, Verdict};
+use super::verdict::Verdict;
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::SessionInput;

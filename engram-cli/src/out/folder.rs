@@ -29,8 +29,19 @@ impl OutDir {
     /// # Errors
     /// As the file system gives them.
     pub fn open(root: &Path, wait: impl FnOnce()) -> io::Result<OutDir> {
-        let is_new = make_folder(root)?;
-        let lock = lock(&root.join(LOCK), wait)?;
+        let mut wait = Some(wait);
+        let mut wait = || wait.take().into_iter().for_each(|wait| wait());
+        let mut is_new = false;
+        // A run that has nothing to write removes the folder, with the lock that others wait for.
+        let lock = loop {
+            is_new |= make_folder(root)?;
+            match lock(&root.join(LOCK), &mut wait) {
+                Ok(Some(lock)) => break lock,
+                Ok(None) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        };
         let out = OutDir { root: root.to_owned(), is_new, _lock: lock };
         out.remove_leftovers()?;
         Ok(out)
@@ -129,7 +140,8 @@ fn builder() -> DirBuilder {
     builder
 }
 
-fn lock(path: &Path, wait: impl FnOnce()) -> io::Result<File> {
+/// Locks a file; `None` if it is not there any more when the lock is got.
+fn lock(path: &Path, wait: &mut dyn FnMut()) -> io::Result<Option<File>> {
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "the lock is not a regular file"));
     }
@@ -146,7 +158,21 @@ fn lock(path: &Path, wait: impl FnOnce()) -> io::Result<File> {
         }
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    Ok(lock)
+    Ok(is_at(&lock, path).then_some(lock))
+}
+
+/// True if this path still leads to this open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    file.metadata().ok().map(identity) == path.symlink_metadata().ok().map(identity)
+}
+
+/// True if this path still leads to this open file. An open file cannot be removed here.
+#[cfg(not(unix))]
+fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 #[cfg(test)]
@@ -177,6 +203,25 @@ mod tests {
         waits.recv().unwrap();
         drop(first);
         second.join().unwrap().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_was_removed_meanwhile_is_none() {
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("tapes");
+        let first = OutDir::open(&root, || ()).unwrap();
+        let (sender, waits) = std::sync::mpsc::channel();
+        let path = root.clone();
+        let second = std::thread::spawn(move || OutDir::open(&path, || sender.send(()).unwrap()).unwrap());
+        waits.recv().unwrap();
+        first.remove_if_new();
+        assert!(!root.exists());
+        drop(first);
+        let second = second.join().unwrap();
+        let lock = File::options().write(true).open(root.join(LOCK)).unwrap();
+        assert!(matches!(lock.try_lock(), Err(TryLockError::WouldBlock)), "the second run has the lock that is there");
+        drop(second);
     }
 
     #[cfg(unix)]

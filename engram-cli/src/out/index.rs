@@ -9,8 +9,8 @@ use engram_core::overview::{Overview, OverviewSink};
 use engram_core::tape::replay;
 
 use super::entry::{Entry, Failure, Key, State};
+use super::file_hash::hash_of;
 use super::names::is_tape_path;
-use super::place::hash_of;
 use crate::interrupt;
 use crate::tapes::open_tape;
 

@@ -51,7 +51,7 @@ impl Known<'_> {
         let is_settled = match entry.state {
             State::Current => self.has_tape(entry),
             State::NoSession | State::Nothing => !self.named.contains(&entry.source),
-            State::Filtered => !wanted(),
+            State::Filtered => entry.tape.is_none() && !wanted(),
             State::Writing | State::Failed | State::Gone => false,
         };
         let has_options = self.setup.options.is_empty() || entry.setup.options == self.setup.options;

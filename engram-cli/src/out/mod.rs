@@ -5,6 +5,7 @@
 
 mod contains;
 mod entry;
+mod file_hash;
 mod folder;
 mod index;
 mod known;

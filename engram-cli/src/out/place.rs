@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use engram_core::hash::StreamHasher;
 use tempfile::TempPath;
 
 use super::contains::has_events_of;
 use super::entry::{Entry, Key, Superseded};
+use super::file_hash::hash_of;
 use super::folder::OutDir;
 use super::index::Index;
 use super::names::numbered;
@@ -93,10 +93,10 @@ impl Placer {
         let old = target.key.and_then(|key| index.get(key));
         let mut supersedes = old.map(|old| old.supersedes.clone()).unwrap_or_default();
         let mut kept = None;
-        if let Some((old, name)) = old.and_then(|old| Some((old, old.tape.clone()?)))
-            && has_name(&name, target)
-            && is_file(&out.path(&name))
-        {
+        let old = old.and_then(|old| Some((old, old.tape.clone()?))).filter(|(_, name)| is_file(&out.path(name)));
+        if let Some((_, name)) = old.as_ref().filter(|(_, name)| !has_name(name, target)) {
+            supersedes.push(Superseded { tape: name.clone(), why: "it has another session id, or another form".to_owned() });
+        } else if let Some((old, name)) = old {
             let (hash, _) = hash_of(&out.path(&name))?;
             if hash == tape.hash {
                 return Ok(Placement { placed: Placed::Unchanged, tape: name, replaces_hash: None, supersedes });
@@ -231,22 +231,6 @@ fn names_in(folder: &Path) -> io::Result<HashMap<String, String>> {
 /// True for a regular file that is not reached by a link.
 fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file())
-}
-
-/// Hash and size of a file.
-///
-/// # Errors
-/// As the file system gives them.
-pub fn hash_of(path: &Path) -> io::Result<(String, u64)> {
-    let (mut file, mut hasher, mut buffer) = (File::open(path)?, StreamHasher::default(), vec![0; 256 << 10]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => hasher.update(&buffer[..read]),
-        }
-    }
-    let (hash, bytes) = hasher.finish();
-    Ok((hash.to_string(), bytes))
 }
 
 #[cfg(test)]

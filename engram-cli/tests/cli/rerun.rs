@@ -196,3 +196,33 @@ fn runs_at_the_same_time_give_the_tapes_of_one() {
     assert_eq!(index(&root).len(), 12);
     assert!(index(&root).iter().all(|entry| entry["state"] == "current"));
 }
+
+#[test]
+fn an_index_that_cannot_be_read_stops_the_run() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
+    fs::write(folder.path().join("1.jsonl"), first(60)).unwrap();
+    fs::remove_file(out.path().join(".engram-others.jsonl")).unwrap();
+    fs::create_dir_all(out.path().join(".engram-others.jsonl/x")).unwrap();
+    let failed = engram().args(["ingest", text(folder.path()), "--out", text(out.path())]).output().unwrap();
+    assert_eq!(code(&failed), 6, "{}", stderr(&failed));
+    assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
+}
+
+#[test]
+fn a_filter_does_not_change_what_the_index_states_of_a_tape() {
+    let folder = folder_of(&[("1.jsonl", &first(60))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let tape = out.path().join("claude-code/a.tape.jsonl");
+    let before = fs::read(&tape).unwrap();
+    // What is left out does not extend the text of the tape, and what comes later extends only that.
+    fs::write(folder.path().join("1.jsonl"), first(30)).unwrap();
+    ingest(folder.path(), out.path(), &["--project", "nowhere"]);
+    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    assert_same(&fs::read(&tape).unwrap(), &before);
+    assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl"]);
+}
