@@ -45,6 +45,7 @@ pub mod keys;
 pub mod ledger;
 pub mod limits;
 pub mod members;
+pub mod overview;
 pub mod pipeline;
 pub mod policy;
 pub mod redact;

@@ -78,6 +78,8 @@ pub struct Opener {
     pub has_tables: fn(&DatabaseFile<'_>) -> bool,
     /// Opens such a database; `None` if it contains nothing of the harness.
     pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
+    /// Files elsewhere that the sessions of the store at this path are read with. A change of one of them may change a tape.
+    pub read_with: fn(&Path) -> Vec<PathBuf>,
     /// Opens a file that is not a database and begins with these bytes; `None` if it is not such a store.
     pub open_text: fn(&Path, &[u8], Limits) -> OpenedStore,
 }
@@ -90,6 +92,7 @@ impl Opener {
         open_root: |_, _| Ok(None),
         has_tables: |_| false,
         open_database: |_| Ok(None),
+        read_with: |_| Vec::new(),
         open_text: |_, _, _| Ok(None),
     };
 }

@@ -87,6 +87,11 @@ pub fn display_path(session: &StoredSession) -> PathBuf {
 }
 
 impl StoreSession {
+    /// The path of the store.
+    pub fn container(&self) -> &Path {
+        &self.path
+    }
+
     /// The session in its harness's own export form.
     ///
     /// # Errors

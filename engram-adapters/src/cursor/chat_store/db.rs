@@ -1,6 +1,6 @@
 //! Opens `store.db` of the command line and the SDK: one chat as blobs under their hashes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::SideInfo;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::export::{Chat, root_of_agent};
 use crate::cursor::hex::from_hex;
+use crate::cursor::run_store::files::run_store_of;
 use crate::cursor::run_store::rows;
 use crate::cursor::run_store::secret::without_secret;
 use crate::open::database::DatabaseFile;
@@ -103,12 +104,6 @@ impl ChatDatabase {
         index.store.verify_unchanged()?;
         Ok(beside)
     }
-}
-
-/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
-fn run_store_of(chat: &Path) -> Option<PathBuf> {
-    let agents = chat.parent()?.parent()?;
-    (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))
 }
 
 impl Store for ChatDatabase {

@@ -1,7 +1,7 @@
 //! The text form of a run store: a folder with `agents.ndjson`, `runs.ndjson`, `run_events.ndjson` and `checkpoints.ndjson`.
 
 use std::io::{BufRead, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -136,4 +136,10 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
+pub(in crate::cursor) fn run_store_of(chat: &Path) -> Option<PathBuf> {
+    let agents = chat.parent()?.parent()?;
+    (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))
 }
