@@ -6,7 +6,8 @@ mod members;
 
 use std::mem;
 
-use crate::descriptor::AdapterDescriptor;
+use crate::audit::record_type;
+use crate::descriptor::{AdapterDescriptor, OmissionRule};
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{CodeEdit, Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
@@ -408,7 +409,7 @@ impl<'s> Emitter<'s> {
 
     /// Ends a record that is an exact repeat.
     pub(crate) fn settle_repeat(&mut self, record: &str) {
-        self.ledger.repeated(self.descriptor.type_of(record));
+        self.ledger.repeated(record_type(self.descriptor, record), OmissionRule::REPEATED.rule);
     }
 
     /// True if the current record has given an event.
