@@ -8,6 +8,8 @@ use clap_complete::Shell;
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 
+use crate::write::Form;
+
 const EXAMPLES: &str = "\
 Examples:
   engram ingest session.jsonl > session.tape.jsonl     one session, to standard output
@@ -16,6 +18,7 @@ Examples:
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      which harness and version wrote each log
   engram stats ~/.claude/projects                      calls, edited files and tokens of all sessions
+  engram show session.jsonl --html session.html        a session as a page to read
   engram audit session.jsonl                           check that the conversion lost nothing
   engram drift ~/.codex/sessions                       what a new version has changed in its logs
   engram adapters                                      supported harnesses and versions
@@ -74,6 +77,12 @@ pub enum Command {
     /// Events that repeat another session's history are not counted. Token counts are those of the logs, which differ in what they
     /// include.
     Stats(Stats),
+    /// Show a session as a person reads it
+    ///
+    /// Prints prompts, answers, calls with their results, changes, tokens and times, through `$PAGER` in a terminal; `--markdown` and
+    /// `--html` give the same as documents. Sub-agents are at the calls that started them, if their logs or tapes are beside that of the
+    /// session. Changes are shown as the calls state them. Characters of the log that would control a terminal are shown as signs.
+    Show(crate::show::Show),
     /// Check that tapes follow the format
     Check(Check),
     /// Check the adapters against recordings of real sessions
@@ -127,11 +136,21 @@ pub struct Ingest {
     /// Compress the tapes
     #[arg(long)]
     pub zstd: bool,
+    /// Replace keys and tokens by `[redacted:<rule>]`, and leave out hashes that would prove them
+    #[arg(long)]
+    pub redact: bool,
     #[command(flatten)]
     pub conversion: Conversion,
     /// Only print errors
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub quiet: bool,
+}
+
+impl Ingest {
+    /// The form of the tapes.
+    pub fn form(&self) -> Form {
+        Form { compress: self.zstd, redact: self.redact }
+    }
 }
 
 /// Arguments of `engram detect`.

@@ -131,7 +131,7 @@ fn to_temporary(args: &Ingest, options: &SessionOptions, input: &SessionInput, o
     let folder = out.folder(harness);
     let at_folder = |error: io::Error| AdapterError::from(error).path(folder.to_string_lossy());
     let written = out.temporary(harness).map_err(at_folder).and_then(|mut file| {
-        let summary = write_tape(source, args.zstd, file.as_file_mut(), &folder)?;
+        let summary = write_tape(source, args.form(), file.as_file_mut(), &folder)?;
         file.as_file().sync_all().map_err(at_folder)?;
         Ok((summary, file.into_temp_path()))
     });

@@ -52,7 +52,7 @@ fn to_stdout(
     report: &Reporter,
 ) -> io::Result<Exit> {
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
-    let converted = input.open(options).and_then(|source| write_tape(source, args.zstd, &mut spool, Path::new("-")));
+    let converted = input.open(options).and_then(|source| write_tape(source, args.form(), &mut spool, Path::new("-")));
     report.end_progress();
     let summary = match converted {
         Ok(summary) => summary,

@@ -26,6 +26,7 @@ mod kept;
 mod out_dir;
 mod pool;
 mod report;
+mod show;
 mod stats;
 mod summary;
 mod tapes;
@@ -54,6 +55,7 @@ fn run(line: &CommandLine) -> Exit {
         Command::Audit(args) => audit::run(args, &registry, &report),
         Command::Drift(args) => drift::run(args, &registry, &report),
         Command::Stats(args) => stats::run(args, &registry, &report),
+        Command::Show(args) => show::run(args, &registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, &registry, &report),
         Command::Adapters(args) => adapters::run(args, &registry),

@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 const TAPE_ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 
 /// The beginning of every tape.
-const FIRST_BYTES: &[u8] = br#"{"seq":0,"t":""#;
+pub const FIRST_BYTES: &[u8] = br#"{"seq":0,"t":""#;
 
 /// The tape at `path`, or the tapes in that folder, in the order of their names. A folder without tapes is an error, since
 /// nothing would be read.

@@ -57,9 +57,9 @@ checks! {
     "error.cut" asserts "a truncated session is an error with a code, or its tape is marked as incomplete; never a panic",
         needs Nothing, from "ack: Skip, don't fail", by Conversion(viable::truncated);
     "prompt.all" asserts "every prompt in the log is a msg.in, as often as the user sent it",
-        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::all);
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::all);
     "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
-        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(prompts::by_person);
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::by_person);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
         needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Conversion(viable::answer);
     Observable:
@@ -100,7 +100,7 @@ checks! {
     "response.together" asserts "the events of a response stand together, and its usage directly behind them",
         needs Nothing, from "runtime: Streaming", by Case(responses::together);
     "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
-        needs Nothing, from "runtime: Streaming", by Case(usage::sums);
+        needs Nothing, from "runtime: Streaming", by Conversion(usage::sums);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",
@@ -149,7 +149,7 @@ checks! {
     "snippet.lines" asserts "a snippet has the number of its lines for each side that it hashes",
         needs EDITS, from "adapters: before/after hashes", by Case(statements::line_counts);
     "edit.statements" asserts "what an edit hashes is text that the file really had, also where a turn or a call changed it several times",
-        needs EDITS, from "adapters: before/after hashes", by Case(statements::agree);
+        needs EDITS, from "adapters: before/after hashes", by Conversion(statements::agree);
     "edit.files" asserts "every changed file that a record of its call names has an edit",
         needs EDITS, from "adapters: Structured edit/read spans", by Case(statements::files);
     "edit.file" asserts "the file hashes of an edit match the real file before and after",

@@ -19,12 +19,14 @@ pub struct GapRow {
     exhibits: fn(&Case<'_>) -> bool,
     missing_lines: Option<fn(&Event) -> bool>,
     missing_hash: Option<fn(&Event) -> bool>,
+    mistaken_author: Option<fn(&Event) -> bool>,
+    prompts_may_be_missing: bool,
 }
 
 impl GapRow {
     /// A gap, and the test whether a recording exhibits it.
     pub const fn new(code: &'static str, kind: Kind, exhibits: fn(&Case<'_>) -> bool) -> GapRow {
-        GapRow { code, kind, exhibits, missing_lines: None, missing_hash: None }
+        GapRow { code, kind, exhibits, missing_lines: None, missing_hash: None, mistaken_author: None, prompts_may_be_missing: false }
     }
 
     /// Adds: this gap explains why such an edit has no line range.
@@ -35,6 +37,24 @@ impl GapRow {
     /// Adds: this gap explains why such an edit does not hash its file.
     pub const fn without_hash(self, is_explained: fn(&Event) -> bool) -> GapRow {
         GapRow { missing_hash: Some(is_explained), ..self }
+    }
+
+    /// Adds: this gap explains why such a message is by a person, although nobody sent it.
+    pub const fn with_mistaken_author(self, is_explained: fn(&Event) -> bool) -> GapRow {
+        GapRow { mistaken_author: Some(is_explained), ..self }
+    }
+
+    /// Adds: this gap explains why a session lacks prompts.
+    pub const fn without_prompts(self) -> GapRow {
+        GapRow { prompts_may_be_missing: true, ..self }
+    }
+
+    pub(crate) fn explains_missing_prompts(&self) -> bool {
+        self.prompts_may_be_missing
+    }
+
+    pub(crate) fn explains_author(&self, message: &Event) -> bool {
+        self.mistaken_author.is_some_and(|is_explained| is_explained(message))
     }
 
     pub(crate) fn explains_missing_lines(&self, edit: &Event) -> bool {
@@ -121,7 +141,7 @@ fn is_patch(session: &ConvertedSession, edit: &Event) -> bool {
 }
 
 /// The file was not UTF-8, and the harness wrote U+FFFD in place of invalid bytes.
-fn has_replaced_bytes(real: &RealEdit) -> bool {
+pub fn has_replaced_bytes(real: &RealEdit) -> bool {
     let written = real.after.as_deref().is_some_and(|after| after.contains('\u{fffd}'));
     written && real.before.is_none() && real.before_sha256.is_some()
 }

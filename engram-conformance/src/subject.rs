@@ -12,6 +12,9 @@ use crate::options::Capabilities;
 use crate::session::Session;
 use crate::tape::Event;
 
+/// The gap of edits of which the log has only the patch, whose old text was found in the file by likeness.
+const LOOSE_TEXT: &str = "edit.patch_text";
+
 /// An adapter under test.
 pub struct Subject<'s> {
     /// The adapter.
@@ -76,18 +79,33 @@ impl<'s> Subject<'s> {
 
     /// The declared gap that explains why an edit has no line range, if there is one.
     pub(crate) fn missing_lines_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
-        self.edit_gap(session, |row| row.explains_missing_lines(edit))
+        self.explaining_gap(session, Kind::CodeEdit, |row| row.explains_missing_lines(edit))
     }
 
     /// The declared gap that explains why an edit does not hash its file before or after, if there is one.
     pub(crate) fn missing_hash_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
-        self.edit_gap(session, |row| row.explains_missing_hash(edit))
+        self.explaining_gap(session, Kind::CodeEdit, |row| row.explains_missing_hash(edit))
     }
 
-    /// The first gap of edits that the tape's revision claims and that is an explanation.
-    fn edit_gap(&self, session: &ConvertedSession, explains: impl Fn(&GapRow) -> bool) -> Option<&'static str> {
+    /// The declared gap that explains why a session lacks prompts, if there is one.
+    pub(crate) fn prompt_gap(&self, session: &ConvertedSession) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, GapRow::explains_missing_prompts)
+    }
+
+    /// The declared gap that explains why a message is by a person although nobody sent it, if there is one.
+    pub(crate) fn author_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(message))
+    }
+
+    /// The declared gap that explains why the old text of an edit only resembles that of the file, if there is one.
+    pub(crate) fn loose_text_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::CodeEdit, |row| row.code == LOOSE_TEXT && row.explains_missing_lines(edit))
+    }
+
+    /// The first gap of a kind that the tape's revision claims and that is an explanation.
+    fn explaining_gap(&self, session: &ConvertedSession, kind: Kind, explains: impl Fn(&GapRow) -> bool) -> Option<&'static str> {
         let revision = session.schema().and_then(|schema| self.descriptor.matrix.schema(schema));
         let coverage = revision.map_or(self.descriptor.coverage, |revision| revision.coverage);
-        coverage.grade(Kind::CodeEdit).gaps().iter().copied().find(|code| self.gap_row(code).is_some_and(&explains))
+        coverage.grade(kind).gaps().iter().copied().find(|code| self.gap_row(code).is_some_and(&explains))
     }
 }

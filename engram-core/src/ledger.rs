@@ -32,6 +32,10 @@ pub enum Outcome {
         /// The rule of the descriptor that omits it.
         rule: &'static str,
     },
+    /// A later record decides what becomes of it. The session keeps it, resumes it ([`Emitter::resume`]) and settles it.
+    ///
+    /// [`Emitter::resume`]: crate::emit::Emitter::resume
+    Pending,
 }
 
 /// One row of `omitted`: the records of one type that one rule omits.
@@ -66,6 +70,18 @@ pub struct Ledger {
     /// Members that the adapter's table does not name.
     #[serde(flatten)]
     pub unknown: UnknownMembers,
+    /// Secrets that were replaced, by rule, sorted by rule. Only redaction fills it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<Redactions>,
+}
+
+/// One row of `redactions`: the secrets that one rule replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redactions {
+    /// The rule.
+    pub rule: Cow<'static, str>,
+    /// The number of secrets.
+    pub count: u64,
 }
 
 /// The maximum number of rows of `omitted` with a type. Further types are counted as `*`.
@@ -77,8 +93,9 @@ const LINEAR_SEARCH_ROWS: usize = 16;
 impl Ledger {
     /// Counts a record by its outcome.
     pub(crate) fn settle(&mut self, outcome: Outcome) {
-        self.records += 1;
+        self.records += u64::from(outcome != Outcome::Pending);
         match outcome {
+            Outcome::Pending => {}
             Outcome::Mapped => self.mapped += 1,
             Outcome::Duplicate { record, rule } => {
                 self.duplicate += 1;

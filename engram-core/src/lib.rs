@@ -47,6 +47,7 @@ pub mod limits;
 pub mod members;
 pub mod pipeline;
 pub mod policy;
+pub mod redact;
 mod repeats;
 pub mod sink;
 pub mod stats;

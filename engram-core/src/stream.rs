@@ -34,7 +34,9 @@ pub struct Evidence {
 /// The side files of a session. Their content is read only inside the folder of the session.
 pub trait SideFiles: Send + Sync {
     /// Hash and size in bytes of the side file with this path in the source, if it exists and may be read.
-    fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)>;
+    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
+        None
+    }
 
     /// The files that were read so far, sorted by name.
     fn files_read(&self) -> Vec<BesideFile> {

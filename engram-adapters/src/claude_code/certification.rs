@@ -81,7 +81,8 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {
         let by_person = |message: &Event| message.text("by") == Some("person");
         is_any_stream(case) && !case.truth.prompts.is_empty() && !has_event(case, Kind::MsgIn, by_person)
-    }),
+    })
+    .without_prompts(),
 ];
 
 /// True if a session of the recording is what the harness printed.

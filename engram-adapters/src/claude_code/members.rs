@@ -57,12 +57,21 @@ const HOOKS: &[&str] = &[
     "attachment/hook_system_message",
 ];
 
+/// Types of the last line of a printed run: the table has one row for all of them.
+const RESULTS: &[&str] = &[
+    "result/success",
+    "result/error_during_execution",
+    "result/error_max_turns",
+    "result/error_max_budget_usd",
+    "result/error_max_structured_output_retries",
+];
+
 /// The type of a line, if the table names it.
 pub(super) fn named_type(scratch: &mut Scratch, line: &Line<'_>) -> Option<&'static str> {
     set_record_type(&mut scratch.record_type, line);
     let kind = scratch.record_type.as_str();
     let in_table = || MEMBERS.table().ok()?.record(kind).map(|shape| &*shape.name).filter(|name| *name == kind);
-    HOOKS.iter().find(|hook| **hook == kind).copied().or_else(in_table)
+    HOOKS.iter().chain(RESULTS).find(|hook| **hook == kind).copied().or_else(in_table)
 }
 
 /// The type of a record, as the descriptor's pointers give it.

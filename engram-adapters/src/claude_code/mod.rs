@@ -13,6 +13,7 @@ use crate::registration::Registration;
 use crate::shared::value::{StructuralIndex, parse};
 use records::stream::Stream;
 use state::session_state::SessionState;
+use state::waiting_lines::{Next, WaitingLines};
 
 mod blocks;
 #[cfg(feature = "conformance")]
@@ -67,13 +68,15 @@ impl StreamAdapter for ClaudeCode {
         if source::detect::is_stream(init.head) {
             return Box::new(Stream::new(init));
         }
-        Box::new(Transcript { state: SessionState::new(init), index: StructuralIndex::default() })
+        Box::new(Transcript { state: SessionState::new(init), waiting: WaitingLines::default(), index: StructuralIndex::default() })
     }
 }
 
 /// The conversion of one transcript.
 struct Transcript {
     state: SessionState,
+    /// Lines that wait for the next part of a response, or for its end.
+    waiting: WaitingLines,
     /// The structure of the current line. Reused from line to line.
     index: StructuralIndex,
 }
@@ -81,16 +84,65 @@ struct Transcript {
 impl Session for Transcript {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         self.emit_due(false, out)?;
-        let value = parse(source, &mut self.index)?;
+        let value = match parse(source, &mut self.index) {
+            Ok(value) => value,
+            Err(fault) => {
+                settle_waiting(&mut self.state, &mut self.waiting, Next::Complete, out)?;
+                return Err(fault);
+            }
+        };
+        if self.state.dialect.results_may_be_between
+            && let Some(message) = self.state.usage.open_message()
+        {
+            match self.waiting.next(value, message) {
+                Next::Unknown => {
+                    self.waiting.push(value, out.location());
+                    return Ok(Outcome::Pending);
+                }
+                next => settle_waiting(&mut self.state, &mut self.waiting, next, out)?,
+            }
+        }
         let outcome = records::dispatch::line(&mut self.state, value, out);
         self.state.end_record(outcome.is_ok(), out);
         outcome
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        settle_waiting(&mut self.state, &mut self.waiting, Next::Complete, out)?;
         self.emit_due(true, out)?;
         self.state.finish(out)
     }
+}
+
+/// Converts the lines that waited for the next part of a response, or for its end.
+#[inline]
+fn settle_waiting(state: &mut SessionState, waiting: &mut WaitingLines, next: Next, out: &mut Emitter) -> Result<(), Fault> {
+    if waiting.is_empty() { Ok(()) } else { convert_waiting(state, waiting, next, out) }
+}
+
+#[inline(never)]
+fn convert_waiting(state: &mut SessionState, waiting: &mut WaitingLines, next: Next, out: &mut Emitter) -> Result<(), Fault> {
+    let here = out.location();
+    match (next, state.usage.open_message()) {
+        (Next::GoesOn, message) => state.usage.set_going_on(message),
+        (_, Some(message)) => {
+            state.usage.complete(message, out)?;
+            state.last_stated.forget_session();
+        }
+        _ => {}
+    }
+    for line in waiting.take() {
+        out.resume(line.location);
+        let outcome = records::dispatch::line(state, line.record.value(), out);
+        state.end_record(outcome.is_ok(), out);
+        match outcome {
+            Ok(outcome) => out.settle(outcome),
+            Err(fault) => out.settle_fault(fault, line.record.value().raw())?,
+        }
+    }
+    state.usage.set_going_on(None);
+    out.resume(here);
+    Ok(())
 }
 
 impl Transcript {

@@ -14,6 +14,10 @@ pub(super) struct Dialect {
     pub messages_are_repeated: bool,
     /// A line without a `stop_reason` has a count from before the end of its message.
     pub counts_may_be_late: bool,
+    /// Results may be between the parts of the response with their calls.
+    pub results_may_be_between: bool,
+    /// What the harness adds to a result is a message of its own, which states no author.
+    pub notes_are_messages: bool,
     /// Results may lack their structured form, so that the arguments of their calls are needed.
     pub results_may_be_bare: bool,
 }
@@ -24,6 +28,8 @@ const STREAM_DIALECT: Dialect = Dialect {
     agents_share_the_file: false,
     messages_are_repeated: false,
     counts_may_be_late: true,
+    results_may_be_between: false,
+    notes_are_messages: false,
     results_may_be_bare: true,
 };
 
@@ -50,6 +56,8 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
             agents_share_the_file: true,
             messages_are_repeated: true,
             counts_may_be_late: false,
+            results_may_be_between: false,
+            notes_are_messages: true,
             results_may_be_bare: false,
         },
         Some(MESSAGE_LINES | BLOCK_LINES) => Dialect {
@@ -57,6 +65,8 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
             agents_share_the_file: true,
             messages_are_repeated: true,
             counts_may_be_late: false,
+            results_may_be_between: false,
+            notes_are_messages: false,
             results_may_be_bare: false,
         },
         Some(AGENT_FILES) => Dialect {
@@ -64,6 +74,8 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
             agents_share_the_file: false,
             messages_are_repeated: true,
             counts_may_be_late: false,
+            results_may_be_between: false,
+            notes_are_messages: false,
             results_may_be_bare: false,
         },
         _ => Dialect {
@@ -71,6 +83,8 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
             agents_share_the_file: false,
             messages_are_repeated: false,
             counts_may_be_late: true,
+            results_may_be_between: true,
+            notes_are_messages: false,
             results_may_be_bare: false,
         },
     }

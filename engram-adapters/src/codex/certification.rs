@@ -1,6 +1,7 @@
 //! What the compatibility kit needs to know about Codex.
 
 use engram_conformance::gaps::{EDIT_PATCH_TEXT, GapRow, has_event};
+use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 
 use crate::certification::Certification;
@@ -47,10 +48,13 @@ const GAP_ROWS: &[GapRow] = &[
         has_event(case, Kind::ToolCall, |call| call.text("tool") == Some("file_change"))
             && has_event(case, Kind::CodeEdit, |edit| edit.text("op") == Some("update") && !edit.has("before_hash"))
     }),
-    GapRow::new("prompt.detached_review", Kind::MsgIn, |case| {
-        has_event(case, Kind::MsgIn, |prompt| prompt.text("text").is_some_and(|text| text.starts_with("Use [$review-agent](")))
-    }),
+    GapRow::new("prompt.detached_review", Kind::MsgIn, |case| has_event(case, Kind::MsgIn, is_detached_review))
+        .with_mistaken_author(is_detached_review),
     GapRow::new("call.nested_parent", Kind::ToolCall, |case| {
         has_event(case, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
     }),
 ];
+
+fn is_detached_review(prompt: &Event) -> bool {
+    prompt.text("text").is_some_and(|text| text.starts_with("Use [$review-agent]("))
+}

@@ -116,7 +116,8 @@ const GAPS: &[Gap] = &[
     Gap { code: "edit.shell", reason: "a shell command that changes files leaves no record of the change", fixture: "0.61.0/b_edit" },
     Gap {
         code: "edit.snippet",
-        reason: "up to 0.24.5 the log has only the arguments of the call, so an edit has no lines and no file hashes",
+        reason: "up to 0.24.5 the log has only the arguments of the call, so an edit has no lines and no file hashes. `replace` also finds \
+                 text that differs from its arguments, so its edits have no hashes at all",
         fixture: "0.24.5/b_edit",
     },
     Gap {

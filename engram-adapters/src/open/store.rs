@@ -45,7 +45,9 @@ pub trait Store: Send + Sync {
     fn sessions(&self) -> &[StoredSession];
 
     /// Sessions in the store that are not converted.
-    fn skipped(&self) -> &[SkippedSession];
+    fn skipped(&self) -> &[SkippedSession] {
+        &[]
+    }
 
     /// Exports one session. The others are not kept in memory.
     ///

@@ -3,7 +3,7 @@
 use engram_core::event::Number;
 use engram_core::text::Text;
 
-pub use super::json::{Field, PullReader, StructuralIndex, Value, one_or_many, parse};
+pub use super::json::{Field, KeptRecord, PullReader, StructuralIndex, Value, one_or_many, parse};
 
 /// The first result of `visit` for a line that is JSON. Other lines are skipped.
 pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl FnMut(Value<'_>) -> Option<T>) -> Option<T> {

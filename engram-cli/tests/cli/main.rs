@@ -16,6 +16,9 @@ mod library;
 mod looking;
 mod many_sessions;
 mod one_session;
+mod show;
+#[cfg(unix)]
+mod show_page;
 mod stats;
 mod stores;
 
@@ -96,6 +99,8 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 const CLAUDE: &str = "claude-code/2.1.329/b_edit";
+/// A session with sub-agents in files of their own.
+const SUB_AGENTS: &str = "claude-code/2.1.329/c_subagent";
 const CODEX: &str = "codex/0.169.0/main";
 /// The session id of [`CLAUDE`].
 const CLAUDE_ID: &str = "08a7d153-dbf5-4299-99e0-7e71fab11f9f";

@@ -1,10 +1,13 @@
 //! Where the ground truth cannot say which call changed a file: it compares files between turns, and agents or calls that run at the same
 //! time share a turn.
 
+use engram_core::event::Kind;
+
 use super::call_edits::{CallEdits, is_edit_of, text_of, touches};
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::ground_truth::{Call, RealEdit};
+use crate::tape::Event;
 
 /// Shorter arguments occur anywhere.
 const LEAST_TELLING: usize = 4;
@@ -41,6 +44,30 @@ pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
         })
     };
     states.into_iter().any(has)
+}
+
+/// True if the call overwrites a file with a text that the file had after an earlier change. No snapshot shows such a write.
+pub fn writes_same_text(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    let is_overwrite = edits.events.iter().all(|event| event.text("op") == Some("overwrite"));
+    let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
+    let mut states = case.truth.edits.iter().filter(|real| real.file == edits.file).filter_map(|real| real.after.as_deref());
+    is_overwrite && states.any(|state| calls.iter().any(|call| spans::strings(&call.args).contains(&state)))
+}
+
+/// True if the edits are by a command, and another command that names the file ran at the same time: what the harness shows as the changes
+/// of one command then has those of the other one too.
+pub fn has_parallel_command(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    let events = &edits.session.events;
+    let run = |call: &Event| -> Option<(u64, u64)> {
+        let is_result = |event: &&Event| event.is(Kind::ToolResult) && event.number("parent") == call.number("seq");
+        Some((call.number("seq")?, events.iter().find(is_result)?.number("seq")?))
+    };
+    let is_command = |call: &&Event| call.is(Kind::ToolCall) && call.text("kind") == Some("execute");
+    let own = |call: &Event| call.text("call_id").is_some_and(|id| edits.call_chain.contains(&id));
+    let names_file = |call: &&Event| call.text("call_id").and_then(|id| case.call(id)).is_some_and(|call| touches(call, &edits.file));
+    let Some((start, end)) = events.iter().filter(is_command).find(|call| own(call)).and_then(run) else { return false };
+    let mut others = events.iter().filter(is_command).filter(|call| !own(call)).filter(names_file).filter_map(run);
+    others.any(|(other_start, other_end)| other_start < end && start < other_end)
 }
 
 /// True if the result that the model saw is no error and shows a text of the call: the change was made, but no snapshot was taken after it.

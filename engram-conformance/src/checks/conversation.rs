@@ -82,10 +82,20 @@ pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
     }
     for (id, tapes) in case.by_call(Kind::ToolCall).into_iter().filter(|(id, _)| !id.is_empty()) {
         for (name, events) in tapes.into_iter().filter(|(_, events)| events.len() > 1) {
+            if are_different(&events) {
+                findings.note("calls with the id of another call");
+                continue;
+            }
             let place = format!("{}/{name}", case.recording.name());
             findings.fail(place, format!("{} tool.call {id}", events.len()));
         }
     }
+}
+
+/// True for calls of which no two have the same arguments: their tool gives one id to several calls.
+fn are_different(calls: &[&Event]) -> bool {
+    let args: BTreeSet<String> = calls.iter().map(|call| call.0.get("args").map(Value::to_string).unwrap_or_default()).collect();
+    args.len() == calls.len()
 }
 
 /// True if the id has another prefix than the ids of the model: a script or the user made the call.
@@ -205,7 +215,11 @@ fn has_returned(case: &Case<'_>, call: &Call) -> bool {
 pub fn results_once(case: &Case<'_>, findings: &mut Findings) {
     for (id, tapes) in case.by_call(Kind::ToolResult).into_iter().filter(|(id, _)| !id.is_empty()) {
         for (name, events) in tapes {
+            let parents: BTreeSet<Option<u64>> = events.iter().map(|event| event.number("parent")).collect();
             match events.as_slice() {
+                several if several.len() > 1 && !parents.contains(&None) && parents.len() == several.len() => {
+                    findings.count_many("results of calls with one id", several.len() as u64);
+                }
                 [_] => findings.count("results"),
                 [running, ended] if running.has("stdout") && !running.has("status") && ended.has("status") => {
                     findings.count("late results of background commands");

@@ -45,7 +45,16 @@ pub fn once(case: &Case<'_>, findings: &mut Findings) {
 
 /// True if the second event repeats the first one: it is on another tape, or it comes from another line.
 fn is_copy(first: (&ConvertedSession, &Event), other: (&ConvertedSession, &Event)) -> bool {
-    first.0.name() != other.0.name() || (first.1.line() != other.1.line() && same_facts(first.1, other.1))
+    let is_of_same_call = || match (call_of(first), call_of(other)) {
+        (Some(call), Some(other)) => same_facts(call, other),
+        _ => true,
+    };
+    first.0.name() != other.0.name() || (first.1.line() != other.1.line() && same_facts(first.1, other.1) && is_of_same_call())
+}
+
+/// The event that caused an event.
+fn call_of<'s>((session, event): (&'s ConvertedSession, &Event)) -> Option<&'s Event> {
+    session.events.get(usize::try_from(event.number("parent")?).ok()?)
 }
 
 /// True if two events say the same. A record that is written again may add facts.

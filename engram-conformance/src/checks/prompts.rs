@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use engram_core::error::excerpt;
 use engram_core::event::Kind;
+use memchr::memmem;
+use serde_json::Value;
 
 use crate::case::Case;
+use crate::converted_session::{ConvertedSession, escaped};
 use crate::outcome::Findings;
+use crate::subject::Subject;
 use crate::tape::Event;
 
 /// Every logged prompt is a `msg.in`, no more often than the user sent it.
-pub fn all(case: &Case<'_>, findings: &mut Findings) {
+pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let mut sent: BTreeMap<&str, usize> = BTreeMap::new();
     for prompt in case.truth.prompts.iter().filter(|prompt| !prompt.trim().is_empty()) {
         *sent.entry(prompt).or_default() += 1;
@@ -31,6 +35,8 @@ pub fn all(case: &Case<'_>, findings: &mut Findings) {
         if actual.is_empty() && case.events(Kind::MsgIn).any(|(_, event)| is_copied(event)) {
             // A copy of a session may have what the session's own file does not.
             findings.note("prompts that only copies have");
+        } else if let (true, Some(code)) = (actual.is_empty(), missing_prompt_gap(subject, case)) {
+            findings.gap(code);
         } else if actual.is_empty() {
             findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
         }
@@ -39,6 +45,13 @@ pub fn all(case: &Case<'_>, findings: &mut Findings) {
             findings.fail(place, format!("{count} msg.in of the prompt `{}`, which the user sent {times} times", excerpt(prompt)));
         }
     }
+}
+
+/// The declared gap that explains why no session has a prompt: all sessions of the recording have the gap.
+fn missing_prompt_gap(subject: &Subject<'_>, case: &Case<'_>) -> Option<&'static str> {
+    let mut gaps = case.sessions.iter().map(|session| subject.prompt_gap(session));
+    let first = gaps.next().flatten()?;
+    gaps.all(|gap| gap.is_some()).then_some(first)
 }
 
 fn is_sub_agents(event: &Event) -> bool {
@@ -85,8 +98,21 @@ fn is_by_person(event: &Event) -> bool {
     event.text("role") == Some("user") && event.text("by") == Some("person")
 }
 
+/// True for the command of a prompt alone, if its record does not have the arguments.
+fn is_bare_command(case: &Case<'_>, session: &ConvertedSession, event: &Event) -> bool {
+    let text = event.text("text").unwrap_or_default();
+    let has = |args: &str| session.record_of(event).is_none_or(|record| memmem::find(record, escaped(args).as_bytes()).is_some());
+    let prompts = case.truth.prompts.iter().filter_map(|prompt| prompt.trim().split_once(' '));
+    text.starts_with('/') && prompts.into_iter().any(|(name, args)| name == text && !has(args))
+}
+
+/// True for the instructions of a review that a person asked for. They are no turn, and the ground truth has the prompts of turns.
+fn is_of_review(event: &Event) -> bool {
+    event.0.pointer("/origin/pointer").and_then(Value::as_str).is_some_and(|pointer| pointer.ends_with("/target/instructions"))
+}
+
 /// Every `msg.in` by a person is a prompt that was given, where the prompts are known, and every logged prompt is one.
-pub fn by_person(case: &Case<'_>, findings: &mut Findings) {
+pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let is_known = !case.truth.prompts.is_empty() && !case.recording.scenario.contains(TYPED);
     for (session, event) in case.own_events(Kind::MsgIn).filter(|(_, event)| is_by_person(event)) {
         let text = event.text("text").unwrap_or_default();
@@ -98,6 +124,12 @@ pub fn by_person(case: &Case<'_>, findings: &mut Findings) {
             findings.note("messages without a text");
         } else if is_unlisted_command(case, text) {
             findings.note("commands that the ground truth does not list");
+        } else if is_bare_command(case, session, event) {
+            findings.note("commands that are logged without their arguments");
+        } else if is_of_review(event) {
+            findings.note("instructions of reviews");
+        } else if let Some(code) = subject.author_gap(session, event) {
+            findings.gap(code);
         } else {
             findings.fail(case.place_of(session, event), format!("`{}` is by a person, but nobody sent it", excerpt(text)));
         }

@@ -1,6 +1,6 @@
 //! The events of one response stand together, and its usage directly behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::event::Kind;
 
@@ -9,13 +9,15 @@ use crate::converted_session::ConvertedSession;
 use crate::outcome::Findings;
 use crate::tape::Event;
 
+/// The number of names in the pointer to an item of a document: that of the list, and the index.
+const ITEM_DEPTH: usize = 2;
+
 /// Where the events of a response are on a tape.
 #[derive(Default)]
-struct Response<'s> {
+struct Response {
     /// The first and the last message or call.
     span: Option<(usize, usize)>,
     usage: Vec<usize>,
-    calls: Vec<&'s str>,
 }
 
 /// The response that an event belongs to, as it names it, with the agent that asked for it.
@@ -28,7 +30,7 @@ fn response_of(event: &Event) -> Option<(&str, &str)> {
 /// Between the first and the last event of a response there is no message, and nothing of another response.
 pub fn together(case: &Case<'_>, findings: &mut Findings) {
     for session in &case.sessions {
-        let mut responses: BTreeMap<(&str, &str), Response<'_>> = BTreeMap::new();
+        let mut responses: BTreeMap<(&str, &str), Response> = BTreeMap::new();
         for (at, event) in session.events.iter().enumerate() {
             let Some(key) = response_of(event) else { continue };
             let response = responses.entry(key).or_default();
@@ -36,7 +38,6 @@ pub fn together(case: &Case<'_>, findings: &mut Findings) {
                 response.usage.push(at);
             } else {
                 response.span = Some((response.span.map_or(at, |(first, _)| first), at));
-                response.calls.extend(event.text("call_id"));
             }
         }
         for (key, response) in responses {
@@ -48,24 +49,51 @@ pub fn together(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// What is wrong with a response, and at which event.
-fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response<'_>) -> Option<(usize, &'static str)> {
+/// What is wrong with a response, and at which event. Results that the log has between its parts stay there; behind its last part only
+/// what the record of that part states comes before the usage.
+fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response) -> Option<(usize, &'static str)> {
+    let events = &session.events;
     let (first, last) = response.span?;
-    let intruder = |from: usize, to: usize| (from..to).find(|at| is_foreign(&session.events[*at], key));
-    if let Some(at) = intruder(first, last) {
+    if let Some(at) = (first..last).find(|at| is_foreign(&events[*at], key)) {
         return Some((at, "something else stands between its events"));
     }
     let usage = *response.usage.first()?;
-    if usage < first {
-        return Some((usage, "its usage stands before it"));
+    if usage < last {
+        return Some((usage, "its usage stands before its last event"));
     }
+    let caused = caused_by_calls(&session.events[first..=last.max(usage)], key);
     let may_come_before = |event: &Event| {
-        let is_of_call = event.text("call_id").is_some_and(|id| response.calls.contains(&id));
-        response_of(event) == Some(key) || (is_of_call && !event.is(Kind::ToolCall)) || is_of_other_agent(event, key)
+        let is_of_last_part = is_same_record(event, &events[last]) && !is_foreign(event, key);
+        let is_caused = event.number("seq").is_some_and(|seq| caused.contains(&seq));
+        is_of_last_part || is_caused || response_of(event) == Some(key) || is_of_other_agent(event, key)
     };
-    (last.min(usage)..usage.max(last))
-        .find(|at| !may_come_before(&session.events[*at]))
-        .map(|_| (usage, "its usage does not stand directly behind it"))
+    let is_direct = events[last + 1..usage].iter().all(may_come_before);
+    (!is_direct).then_some((usage, "its usage does not stand directly behind it"))
+}
+
+/// True if two events come from one record: a line, or an item of a document.
+fn is_same_record(one: &Event, other: &Event) -> bool {
+    let item = |event: &Event| {
+        let pointer = event.0.pointer("/origin/pointer").and_then(serde_json::Value::as_str).unwrap_or_default();
+        pointer.match_indices('/').nth(ITEM_DEPTH).map_or(pointer, |(at, _)| &pointer[..at]).to_owned()
+    };
+    match (one.line(), other.line()) {
+        (Some(line), Some(other)) => line == other,
+        (None, None) => item(one) == item(other),
+        _ => false,
+    }
+}
+
+/// The events that the calls of a response caused: results, links between files, and the calls that a program made.
+fn caused_by_calls(events: &[Event], key: (&str, &str)) -> BTreeSet<u64> {
+    let mut caused = BTreeSet::new();
+    for event in events {
+        let is_call = event.is(Kind::ToolCall) && response_of(event) == Some(key);
+        if is_call || event.number("parent").is_some_and(|parent| caused.contains(&parent)) {
+            caused.extend(event.number("seq"));
+        }
+    }
+    caused
 }
 
 fn is_of_other_agent(event: &Event, (agent, _): (&str, &str)) -> bool {

@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::converted_session::{ConvertedSession, escaped};
 use crate::ground_truth::{Call, RealEdit, in_project};
 use crate::outcome::Findings;
+use crate::subject::Subject;
 use crate::tape::Event;
 
 /// Kinds of tools that change no file.
@@ -17,12 +18,12 @@ const LOOKERS: &[&str] = &["read", "search", "list", "fetch", "web_search", "thi
 const SIDES: [&str; 2] = ["before", "after"];
 
 /// What an edit hashes is text that the file really had before or after the change.
-pub fn agree(case: &Case<'_>, findings: &mut Findings) {
+pub fn agree(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let edits = call_edits(case);
     for real in case.truth.edits.iter().filter(|real| !real.is_revert()) {
         let of_file: Vec<&CallEdits<'_>> = matching(&edits, real).into_iter().filter(|edits| edits.file == real.file).collect();
         match of_file.as_slice() {
-            [only] if is_alone(case, real, only) && !only.is_request() => snippet_texts(case, findings, real, only),
+            [only] if is_alone(case, real, only) && !only.is_request() => snippet_texts((subject, case), findings, real, only),
             several if several.len() > 1 && are_all(case, real, several) => ends_of_turn(case, findings, real, several),
             _ => findings.note("changes by calls without an edit"),
         }
@@ -39,7 +40,7 @@ fn are_all(case: &Case<'_>, real: &RealEdit, edits: &[&CallEdits<'_>]) -> bool {
 
 /// The text of a snippet is in the file, in one of the states that are known: agents that work at the same time change it in any order.
 /// Of several edits of a call the later ones may start from what the earlier ones left.
-fn snippet_texts(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
+fn snippet_texts((subject, case): (&Subject<'_>, &Case<'_>), findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
     let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
     let of_file = case.truth.edits.iter().filter(|other| other.file == real.file);
     let states: Vec<String> =
@@ -52,6 +53,15 @@ fn snippet_texts(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edit
         match text_of(&calls, hash) {
             None => findings.note("snippets of texts that are not in the call"),
             Some(text) if states.iter().any(|state| is_in(&text, state)) => findings.count("snippets"),
+            Some(text) if side == "before" && states.iter().any(|state| is_in(&loose(&text), &loose(state))) => {
+                match subject.loose_text_gap(edits.session, event) {
+                    Some(code) => findings.gap(code),
+                    None => findings.fail(
+                        case.place_of(edits.session, event),
+                        format!("{side}_hash is that of a text that only resembles the text of {}", real.file),
+                    ),
+                }
+            }
             Some(_) => {
                 findings.fail(case.place_of(edits.session, event), format!("{side}_hash is that of a text that {} did not have", real.file))
             }
@@ -71,6 +81,20 @@ fn is_target_of_move(edits: &CallEdits<'_>) -> bool {
 fn is_in(text: &str, file: &str) -> bool {
     let text = text.replace("\r\n", "\n");
     file.contains(&text) || text.strip_suffix('\n').is_some_and(|text| file.ends_with(text))
+}
+
+/// A text as tools compare it that find the old text of a patch by likeness: without the white space around its lines, and with plain
+/// quotes and dashes.
+fn loose(text: &str) -> String {
+    let plain = |character: char| match character {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{2018}'..='\u{201b}' => '\'',
+        '\u{201c}'..='\u{201f}' => '"',
+        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        other => other,
+    };
+    let lines: Vec<String> = text.lines().map(|line| line.chars().map(plain).collect::<String>().trim().to_owned()).collect();
+    lines.join("\n")
 }
 
 fn is_snippet(event: &Event) -> bool {
@@ -100,10 +124,18 @@ pub fn files(case: &Case<'_>, findings: &mut Findings) {
             findings.note("changes of files that no record names");
         } else if edits.iter().any(|edits| is_edit(edits, real)) {
             findings.count("files");
+        } else if case.truth.edits.iter().any(|other| is_same_change(other, real) && edits.iter().any(|edits| is_edit(edits, other))) {
+            findings.count("files that a sub-agent of the call changed");
         } else {
             findings.fail(case.recording.name(), format!("no code.edit of {}, which the record of {} names", real.file, naming.join(", ")));
         }
     }
+}
+
+/// True for the same change, of which the ground truth names the call of a sub-agent, and the call that started the sub-agent.
+fn is_same_change(one: &RealEdit, other: &RealEdit) -> bool {
+    let states = |real: &RealEdit| (real.file.clone(), real.before_sha256.clone(), real.after_sha256.clone());
+    states(one) == states(other) && one.call_ids != other.call_ids
 }
 
 /// True if these edits are of the real change, or of its file when the log gives another id for the call.

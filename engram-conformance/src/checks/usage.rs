@@ -8,8 +8,11 @@ use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::ground_truth::RealUsage;
 use crate::outcome::Findings;
+use crate::subject::Subject;
 use crate::tape::Event;
 
+/// The gap of logs whose input may contain what came from the cache.
+const CACHED_INPUT: &str = "usage.cached_input";
 /// Numbers below this one stand in any record by chance.
 const LEAST_TELLING: u64 = 10;
 
@@ -110,7 +113,7 @@ impl Stated<'_> {
 ///
 /// A usage belongs to the response that it names. If its id is not one of the model server's, it belongs to any response with the same
 /// counts that has none yet.
-pub fn sums(case: &Case<'_>, findings: &mut Findings) {
+pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     if case.truth.usage.is_empty() {
         return;
     }
@@ -122,15 +125,19 @@ pub fn sums(case: &Case<'_>, findings: &mut Findings) {
     if !conversations.is_empty() {
         return sums_of_conversations(case, findings, &conversations, &stated(false));
     }
-    let mut ledger = Ledger { case, findings, is_used: vec![false; real.len()], real };
-    let (named, others): (Vec<Stated<'_>>, Vec<Stated<'_>>) = stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
+    let mut ledger = Ledger { subject, case, findings, is_used: vec![false; real.len()], real };
+    let (named, mut others): (Vec<Stated<'_>>, Vec<Stated<'_>>) =
+        stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
     named.iter().for_each(|stated| ledger.add_named(stated));
+    // A usage that states less fits more responses.
+    others.sort_by_key(|stated| stated.counts.0.iter().filter(|count| count.is_none()).count());
     others.iter().filter(|stated| !stated.counts.is_empty()).for_each(|stated| ledger.add_other(stated));
     ledger.end(&stated(true));
 }
 
 /// Real responses, and which of them the tapes have.
 struct Ledger<'l, 'c> {
+    subject: &'l Subject<'l>,
     case: &'l Case<'c>,
     findings: &'l mut Findings,
     real: Vec<&'l RealUsage>,
@@ -162,7 +169,12 @@ impl Ledger<'_, '_> {
 
     fn add_other(&mut self, stated: &Stated<'_>) {
         let fitting = |ledger: &Self, is_used: bool| {
-            (0..ledger.real.len()).find(|at| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]))
+            let fits = |at: &usize| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]);
+            // A usage without an input fits many responses; its record has the input of one.
+            let record = stated.session.record_of(stated.event).unwrap_or_default();
+            let has_input = |at: &usize| ledger.real[*at].input.is_some_and(|input| has_count(record, WORDS[0], input));
+            let all = 0..ledger.real.len();
+            all.clone().find(|at| fits(at) && has_input(at)).or_else(|| all.clone().find(fits))
         };
         match (fitting(self, false), fitting(self, true)) {
             (Some(at), _) => {
@@ -183,6 +195,9 @@ impl Ledger<'_, '_> {
             stated.counts.0[*at].is_none() && real.0[*at].is_some_and(is_logged)
         });
         match lost {
+            Some(at) if NAMES[at] == "input" && self.subject.declares_for(stated.session.schema(), Kind::Meta, CACHED_INPUT) => {
+                self.findings.gap(CACHED_INPUT);
+            }
             Some(at) => self.fail(stated, &format!("lacks `{}`, which its record has", NAMES[at])),
             None => self.findings.count("responses"),
         }
@@ -193,8 +208,10 @@ impl Ledger<'_, '_> {
         self.findings.fail(self.case.place_of(stated.session, stated.event), format!("usage{id} ({}) {what}", stated.counts.text()));
     }
 
-    /// The responses that no usage names.
+    /// The responses that no usage names. A log that names its responses has the counts of one that it does not name only in a sum.
     fn end(self, replayed: &[Stated<'_>]) {
+        let is_named = |real: &RealUsage| real.message_id.as_deref().is_some_and(|id| self.case.is_logged(id));
+        let names_responses = self.real.iter().zip(&self.is_used).any(|(real, is_used)| *is_used && is_named(real));
         for (real, _) in self.real.iter().zip(&self.is_used).filter(|(_, is_used)| !**is_used) {
             let is_replayed = |stated: &Stated<'_>| match real.message_id.as_deref() == stated.id() {
                 true => true,
@@ -204,6 +221,8 @@ impl Ledger<'_, '_> {
                 self.findings.note("responses that never ended");
             } else if replayed.iter().any(is_replayed) {
                 self.findings.note("responses in repeated history only");
+            } else if names_responses && !is_named(real) {
+                self.findings.note("responses that the log does not name");
             } else if is_logged(self.case, real) {
                 let id = real.message_id.as_deref().unwrap_or("without an id");
                 let counts = Counts::of_real(real).text();

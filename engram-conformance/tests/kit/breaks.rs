@@ -254,6 +254,23 @@ pub const BREAKS: &[Break] = &[
             tape.insert(second, other);
         }
     }),
+    events("emits the usage of a response behind the result of its call", "response.together", |tape| {
+        if let Some(at) = tape.find(&["\"label\":\"usage\"", "\"stop_reason\":\"tool_use\""]) {
+            let usage = tape.remove(at);
+            tape.insert(at + 1, usage);
+        }
+    }),
+    over(
+        &["claude-code/2.1.329/b_edit"],
+        events("emits the usage of a response before its last call", "response.together", |tape| {
+            let message = "\"message_id\":\"msg_lab4f43d1355d7643d391\"";
+            let call = tape.find(&["\"k\":\"tool.call\"", message]);
+            if let (Some(call), Some(at)) = (call, tape.find(&["\"label\":\"usage\"", message])) {
+                let usage = tape.remove(at);
+                tape.insert(call + 1, usage);
+            }
+        }),
+    ),
     events("counts a response twice", "usage.sum", |tape| {
         if let Some(at) = tape.find(&["\"label\":\"usage\""]) {
             tape.insert(at + 1, tape.line(at).to_owned());

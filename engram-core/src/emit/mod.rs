@@ -7,10 +7,11 @@ mod members;
 use std::mem;
 
 use crate::audit::record_type;
+use crate::coverage::Grade;
 use crate::descriptor::{AdapterDescriptor, OmissionRule};
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{CodeEdit, Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
+use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
@@ -178,6 +179,11 @@ impl<'s> Emitter<'s> {
         self.begin_at(RecordLocation::default());
     }
 
+    /// Goes on with an earlier record, whose outcome was [`Outcome::Pending`]. Its session settles it; then it resumes the current record.
+    pub fn resume(&mut self, location: RecordLocation) {
+        self.begin_at(location);
+    }
+
     pub(crate) fn begin_at(&mut self, location: RecordLocation) {
         self.set_checkpoint();
         self.close_repeated_call();
@@ -302,7 +308,7 @@ impl<'s> Emitter<'s> {
     /// results, reads, edits and links is the call with their `call_id`.
     ///
     /// # Errors
-    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Malformed`] if a range cannot be, [`Fault::Fatal`] if the event is not one that a
+    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Refused`] if a range cannot be or the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a
     /// tape may have (`adapter_defect`), or if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         self.emit_event(None, &event.into(), pointer)
@@ -319,6 +325,9 @@ impl<'s> Emitter<'s> {
     fn emit_event(&mut self, parent: Option<Seq>, event: &Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         if let Some(violation) = violation(event) {
             return Err(self.refused(violation, pointer));
+        }
+        if self.support.coverage.grade(event.kind()) == Grade::None {
+            return Err(self.unclaimed(event.kind(), pointer));
         }
         let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
         match event {
@@ -352,6 +361,13 @@ impl<'s> Emitter<'s> {
                 Fault::Refused { pointer, expected: "lines that a file can have", found: "other numbers".into() }
             }
         }
+    }
+
+    /// A log that mixes forms can have records that its form does not have.
+    #[cold]
+    fn unclaimed(&self, kind: Kind, pointer: Pointer<'_>) -> Fault {
+        let pointer = format!("{}{pointer}", self.pointer_prefix);
+        Fault::Refused { pointer, expected: "only kinds of events that this form of the log has", found: kind.as_str().into() }
     }
 
     #[inline(never)]

@@ -56,6 +56,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
                 return Ok(Outcome::Duplicate { record: "user", rule: rule::EARLY_RESULT });
             }
             state.commands.set_result(line);
+            state.notes.set_result(line);
             let emitted = tool_result(state, line, &block, index, out)?;
             summary.emitted |= emitted;
             summary.repeated |= !emitted;
@@ -129,7 +130,10 @@ fn emit_input<'a>(
     // The copy of the session in the file of the agent that compacts it is not the agent's.
     let is_copy = record.replay && record.agent.as_deref().is_some_and(|agent| agent.starts_with(COMPACTING_AGENT));
     let is_agents = !is_copy && (record.agent.is_some() || is_true(line.is_sidechain()));
-    let by = authors::of_text(line, text, Place { is_agents, is_block, follows_command });
+    let by = match state.notes.is_note(line, text) {
+        true => Author::Harness,
+        false => authors::of_text(line, text, Place { is_agents, is_block, follows_command }),
+    };
     if by == Author::Harness && is_true(line.is_meta()) && text.starts_with("<local-command-caveat>") {
         state.follows_command.set(true);
     }

@@ -1,7 +1,8 @@
 //! Token counts of responses, which every line of a message repeats, and which are emitted once, after the last line of the message.
 //!
 //! A message is logged block by block. Up to 2.1.90 only its last line has the final count, and up to 2.0.69 no line may have a
-//! `stop_reason`. So the count waits for the next record of another kind, and is attributed to the last line that stated it.
+//! `stop_reason`. So the count waits for a record that shows that the message is complete, and is attributed to the last line that
+//! stated it.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
@@ -15,6 +16,25 @@ use crate::shared::value::{Field, count, number, text};
 
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
 const MAX_PENDING: usize = 64;
+
+/// The `stop_reason` of a response with calls, whose results the log may have before the next part of the response.
+const TOOL_USE: &str = "\"tool_use\"";
+
+/// Types of lines outside of the conversation that give events and that no part of a complete response follows.
+const NOTICES: &[&str] = &[
+    "mode",
+    "permission-mode",
+    "cost-state",
+    "summary",
+    "ai-title",
+    "custom-title",
+    "agent-name",
+    "pr-link",
+    "worktree-state",
+    "relocated",
+];
+/// The last line of a printed run.
+const RESULT: &str = "result";
 
 /// The most output tokens that are counted when a response begins.
 const MAX_FIRST_OUTPUT: u64 = 1;
@@ -49,6 +69,8 @@ pub struct PendingUsage {
     spare: Vec<PendingCount>,
     /// The messages whose counts were emitted.
     emitted: SeenSet,
+    /// The message that goes on after the lines that are converted now.
+    going_on: Option<u64>,
 }
 
 impl PendingUsage {
@@ -56,17 +78,20 @@ impl PendingUsage {
     #[inline]
     pub fn flush_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         // `turn_duration` gives no event, and ends a turn all the same.
-        let may_end = record.is_conversation || record.kind == "system";
+        let may_end = record.is_conversation || matches!(record.kind, "system" | RESULT) || NOTICES.contains(&record.kind);
         if self.pending.is_empty() || !may_end { Ok(false) } else { self.flush_finished(record, out) }
     }
 
     #[inline(never)]
     fn flush_finished(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let going_on = self.going_on;
         let is_finished = |count: &PendingCount| {
             count.agent.as_deref() == record.agent.as_deref()
+                && going_on != Some(count.message)
                 && match record.kind {
                     "assistant" => Some(count.message) != record.message_key,
-                    "user" | "system" => true,
+                    // A hook runs before or after a call, or at the end of a turn.
+                    "user" | "system" | "progress" | RESULT => true,
                     _ => count.stop_reason.is_some(),
                 }
         };
@@ -78,6 +103,28 @@ impl PendingUsage {
         // These events are attributed to earlier lines, and stay even if the record is malformed.
         self.emitted.commit();
         Ok(self.pending.len() < before)
+    }
+
+    /// The message that may go on after results of its calls.
+    #[inline]
+    pub fn open_message(&self) -> Option<u64> {
+        let last = self.pending.last()?;
+        (last.stop_reason.as_deref() == Some(TOOL_USE)).then_some(last.message)
+    }
+
+    /// The message goes on after the lines that follow, or no message does.
+    pub fn set_going_on(&mut self, message: Option<u64>) {
+        self.going_on = message;
+    }
+
+    /// Emits the count of a complete message.
+    pub fn complete(&mut self, message: u64, out: &mut Emitter) -> Result<(), Fault> {
+        if let Some(at) = self.pending.iter().position(|count| count.message == message) {
+            self.pending[at].emit(&mut self.emitted, out)?;
+            self.release(at);
+            self.emitted.commit();
+        }
+        Ok(())
     }
 
     /// The record is converted: its count stays.

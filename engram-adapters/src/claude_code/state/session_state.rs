@@ -16,6 +16,7 @@ use super::pending_prompts::PendingPrompts;
 use super::pending_usage::PendingUsage;
 use super::read_lines::ReadLines;
 use super::replay::ReplayDetector;
+use super::result_notes::ResultNotes;
 use super::rewinds::Rewinds;
 use super::sidechains::Sidechains;
 use super::titles::PendingTitles;
@@ -41,6 +42,7 @@ pub struct SessionState {
     pub prompts: PendingPrompts,
     pub titles: PendingTitles,
     pub commands: TypedCommands,
+    pub notes: ResultNotes,
     pub early_results: EarlyResults,
     pub rewinds: Rewinds,
     pub output: PendingOutput,
@@ -84,6 +86,7 @@ impl SessionState {
             prompts: PendingPrompts::default(),
             titles: PendingTitles::default(),
             commands: TypedCommands::default(),
+            notes: ResultNotes::new(dialect),
             early_results: EarlyResults::default(),
             rewinds: Rewinds::default(),
             output: PendingOutput::default(),
@@ -109,6 +112,7 @@ impl SessionState {
             self.lines.commit(out.last_seq().unwrap_or_default());
             self.follows_command.commit();
             self.commands.commit();
+            self.notes.commit();
             self.copies.commit();
             self.rewinds.commit();
         } else {
@@ -121,6 +125,7 @@ impl SessionState {
             self.lines.roll_back();
             self.follows_command.roll_back();
             self.commands.roll_back();
+            self.notes.roll_back();
             self.copies.roll_back();
             self.rewinds.roll_back();
         }

@@ -167,3 +167,15 @@ fn a_second_branch_alone_is_no_rewind() {
     let texts: Vec<&Value> = tape.iter().filter(|event| event["k"] != "meta").map(|event| &event["text"]).collect();
     assert_eq!(texts, ["first", "m1", "second", "m2", "third", "m3"]);
 }
+
+#[test]
+fn notes_after_a_result_are_by_the_harness_in_the_database() {
+    let text = |number: u32, parent: u32, text: &str| {
+        line("0.2.96", number, "user", json!({"parentUuid": format!("u{parent}"), "message": {"role": "user", "content": text}}))
+    };
+    let call = assistant_line("0.2.96", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "X", "input": {}}]));
+    let result = result_line("0.2.96", 2, "t1", "done", None);
+    let lines = [call, result, text(3, 2, "⎿  Read a.py (1 line)"), text(4, 3, "a = 1"), text(5, 9, "a = 1"), text(6, 2, "hello")];
+    let by: Vec<Value> = events(&lines, "msg.in").iter().map(|message| message["by"].clone()).collect();
+    assert_eq!(by, ["harness", "harness", "person", "person"]);
+}

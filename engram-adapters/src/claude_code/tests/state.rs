@@ -33,6 +33,58 @@ fn late_usage_of_one_session_does_not_change_the_session_of_later_events() {
     assert!(messages.iter().all(|message| message["source"]["session_id"] == message["text"]), "{messages:?}");
 }
 
+/// A line with a call of message `m1`, which goes on after it.
+fn part(number: u32, call: &str) -> Value {
+    let mut line = assistant_line("2.1.329", number, "m1", json!([{"type": "tool_use", "id": call, "name": "X", "input": {}}]));
+    line["message"]["stop_reason"] = json!("tool_use");
+    line
+}
+
+fn kinds(tape: &[Value]) -> Vec<&str> {
+    let told = |event: &&Value| event["k"] != "meta" || ["usage", "unrecognized"].contains(&event["label"].as_str().unwrap_or_default());
+    tape.iter().filter(told).map(|event| event["label"].as_str().or(event["k"].as_str()).unwrap_or_default()).collect()
+}
+
+#[test]
+fn usage_follows_the_last_part_of_a_response_with_results_between_its_parts() {
+    let result = |number, call| result_line("2.1.329", number, call, "done", None);
+    let text = json!([{"type": "text", "text": "end"}]);
+    let lines = [part(1, "t1"), result(2, "t1"), part(3, "t2"), result(4, "t2"), assistant_line("2.1.329", 5, "m2", text)];
+    let between = tape(&lines, Policy::Strict).unwrap();
+    let expected = ["tool.call", "tool.result", "tool.call", "usage", "tool.result", "msg.out", "usage"];
+    assert_eq!(kinds(&between), expected);
+    assert_eq!(between.last().unwrap()["ledger"]["records"], 5);
+    let ends = tape(&lines[..4], Policy::Strict).unwrap();
+    assert_eq!(kinds(&ends), expected[..5]);
+    let parallel = [lines[0].clone(), part(2, "t2"), result(3, "t1"), result(4, "t2")];
+    let parallel = tape(&parallel, Policy::Strict).unwrap();
+    assert_eq!(kinds(&parallel), ["tool.call", "tool.call", "usage", "tool.result", "tool.result"]);
+}
+
+#[test]
+fn malformed_line_that_waits_is_reported_at_its_own_line() {
+    let mut broken = result_line("2.1.329", 2, "t1", "done", None);
+    broken["message"]["content"][0]["tool_use_id"] = json!(7);
+    let lines = [part(1, "t1"), broken, part(3, "t2")];
+    let error = tape(&lines, Policy::Strict).unwrap_err();
+    assert_eq!(error.line, Some(2), "{error}");
+    let permissive = tape(&lines, Policy::Permissive).unwrap();
+    assert_eq!(kinds(&permissive), ["tool.call", "unrecognized", "tool.call", "usage"]);
+    let stop = permissive.last().unwrap();
+    assert_eq!((&stop["ledger"]["records"], &stop["ledger"]["malformed"]), (&json!(3), &json!(1)));
+}
+
+#[test]
+fn waiting_lines_are_bounded() {
+    let notice = |number: u32| json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": number.to_string()});
+    let mut lines = vec![part(1, "t1")];
+    lines.extend((0..70).map(notice));
+    lines.push(part(2, "t2"));
+    let tape = tape(&lines, Policy::Permissive).unwrap();
+    assert_eq!(kinds(&tape), ["tool.call", "usage", "tool.call"]);
+    assert_eq!(tape.last().unwrap()["ledger"]["records"], 72);
+}
+
 /// Each prompt takes more than half of the memory for waiting prompts. So none waits, unless the one before has freed its memory.
 #[test]
 fn queued_prompt_frees_its_memory_when_it_arrives() {

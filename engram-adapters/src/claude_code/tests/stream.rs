@@ -124,3 +124,15 @@ fn state_of_tasks_and_of_the_program_is_left_out() {
     assert_eq!(ledger.get("unknown_members"), None);
     assert!(tape.iter().any(|event| event["label"] == "permission" && event["decision"] == "ask" && event["call_id"] == "c"));
 }
+
+#[test]
+fn usage_comes_before_the_end_of_the_run_and_a_repeated_end_is_a_duplicate() {
+    let result = json!({"type": "result", "subtype": "success", "is_error": false, "session_id": "s", "result": "x", "uuid": "r1"});
+    let lines = [init(), assistant("a1", &json!({"type": "text", "text": "x"}), None), result.clone(), result];
+    let tape = convert(&lines);
+    let names: Vec<&str> = tape.iter().filter_map(|event| event["name"].as_str().or(event["label"].as_str())).collect();
+    assert_eq!(names.iter().filter(|name| **name == "result").count(), 1, "{names:?}");
+    let at = |name: &str| names.iter().position(|other| *other == name);
+    assert!(at("usage") < at("result"), "{names:?}");
+    assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
+}

@@ -168,7 +168,7 @@ fn convert_envelope(
     let row = if prefix.is_empty() && !is_line_type(name) { None } else { find(prefix, name) };
     let id = if line_type == "response_item" { payload.first_member("id") } else { item.and_then(|item| item.first_member("id")) };
     if let Some(row) = row
-        && is_repeated(state, root, id.is_some() || line_type == "session_meta")
+        && is_repeated(state, root)
     {
         return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
     }
@@ -197,11 +197,9 @@ fn convert_envelope(
     convert_record(state, row, &record, out)
 }
 
-/// True if all bytes of the line were read before. In a copied history all lines have the time of the copy, so that a person may have said
-/// the same thing twice: there only lines with an id of their own count.
-fn is_repeated(state: &mut SessionState, root: Value<'_>, has_id: bool) -> bool {
-    let was_read = root.first_member("timestamp").is_some() && !state.records.insert(root.raw());
-    was_read && (has_id || !state.replay.is_copying())
+/// True if all bytes of the line, with its time, were read before.
+fn is_repeated(state: &mut SessionState, root: Value<'_>) -> bool {
+    root.first_member("timestamp").is_some() && !state.records.insert(root.raw())
 }
 
 /// A line of `exec --json`: without a time, and without an id of its own.

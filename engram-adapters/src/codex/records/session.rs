@@ -11,9 +11,13 @@ use crate::shared::value::{StructuralIndex, parse};
 use super::dispatch;
 use super::prompts::{self, Twin};
 use super::ts_document;
+use crate::codex::omissions;
 use crate::codex::results::end_result::emit_without_output;
 use crate::codex::source::cut_line::{is_cut_record, next_record};
 use crate::codex::state::session_state::SessionState;
+
+/// The name of a record that a kill cut.
+const CUT_RECORD: &str = "cut_record";
 
 /// One file under conversion.
 pub struct CodexSession {
@@ -57,7 +61,11 @@ impl Session for CodexSession {
             return Some(Err(fault));
         }
         is_cut_record(text).then(|| {
-            let code = Some(Text::Plain("cut_record"));
+            if !self.state.records.insert(text) {
+                return Ok(Outcome::Duplicate { record: CUT_RECORD, rule: omissions::REPEATED.rule });
+            }
+            self.state.records.commit();
+            let code = Some(Text::Plain(CUT_RECORD));
             out.emit(Meta::Error { code, text: Some(Text::Plain(text)) }, Pointer::Root).map(|_| Outcome::Mapped)
         })
     }

@@ -60,11 +60,6 @@ impl ReplayTracker {
         self.is_copying
     }
 
-    /// True when the last record was part of a copy.
-    pub fn is_copying(&self) -> bool {
-        self.is_copying
-    }
-
     /// True when the last `session_meta` is the file's own.
     pub fn last_header_is_own(&self) -> bool {
         self.last_header_is_own

@@ -16,7 +16,7 @@ use crate::cursor::run_store::secret::without_secret;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::json_or_text;
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession};
 
 /// A chat open for reading.
 pub(in crate::cursor) struct ChatDatabase {
@@ -118,10 +118,6 @@ impl Store for ChatDatabase {
 
     fn sessions(&self) -> &[StoredSession] {
         &self.sessions
-    }
-
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
     }
 
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {

@@ -21,7 +21,7 @@ use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, quoted};
 #[cfg(feature = "sqlite")]
 use crate::open::sqlite;
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession};
 use crate::shared::value::{StructuralIndex, parse};
 
 /// Writes the lines of an agent. The runs are ids and records; `events` are those of the run with an id.
@@ -125,10 +125,6 @@ impl Store for RunDatabase {
         &self.sessions
     }
 
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
-    }
-
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text(&session.id).map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: SideInfo::default() })
@@ -230,10 +226,6 @@ impl Store for RunFiles {
 
     fn sessions(&self) -> &[StoredSession] {
         &self.sessions
-    }
-
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

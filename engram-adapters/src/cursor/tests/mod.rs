@@ -131,7 +131,8 @@ proptest! {
         });
         let damaged = if cut { text[..start].to_owned() } else { format!("{}{value}{}", &text[..start], &text[start + length..]) };
         if let Ok((tape, _)) = convert(damaged.as_bytes(), Policy::Permissive) {
-            prop_assert_eq!(check(&tape), []);
+            let around: String = text[..start].chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect();
+            prop_assert_eq!(check(&tape), [], "{}", around);
         }
         let _ = convert(damaged.as_bytes(), Policy::Strict);
     }

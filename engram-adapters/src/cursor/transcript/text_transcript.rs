@@ -10,7 +10,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use crate::open::lines::quoted;
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession};
 use crate::shared::neighbours::Neighbours;
 
 /// What a line begins. All lines up to the next such line belong to it.
@@ -172,10 +172,6 @@ impl Store for TextTranscript {
 
     fn sessions(&self) -> &[StoredSession] {
         &self.session
-    }
-
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

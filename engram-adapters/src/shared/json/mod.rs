@@ -1,13 +1,16 @@
 //! JSON text without a tree: a validating pass builds an index of all values.
 
 mod index;
+mod kept;
 mod member_node;
 mod node;
+mod plain_names;
 mod pull;
 mod scan;
 mod string_mask;
 mod value;
 
 pub use index::StructuralIndex;
+pub use kept::KeptRecord;
 pub use pull::PullReader;
 pub use value::{Field, Value, one_or_many, parse};

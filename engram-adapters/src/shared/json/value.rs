@@ -71,7 +71,8 @@ pub type Field<'a> = Option<Value<'a>>;
 /// # Ok::<(), engram_core::emit::Fault>(())
 /// ```
 pub fn parse<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Result<Value<'a>, Fault> {
-    Ok(Value::of_nodes(text, index.build(text)?))
+    let (text, nodes) = index.build(text)?;
+    Ok(Value::of_nodes(text, nodes))
 }
 
 impl<'a> Value<'a> {
@@ -81,6 +82,11 @@ impl<'a> Value<'a> {
     /// The value of the first of these nodes.
     pub(in crate::shared) fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
         Value { record, nodes }
+    }
+
+    /// The text of its record, and its nodes.
+    pub(super) fn parts(self) -> (&'a str, &'a [Node]) {
+        (self.record, self.nodes)
     }
 
     /// The JSON text, without white space around it.
