@@ -40,6 +40,8 @@ pub mod conformance;
 mod cursor;
 #[cfg(feature = "gemini")]
 mod gemini;
+mod home_folder;
+pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
 mod opencode;

@@ -9,6 +9,7 @@ use engram_core::head::Head;
 
 #[cfg(feature = "conformance")]
 use crate::certification::Certification;
+use crate::home_folder::HomeFolder;
 use crate::open::store::Opener;
 use crate::shared::tool_table::ToolTable;
 
@@ -32,6 +33,7 @@ pub struct Registration {
     tools: &'static ToolTable,
     sidecar: SidecarFn,
     opener: &'static Opener,
+    homes: &'static [HomeFolder],
     #[cfg(feature = "conformance")]
     certification: Certification,
 }
@@ -56,6 +58,7 @@ impl Registration {
             tools: &ToolTable::EMPTY,
             sidecar: |_, _| SideInfo::default(),
             opener: &Opener::NOTHING,
+            homes: &[],
             #[cfg(feature = "conformance")]
             certification: Certification::new(),
         }
@@ -77,6 +80,12 @@ impl Registration {
     #[must_use]
     pub const fn with_store_opener(self, opener: &'static Opener) -> Registration {
         Registration { opener, ..self }
+    }
+
+    /// Adds the folders where the harness keeps its sessions.
+    #[must_use]
+    pub const fn with_homes(self, homes: &'static [HomeFolder]) -> Registration {
+        Registration { homes, ..self }
     }
 
     /// Adds what the compatibility kit needs to know.
@@ -136,6 +145,11 @@ impl Registration {
     /// What the files around the session file at `path` say about it.
     pub fn sidecar(&self, path: &Path, head: &Head<'_>) -> SideInfo {
         (self.sidecar)(path, head)
+    }
+
+    /// The folders where the harness keeps its sessions.
+    pub fn homes(&self) -> &'static [HomeFolder] {
+        self.homes
     }
 
     /// Opens the harness's stores.

@@ -8,14 +8,21 @@ use clap_complete::Shell;
 use engram_core::limits::Limits;
 use engram_core::policy::Policy;
 
+use crate::fail_on::FailOn;
+use crate::filter::Filter;
+use crate::size;
+use crate::write::Form;
+
 const EXAMPLES: &str = "\
 Examples:
+  engram ingest --out tapes                            all sessions of all harnesses on this machine, one file each
+  engram ingest ~/.claude --out tapes --since 7d       those below one directory, of the last seven days
   engram ingest session.jsonl > session.tape.jsonl     one session, to standard output
-  engram ingest ~/.claude ~/.codex --out tapes         all sessions below two directories, one file each
-  engram ingest ~/.local/share/opencode --out tapes    all sessions of a store
+  engram list                                          which sessions there are
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      which harness and version wrote each log
   engram stats ~/.claude/projects                      calls, edited files and tokens of all sessions
+  engram show session.jsonl --html session.html        a session as a page to read
   engram audit session.jsonl                           check that the conversion lost nothing
   engram drift ~/.codex/sessions                       what a new version has changed in its logs
   engram adapters                                      supported harnesses and versions
@@ -36,6 +43,12 @@ pub struct CommandLine {
     /// Format of errors on standard error. `json` writes one object per line, and nothing else
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text, value_name = "FORMAT")]
     pub error_format: ErrorFormat,
+    /// Only print errors
+    #[arg(long, short, global = true, action = ArgAction::SetTrue)]
+    pub quiet: bool,
+    /// Print details: a line per session, all warnings, what was omitted by which rule
+    #[arg(long, short, global = true, action = ArgAction::SetTrue, conflicts_with = "quiet")]
+    pub verbose: bool,
 }
 
 /// The format of errors.
@@ -53,9 +66,15 @@ pub enum Command {
     /// Convert session logs to tapes
     ///
     /// One session without --out is written to standard output. Several sessions need --out, and so does a directory, which is searched
-    /// for sessions and stores of all harnesses; their tapes are named `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. No file
-    /// is ever overwritten: an identical tape is left as it is, and a different tape of the same name gets a number.
+    /// for sessions and stores of all harnesses; their tapes are named `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. Without
+    /// a path, the homes of all harnesses are searched. A second run reads only what has changed. A session that grew replaces its tape;
+    /// nothing else is ever overwritten.
     Ingest(Ingest),
+    /// List sessions: harness, start, project, title, size, and whether their tapes are up to date
+    ///
+    /// Reads logs, stores and tapes. Without a path, the homes of all harnesses are searched. Sessions whose tapes are up to date are
+    /// listed from the index of the tapes, without reading their logs.
+    List(List),
     /// Identify the harness and version of a log
     Detect(Detect),
     /// Check that a conversion lost nothing
@@ -74,6 +93,12 @@ pub enum Command {
     /// Events that repeat another session's history are not counted. Token counts are those of the logs, which differ in what they
     /// include.
     Stats(Stats),
+    /// Show a session as a person reads it
+    ///
+    /// Prints prompts, answers, calls with their results, changes, tokens and times, through `$PAGER` in a terminal; `--markdown` and
+    /// `--html` give the same as documents. Sub-agents are at the calls that started them, if their logs or tapes are beside that of the
+    /// session. Changes are shown as the calls state them. Characters of the log that would control a terminal are shown as signs.
+    Show(crate::show::Show),
     /// Check that tapes follow the format
     Check(Check),
     /// Check the adapters against recordings of real sessions
@@ -92,7 +117,7 @@ pub enum Command {
 }
 
 /// How sessions are converted.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Conversion {
     /// Refuse unknown versions and records, or convert the rest and report them
     #[arg(long, default_value_t = Policy::Permissive, value_name = "strict|permissive")]
@@ -100,8 +125,8 @@ pub struct Conversion {
     /// Skip detection and use this adapter (see `engram adapters`)
     #[arg(long, value_name = "ID")]
     pub adapter: Option<String>,
-    /// Largest record that is read, in bytes
-    #[arg(long, default_value_t = Limits::default().record_bytes, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Largest record that is read: bytes, or a size such as `10MB` or `1GiB`
+    #[arg(long, default_value_t = Limits::default().record_bytes, value_name = "SIZE", value_parser = size::bytes)]
     pub max_record_bytes: u64,
     /// Parallel jobs [default: number of CPUs]
     #[arg(long, value_name = "N")]
@@ -116,22 +141,63 @@ impl Conversion {
 }
 
 /// Arguments of `engram ingest`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Ingest {
-    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Directory for the tapes
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Convert again whenever a log changes, until interrupted
+    #[arg(long, requires = "out")]
+    pub watch: bool,
+    /// Read everything, also what has not changed
+    #[arg(long, requires = "out")]
+    pub again: bool,
     /// Compress the tapes
     #[arg(long)]
     pub zstd: bool,
+    /// Replace keys and tokens by `[redacted:<rule>]`, and leave out hashes that would prove them
+    #[arg(long)]
+    pub redact: bool,
+    #[command(flatten)]
+    pub filter: Filter,
+    /// End with exit code 1 if a session is not fully understood
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// Write the numbers of the run to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
     #[command(flatten)]
     pub conversion: Conversion,
-    /// Only print errors
-    #[arg(long, short, action = ArgAction::SetTrue)]
-    pub quiet: bool,
+}
+
+/// Arguments of `engram list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// Session logs, stores, tapes, or directories to search for them [default: the homes of all harnesses]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The directory of tapes to compare with
+    #[arg(long, value_name = "DIR", default_value = "tapes")]
+    pub tapes: PathBuf,
+    /// List the sessions of sub-agents too
+    #[arg(long)]
+    pub agents: bool,
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub filter: Filter,
+}
+
+impl Ingest {
+    /// The form of the tapes.
+    pub fn form(&self) -> Form {
+        Form { compress: self.zstd, redact: self.redact }
+    }
 }
 
 /// Arguments of `engram detect`.
@@ -167,6 +233,8 @@ pub struct Drift {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub filter: Filter,
     /// Skip detection and use this adapter (see `engram adapters`)
     #[arg(long, value_name = "ID")]
     pub adapter: Option<String>,
@@ -181,6 +249,8 @@ pub struct Stats {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub filter: Filter,
     #[command(flatten)]
     pub conversion: Conversion,
 }

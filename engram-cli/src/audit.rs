@@ -15,7 +15,7 @@ use crate::exit::{Exit, Tally};
 use crate::inputs::{SessionInput, find, session_options};
 use crate::kept::open_kept;
 use crate::pool::in_order;
-use crate::report::{Reporter, one_line};
+use crate::report::{Reporter, one_line, write_json};
 use crate::summary::count;
 
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
     let (mut tally, mut totals) = (Tally::default(), Totals::default());
     let mut out = stdout().lock();
     let mut printed = if args.json { Ok(()) } else { writeln!(out, "{}", Row::HEADINGS) };
-    let found = find(&args.paths, &options).sessions;
+    let found = find(&args.paths, &options, |_| false).sessions;
     let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| audited(&options, &input));
     let done = in_order(args.conversion.jobs, &found, work, |input, audited| match audited {
         Ok(audited) => {
@@ -49,7 +49,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
             }
             totals.add(&audited.report);
             if printed.is_ok() {
-                printed = if args.json { json(&mut out, &audited) } else { text(&mut out, &audited) };
+                printed = if args.json { write_json(&mut out, &audited) } else { text(&mut out, &audited) };
             }
         }
         Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
@@ -87,11 +87,6 @@ fn refused(error: AuditError) -> AdapterError {
         AuditError::Io(error) => error.into(),
         AuditError::Tape(error) => AdapterError::new(ErrorCode::AdapterDefect).expected("a tape").found(&error.to_string()),
     }
-}
-
-fn json(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, audited)?;
-    out.write_all(b"\n")
 }
 
 fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {

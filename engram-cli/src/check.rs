@@ -10,7 +10,10 @@ use crate::args::Check;
 use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, one_line, shown};
 use crate::summary::count;
-use crate::tapes::{open_tape, tapes_at};
+use crate::tapes::{begins_as_tape, open_tape, tapes_at};
+
+/// What is said of a file that is something else. Its lines would break every rule.
+const NOT_A_TAPE: &str = "not a tape: it does not begin with `{\"seq\":0`; if it is a log, `engram ingest` makes its tape";
 
 /// Runs the command.
 ///
@@ -44,7 +47,12 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
 fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
     let mut out = stdout().lock();
     let mut printed = Ok(());
-    let checked = open_tape(path).and_then(|tape| {
+    let checked = open_tape(path).and_then(|mut tape| {
+        if !begins_as_tape(&mut tape)? {
+            *violations += 1;
+            printed = writeln!(out, "{}", one_line(&format!("{}: {NOT_A_TAPE}", shown(path))));
+            return Ok(());
+        }
         check_stream(tape, &mut |violation| {
             *violations += 1;
             if printed.is_ok() {

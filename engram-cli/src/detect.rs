@@ -12,7 +12,7 @@ use crate::args::Detect;
 use crate::exit::{Exit, Tally};
 use crate::inputs::{SessionInput, find};
 use crate::pool::in_order;
-use crate::report::{Reporter, one_line};
+use crate::report::{Reporter, one_line, printable_json};
 
 #[derive(Serialize)]
 struct Finding {
@@ -41,12 +41,13 @@ pub fn run(args: &Detect, registry: &Registry, report: &Reporter) -> io::Result<
     let mut tally = Tally::default();
     let mut lines = Vec::new();
     let options = SessionOptions::default().with_registry(registry.clone());
-    let found = find(&args.paths, &options).sessions;
+    let found = find(&args.paths, &options, |_| false).sessions;
     let examine = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| finding(&options, &input));
     let done = in_order(None, &found, examine, |input, finding| match finding {
         Ok(finding) => {
             tally.success();
-            lines.push(if args.json { serde_json::to_string(&finding).unwrap_or_default() } else { text(&finding) });
+            let json = || printable_json(&serde_json::to_string(&finding).unwrap_or_default()).into_owned();
+            lines.push(if args.json { json() } else { text(&finding) });
         }
         Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),

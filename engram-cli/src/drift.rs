@@ -7,14 +7,16 @@ use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::drift::{Change, DriftGroup, DriftReport, DriftRow, Place, SessionDrift};
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::overview::OverviewSink;
 use serde::Serialize;
 
 use crate::args::Drift;
 use crate::exit::{Exit, Tally};
+use crate::filter::Filter;
 use crate::inputs::{SessionInput, find, with_adapter};
 use crate::kept::open_kept;
 use crate::pool::in_order;
-use crate::report::{Reporter, one_line, shown};
+use crate::report::{Reporter, one_line, shown, write_json};
 use crate::summary::count;
 
 /// The drift of one session, and how many of its records cannot be read.
@@ -32,11 +34,15 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
+    if let Some(fault) = args.filter.fault(registry) {
+        return Ok(report.usage(&fault));
+    }
     let (mut tally, mut total) = (Tally::default(), DriftReport::default());
-    let found = find(&args.paths, &options).sessions;
-    let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| examined(&options, &input));
+    let found = find(&args.paths, &options, |_| false).sessions;
+    let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| examined(&options, &input, &args.filter));
     let done = in_order(None, &found, work, |input, examined| match examined {
-        Ok(examined) => {
+        Ok(None) => tally.success(),
+        Ok(Some(examined)) => {
             tally.success();
             if let Some(path) = input.as_ref().ok().map(SessionInput::path).filter(|_| examined.malformed > 0) {
                 report.note(&format!("warning: {}: {} malformed, not compared", shown(path), count(examined.malformed, "record")));
@@ -62,15 +68,22 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
     Ok(if groups.iter().all(DriftGroup::is_empty) { tally.exit() } else { Exit::PartialFailure })
 }
 
-/// Converts one session, and compares the text that was converted with the member table.
-fn examined(options: &SessionOptions, input: &SessionInput) -> Result<Examined, AdapterError> {
+/// Converts one session, and compares the text that was converted with the member table. `None` for one that the filter leaves out.
+fn examined(options: &SessionOptions, input: &SessionInput, filter: &Filter) -> Result<Option<Examined>, AdapterError> {
     let at_path = |error: AdapterError| error.path(input.path().to_string_lossy());
     let (source, kept) = open_kept(input, options).map_err(at_path)?;
+    if !filter.wants_harness(source.harness()) {
+        return Ok(None);
+    }
     let (framing, descriptor) = (source.framing(), source.registration().descriptor());
-    let mut drift = SessionDrift::new(input.path().to_string_lossy(), descriptor);
-    let summary = source.convert(&mut drift).map_err(at_path)?;
+    let mut sinks = (SessionDrift::new(input.path().to_string_lossy(), descriptor), OverviewSink::default());
+    let summary = source.convert(&mut sinks).map_err(at_path)?;
+    let (drift, overview) = sinks;
+    if !filter.wants(&overview.overview()) {
+        return Ok(None);
+    }
     let report = kept.into_reader().and_then(|text| drift.read(text, framing)).map_err(|error| at_path(error.into()))?;
-    Ok(Examined { report, malformed: summary.ledger.malformed })
+    Ok(Some(Examined { report, malformed: summary.ledger.malformed }))
 }
 
 /// Warnings about harnesses whose members cannot be compared.
@@ -92,8 +105,7 @@ struct Wire<'g> {
 fn print(total: &DriftReport, groups: &[DriftGroup], is_json: bool, out: &mut impl Write) -> io::Result<()> {
     let (sessions, records) = (total.sessions(), total.records());
     if is_json {
-        serde_json::to_writer(&mut *out, &Wire { sessions, records, groups })?;
-        return writeln!(out);
+        return write_json(out, &Wire { sessions, records, groups });
     }
     let size = format!("{}, {}", count(sessions, "session"), count(records, "record"));
     if groups.iter().all(DriftGroup::is_empty) {

@@ -73,11 +73,6 @@ impl Tally {
         self.succeeded == 0 && self.failures.is_empty()
     }
 
-    /// The number of failures.
-    pub fn failed(&self) -> usize {
-        self.failures.len()
-    }
-
     /// 0 if none failed; the common exit code if all failed with the same one; else 1.
     pub fn exit(&self) -> Exit {
         match self.failures.first() {

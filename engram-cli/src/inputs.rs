@@ -38,17 +38,28 @@ impl SessionInput {
         }
     }
 
+    /// The file that it is, or the store that contains it.
+    pub fn container(&self) -> Option<&Path> {
+        match self {
+            SessionInput::Stdin => None,
+            SessionInput::At(location) => Some(location.container()),
+        }
+    }
+
+    /// Its id in the store; `None` for a file.
+    pub fn id_in_store(&self) -> Option<String> {
+        match self {
+            SessionInput::Stdin => None,
+            SessionInput::At(location) => location.id_in_store().map(str::to_owned),
+        }
+    }
+
     /// Its size on disk, if it has one.
     pub fn bytes(&self) -> u64 {
         match self {
             SessionInput::Stdin => 0,
             SessionInput::At(location) => location.bytes(),
         }
-    }
-
-    /// True for an empty file.
-    pub fn is_empty(&self) -> bool {
-        matches!(self, SessionInput::At(location) if location.is_empty())
     }
 
     /// The name of the tape if the content states no session id.
@@ -88,11 +99,13 @@ pub struct Inputs {
     pub sessions: Vec<Result<SessionInput, AdapterError>>,
     /// Sessions in stores that are not converted.
     pub skipped: Vec<SkippedSession>,
+    /// Files and stores that were not opened, because they have not changed.
+    pub unchanged: Vec<PathBuf>,
 }
 
-/// Finds the sessions at these paths; `-` is standard input.
-pub fn find(paths: &[PathBuf], options: &SessionOptions) -> Inputs {
-    let (mut finder, mut stdin_at) = (SessionFinder::new(options), None);
+/// Finds the sessions at these paths; `-` is standard input. Files and stores for which `is_unchanged` is true are not opened.
+pub fn find(paths: &[PathBuf], options: &SessionOptions, is_unchanged: impl Fn(&Path) -> bool) -> Inputs {
+    let (mut finder, mut stdin_at) = (SessionFinder::new(options).skip_unchanged(is_unchanged), None);
     for path in paths {
         if path.as_os_str() == "-" {
             stdin_at.get_or_insert(finder.count());
@@ -100,12 +113,12 @@ pub fn find(paths: &[PathBuf], options: &SessionOptions) -> Inputs {
             finder.add(path);
         }
     }
-    let FoundSessions { locations, skipped, .. } = finder.finish();
+    let FoundSessions { locations, skipped, unchanged, .. } = finder.finish();
     let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
     if let Some(index) = stdin_at {
         sessions.insert(index, Ok(SessionInput::Stdin));
     }
-    Inputs { sessions, skipped }
+    Inputs { sessions, skipped, unchanged }
 }
 
 /// The options that the command line asks for.

@@ -13,19 +13,26 @@ use engram_core::json_schema::json_schema;
 mod adapters;
 mod args;
 mod audit;
-mod batch;
 mod check;
 mod conform;
 mod detect;
 mod drift;
 mod exit;
+mod fail_on;
+mod filter;
+mod homes;
 mod ingest;
 mod inputs;
 mod interrupt;
 mod kept;
-mod out_dir;
+mod list;
+mod message;
+mod out;
 mod pool;
+mod progress;
 mod report;
+mod show;
+mod size;
 mod stats;
 mod summary;
 mod tapes;
@@ -44,16 +51,17 @@ fn main() -> ExitCode {
 }
 
 fn run(line: &CommandLine) -> Exit {
-    let quiet = matches!(&line.command, Command::Ingest(args) if args.quiet);
-    let report = Reporter::new(line.error_format, quiet);
+    let report = Reporter::new(line.error_format, line.quiet, line.verbose);
     interrupt::listen();
     let registry = Registry::builtin();
     let done = match &line.command {
         Command::Ingest(args) => ingest::run(args, &registry, &report),
+        Command::List(args) => list::run(args, &registry, &report),
         Command::Detect(args) => detect::run(args, &registry, &report),
         Command::Audit(args) => audit::run(args, &registry, &report),
         Command::Drift(args) => drift::run(args, &registry, &report),
         Command::Stats(args) => stats::run(args, &registry, &report),
+        Command::Show(args) => show::run(args, &registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, &registry, &report),
         Command::Adapters(args) => adapters::run(args, &registry),
@@ -92,7 +100,7 @@ fn refused(error: &clap::Error) -> Exit {
     let json = words.iter().any(|word| word == "--error-format=json") || words.windows(2).any(|pair| pair == ["--error-format", "json"]);
     if json && !is_answer {
         let text = error.render().to_string();
-        Reporter::new(ErrorFormat::Json, true).usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+        Reporter::new(ErrorFormat::Json, true, false).usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     } else {
         // The reader may have closed the pipe.
         let _ = error.print();

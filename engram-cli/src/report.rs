@@ -1,21 +1,24 @@
 //! Standard error: errors, warnings, notes and the progress bar.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{self, Write, stderr};
 use std::path::{Path, PathBuf};
 
 use engram_core::error::{AdapterError, ErrorCode};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::ErrorFormat;
 use crate::exit::Exit;
+use crate::message::sentence;
+use crate::progress;
 
-/// Writes everything that is not a result.
-#[derive(Debug)]
+/// Writes everything that is not a result. A clone writes to the same place.
+#[derive(Debug, Clone)]
 pub struct Reporter {
     format: ErrorFormat,
     quiet: bool,
+    verbose: bool,
     bar: ProgressBar,
 }
 
@@ -33,21 +36,17 @@ struct WireUsage<'e> {
 }
 
 impl Reporter {
-    /// A reporter without a progress bar. With `quiet`, and in JSON format, it prints only errors.
-    pub fn new(format: ErrorFormat, quiet: bool) -> Self {
-        Reporter { format, quiet: quiet || format == ErrorFormat::Json, bar: ProgressBar::hidden() }
+    /// A reporter without a progress bar. With `quiet`, and in JSON format, it prints only errors; with `verbose`, details too.
+    pub fn new(format: ErrorFormat, quiet: bool, verbose: bool) -> Self {
+        let quiet = quiet || format == ErrorFormat::Json;
+        Reporter { format, quiet, verbose: verbose && !quiet, bar: ProgressBar::hidden() }
     }
 
     /// Shows a progress bar of that many bytes, if standard error is a terminal.
     pub fn start_progress(&self, bytes: u64) {
-        if self.quiet || !stderr().is_terminal() {
-            return;
+        if !self.quiet {
+            progress::start(&self.bar, bytes);
         }
-        self.bar.set_length(bytes);
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left") {
-            self.bar.set_style(style);
-        }
-        self.bar.set_draw_target(ProgressDrawTarget::stderr());
     }
 
     /// The progress bar.
@@ -62,8 +61,8 @@ impl Reporter {
 
     fn error(&self, error: &AdapterError) {
         match self.format {
-            ErrorFormat::Text => self.line(&one_line(&format!("error: {error}"))),
-            ErrorFormat::Json => self.json(&WireError { error, message: error.to_string() }),
+            ErrorFormat::Text => self.line(&one_line(&format!("error: {}", sentence(error)))),
+            ErrorFormat::Json => self.json(&WireError { error, message: sentence(error) }),
         }
     }
 
@@ -76,7 +75,8 @@ impl Reporter {
     /// Reports that there is no session at these paths, and returns the exit code.
     pub fn no_session(&self, places: &[PathBuf]) -> Exit {
         let places: Vec<_> = places.iter().map(|path| shown(path)).collect();
-        self.failure(&AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(places.join(", ")))
+        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session");
+        self.failure(&if places.is_empty() { error } else { error.path(places.join(", ")) })
     }
 
     /// Reports that the command line is wrong, and returns the exit code.
@@ -92,6 +92,31 @@ impl Reporter {
     pub fn note(&self, text: &str) {
         if !self.quiet {
             self.line(&one_line(text));
+        }
+    }
+
+    /// True if details are printed.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// A reporter that prints only errors.
+    pub fn silenced(&self) -> Reporter {
+        Reporter { quiet: true, verbose: false, ..self.clone() }
+    }
+
+    /// Reports something that the caller asked to be told, with a stable code.
+    pub fn finding(&self, code: &'static str, message: &str) {
+        match self.format {
+            ErrorFormat::Text => self.line(&one_line(&format!("error: {message}"))),
+            ErrorFormat::Json => self.json(&WireUsage { code, message }),
+        }
+    }
+
+    /// Prints a line if the command is verbose.
+    pub fn detail(&self, text: &str) {
+        if self.verbose {
+            self.note(text);
         }
     }
 
@@ -124,6 +149,14 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     without(text, is_command)
 }
 
+/// Writes a value as one line of JSON that a terminal can show.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    writeln!(out, "{}", printable_json(&serde_json::to_string(value)?))
+}
+
 /// JSON text as a terminal may show it. It remains the same JSON value: these characters stand only in strings.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_command) {
@@ -134,7 +167,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 
 /// Characters that a terminal obeys instead of showing them, and those that reorder the text around them.
 fn is_command(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
 fn without(text: &str, is_command: impl Fn(char) -> bool) -> Cow<'_, str> {

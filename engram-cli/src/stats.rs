@@ -7,14 +7,16 @@ use std::path::PathBuf;
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::overview::OverviewSink;
 use engram_core::stats::{Counts, Stats, TokenCounts};
 use engram_core::tape::replay;
 
 use crate::args;
 use crate::exit::{Exit, Tally};
+use crate::filter::Filter;
 use crate::inputs::{SessionInput, find, session_options};
 use crate::pool::in_order;
-use crate::report::{Reporter, one_line};
+use crate::report::{Reporter, one_line, write_json};
 use crate::tapes::{is_tape, open_tape, tapes_in};
 
 /// A tape, or a possible session.
@@ -39,13 +41,17 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
+    if let Some(fault) = args.filter.fault(registry) {
+        return Ok(report.usage(&fault));
+    }
     let (mut tally, mut total) = (Tally::default(), Stats::default());
     let items = items(&args.paths, &options);
-    let work = |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| stats_of(item, &options));
+    let work =
+        |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| stats_of(item, &options, &args.filter));
     let done = in_order(args.conversion.jobs, &items, work, |item, stats| match stats {
         Ok(stats) => {
             tally.success();
-            total.merge(stats);
+            stats.into_iter().for_each(|stats| total.merge(stats));
         }
         Err(error) if error.code == ErrorCode::UnknownHarness && item.as_ref().is_ok_and(Item::is_found) => {}
         Err(error) => tally.failure(report.failure(&error)),
@@ -58,8 +64,7 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     }
     let mut out = stdout().lock();
     if args.json {
-        serde_json::to_writer(&mut out, &total.counts())?;
-        writeln!(out)?;
+        write_json(&mut out, &total.counts())?;
     } else {
         print(&total.counts(), &mut out)?;
     }
@@ -80,12 +85,13 @@ fn items(paths: &[PathBuf], options: &SessionOptions) -> Vec<Result<Item, Adapte
             items.extend(tapes.into_iter().map(|tape| tape.map(Item::Tape)));
         }
     }
-    items.extend(find(&others, options).sessions.into_iter().map(|input| input.map(Item::Session)));
+    items.extend(find(&others, options, |_| false).sessions.into_iter().map(|input| input.map(Item::Session)));
     items
 }
 
-fn stats_of(item: &Item, options: &SessionOptions) -> Result<Stats, AdapterError> {
-    let mut stats = Stats::default();
+/// The counts of one session; `None` for one that the filter leaves out.
+fn stats_of(item: &Item, options: &SessionOptions, filter: &Filter) -> Result<Option<Stats>, AdapterError> {
+    let mut stats = (Stats::default(), OverviewSink::default());
     match item {
         Item::Tape(path) => {
             let replayed = open_tape(path).and_then(|tape| replay(tape, &mut stats));
@@ -94,10 +100,13 @@ fn stats_of(item: &Item, options: &SessionOptions) -> Result<Stats, AdapterError
         Item::Session(input) => {
             let path = input.path().to_string_lossy();
             let source = input.open(options).map_err(|error| at_path(error, &path))?;
+            if !filter.wants_harness(source.harness()) {
+                return Ok(None);
+            }
             source.convert(&mut stats).map_err(|error| at_path(error, &path))?;
         }
     }
-    Ok(stats)
+    Ok(filter.wants(&stats.1.overview()).then_some(stats.0))
 }
 
 fn at_path(error: AdapterError, path: &str) -> AdapterError {

@@ -110,10 +110,9 @@ pub fn skipped_line(skipped: &SkippedSession) -> String {
     format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
 }
 
-/// Sums of many sessions.
+/// Sums of many sessions, in detail.
 #[derive(Debug, Default)]
-pub struct Totals {
-    sessions: u64,
+pub struct Details {
     bytes: u64,
     counts: KindCounts,
     records: u64,
@@ -123,10 +122,9 @@ pub struct Totals {
     ahead: Ahead,
 }
 
-impl Totals {
+impl Details {
     /// Counts a session.
     pub fn add(&mut self, summary: &Summary) {
-        self.sessions += 1;
         self.bytes += summary.input_bytes;
         self.records += summary.ledger.records;
         self.counts += summary.counts;
@@ -141,9 +139,13 @@ impl Totals {
         }
     }
 
-    /// How many sessions were counted.
-    pub fn sessions(&self) -> u64 {
-        self.sessions
+    /// The warnings of all sessions, each kind once.
+    pub fn warnings(&self) -> Vec<String> {
+        let kinds = self.notices.iter().map(|((what, noun), n)| match *noun {
+            "session" => format!("{}: {what}", count(*n, noun)),
+            noun => format!("{} {what}", count(*n, noun)),
+        });
+        kinds.chain(self.ahead.warning()).collect()
     }
 
     /// The sums, line by line.
@@ -159,11 +161,6 @@ impl Totals {
             .extend(self.omitted.iter().map(|((harness, record, rule), records)| format!("    {records:>8}  {harness} {record} ({rule})")));
         lines.push("  coverage".to_owned());
         lines.extend(self.coverage.iter().map(|((schema, grades), sessions)| format!("    {sessions:>8}  {schema}: {grades}")));
-        if !self.notices.is_empty() {
-            lines.push("  warnings".to_owned());
-            lines.extend(self.notices.iter().map(|((what, noun), n)| format!("    {n:>8}  {noun}s {what}")));
-        }
-        lines.extend(self.ahead.warning().map(|warning| format!("warning: {warning}")));
         lines
     }
 }

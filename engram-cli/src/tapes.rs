@@ -1,6 +1,6 @@
 //! Tapes that the command line names, plain or compressed.
 
-use std::io::{self, BufReader, Read, stdin};
+use std::io::{self, BufRead, BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::open;
@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 const TAPE_ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 
 /// The beginning of every tape.
-const FIRST_BYTES: &[u8] = br#"{"seq":0,"t":""#;
+pub const FIRST_BYTES: &[u8] = br#"{"seq":0,"t":""#;
 
 /// The tape at `path`, or the tapes in that folder, in the order of their names. A folder without tapes is an error, since
 /// nothing would be read.
@@ -51,6 +51,16 @@ fn has_tape_name(path: &Path) -> bool {
 pub fn open_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
     let reader: Box<dyn Read> = if path.as_os_str() == "-" { Box::new(stdin()) } else { Box::new(open::file(path)?) };
     Ok(BufReader::with_capacity(256 << 10, open::content(reader)?))
+}
+
+/// True if the bytes that come next are those of a tape, or of something that was one: the rest of the first line does not count.
+///
+/// # Errors
+/// When the reader fails.
+pub fn begins_as_tape(tape: &mut impl BufRead) -> io::Result<bool> {
+    let mark = &FIRST_BYTES[..7];
+    let first = tape.fill_buf()?;
+    Ok(first.starts_with(mark) || (first.len() < mark.len() && mark.starts_with(first) && !first.is_empty()))
 }
 
 /// True if the file is a tape by its content.

@@ -100,7 +100,7 @@ checks! {
     "response.together" asserts "the events of a response stand together, and its usage directly behind them",
         needs Nothing, from "runtime: Streaming", by Case(responses::together);
     "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
-        needs Nothing, from "runtime: Streaming", by Case(usage::sums);
+        needs Nothing, from "runtime: Streaming", by Conversion(usage::sums);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",

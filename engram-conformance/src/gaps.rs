@@ -141,7 +141,7 @@ fn is_patch(session: &ConvertedSession, edit: &Event) -> bool {
 }
 
 /// The file was not UTF-8, and the harness wrote U+FFFD in place of invalid bytes.
-fn has_replaced_bytes(real: &RealEdit) -> bool {
+pub fn has_replaced_bytes(real: &RealEdit) -> bool {
     let written = real.after.as_deref().is_some_and(|after| after.contains('\u{fffd}'));
     written && real.before.is_none() && real.before_sha256.is_some()
 }

@@ -30,6 +30,8 @@ pub struct Session {
     pub context: SideInfo,
     /// Its form.
     pub form: Form,
+    /// True for a session of a store: its bytes are what the opener of the adapter exports.
+    pub is_exported_by_opener: bool,
 }
 
 /// Opens the sessions of a recording.
@@ -52,7 +54,14 @@ impl Open for Files {
             let bytes = read_decompressed(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             if !bytes.is_empty() {
                 let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                sessions.push(Session { name, path, bytes, context: SideInfo::default(), form: Form::Stored });
+                sessions.push(Session {
+                    name,
+                    path,
+                    bytes,
+                    context: SideInfo::default(),
+                    form: Form::Stored,
+                    is_exported_by_opener: false,
+                });
             }
         }
         Ok(sessions)

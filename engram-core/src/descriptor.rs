@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::audit::record_type;
 use crate::coverage::{Coverage, GapCode};
 use crate::event::Kind;
 use crate::ledger::Outcome;
@@ -36,6 +37,8 @@ pub struct Gap {
 pub enum Omission {
     /// The record repeats another record.
     Duplicate,
+    /// The record is a piece of a text. All pieces are joined at the first one; the ledger counts the others as `duplicate`.
+    Piece,
     /// The record is UI or cache state without content.
     Bookkeeping,
     /// A field of a mapped record that the tape represents in another form.
@@ -61,6 +64,16 @@ pub struct OmissionRule {
 }
 
 impl OmissionRule {
+    /// The rule for exact repeats that the pipeline finds, for adapters with a session whose
+    /// [`repeats_are_exact`](crate::adapter::Session::repeats_are_exact).
+    pub const REPEATED: OmissionRule =
+        OmissionRule::duplicate("record.repeated", "*", "all bytes of the record, its id or its time among them, were read before");
+
+    /// A rule for records that are pieces of a text.
+    pub const fn piece(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
+        OmissionRule { rule, omission: Omission::Piece, record, pointer: None, reason }
+    }
+
     /// A rule for records that repeat another record.
     pub const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
         OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
@@ -84,7 +97,7 @@ impl OmissionRule {
     /// The outcome of a record that this rule omits. `None` for rules about fields.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.omission {
-            Omission::Duplicate => Some(Outcome::Duplicate { record: self.record, rule: self.rule }),
+            Omission::Duplicate | Omission::Piece => Some(Outcome::Duplicate { record: self.record, rule: self.rule }),
             Omission::Bookkeeping => Some(Outcome::Bookkeeping { record: self.record, rule: self.rule }),
             Omission::Field | Omission::Opaque => None,
         }
@@ -128,6 +141,16 @@ impl AdapterDescriptor {
     /// The outcome of a record of this type that gives no event, by the first rule that omits such records.
     pub fn ignored_record(&self, record: &str) -> Option<Outcome> {
         self.omission_rules.iter().filter(|rule| rule.record == record).find_map(OmissionRule::outcome)
+    }
+
+    /// The type of a record, as the ledger and the omission rules name it. Empty if the record states none.
+    pub fn type_of(&self, record: &str) -> String {
+        record_type(self, record)
+    }
+
+    /// True if records of this type may be pieces of a text.
+    pub fn has_pieces(&self, record: &str) -> bool {
+        self.omission_rules.iter().any(|rule| rule.omission == Omission::Piece && rule.record == record)
     }
 }
 

@@ -4,11 +4,15 @@ use serde_json::{Map, Value, json};
 
 use crate::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventSchema, Field, FieldType, Presence};
 
+/// The `$id` of the schema. It names the format of the tape and is not an address.
+pub const SCHEMA_ID: &str = "urn:engram:tape:1";
+
 /// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. [`crate::check`] also checks what a schema
 /// cannot express: rules about several lines, the order of keys, and the canonical form of strings.
 pub fn json_schema() -> String {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
         "title": "One event of an Engram tape, version 1",
         "oneOf": EVENTS.iter().map(event).collect::<Vec<_>>(),
     });

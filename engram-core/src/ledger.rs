@@ -5,6 +5,7 @@ use std::ptr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::descriptor::OmissionRule;
 use crate::members::UnknownMembers;
 
 /// The name of records that cannot be read, in a tape and in its ledger.
@@ -70,6 +71,18 @@ pub struct Ledger {
     /// Members that the adapter's table does not name.
     #[serde(flatten)]
     pub unknown: UnknownMembers,
+    /// Secrets that were replaced, by rule, sorted by rule. Only redaction fills it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<Redactions>,
+}
+
+/// One row of `redactions`: the secrets that one rule replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redactions {
+    /// The rule.
+    pub rule: Cow<'static, str>,
+    /// The number of secrets.
+    pub count: u64,
 }
 
 /// The maximum number of rows of `omitted` with a type. Further types are counted as `*`.
@@ -94,6 +107,13 @@ impl Ledger {
                 self.omit(Cow::Borrowed(record), rule);
             }
         }
+    }
+
+    /// Counts a record that the pipeline found to be an exact repeat.
+    pub(crate) fn repeated(&mut self, record: String) {
+        self.records += 1;
+        self.duplicate += 1;
+        self.omit(Cow::Owned(record), OmissionRule::REPEATED.rule);
     }
 
     /// Counts a record of unknown type.

@@ -14,6 +14,7 @@ pub use crate::input::{ByteSource, Input, Memory, Reader};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
+use crate::repeats::Repeats;
 use crate::sink::EventSink;
 use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
 use crate::support::{refusal, resolve_support};
@@ -123,7 +124,8 @@ pub fn convert_chosen<'a, S: ByteSource>(
     }
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
-    let mut run = Run { out: Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support), complete: true };
+    let out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
+    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default) };
     run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
@@ -187,6 +189,8 @@ impl<'b> Broken<'b> {
 struct Run<'s> {
     out: Emitter<'s>,
     complete: bool,
+    /// The records to which later ones are compared, if the session asks for it.
+    repeats: Option<Repeats>,
 }
 
 impl Run<'_> {
@@ -264,6 +268,9 @@ impl Run<'_> {
         if is_blank(text.as_bytes()) {
             return Ok(());
         }
+        if self.omit_repeat(text) {
+            return Ok(());
+        }
         match session.record(text, &mut self.out) {
             Err(Fault::Json(_)) => self.split_irregular_line(session, text, number, terminated),
             result => self.settle(result, text),
@@ -277,8 +284,10 @@ impl Run<'_> {
             self.out.begin_at(RecordLocation { line: number, part });
             let end = match first_value(rest) {
                 Ok(end) => {
-                    let result = session.record(&rest[..end], &mut self.out);
-                    self.settle(result, &rest[..end])?;
+                    if !self.omit_repeat(&rest[..end]) {
+                        let result = session.record(&rest[..end], &mut self.out);
+                        self.settle(result, &rest[..end])?;
+                    }
                     end
                 }
                 Err(is_truncated) => {
@@ -302,6 +311,16 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Counts a record that is an exact repeat. It does not reach the session.
+    #[inline]
+    fn omit_repeat(&mut self, text: &str) -> bool {
+        let is_repeat = self.repeats.as_ref().is_some_and(|repeats| repeats.contains(text));
+        if is_repeat {
+            self.out.settle_repeat(text);
+        }
+        is_repeat
+    }
+
     #[inline]
     fn settle(&mut self, result: Result<Outcome, Fault>, text: &str) -> Result<(), AdapterError> {
         match result {
@@ -310,6 +329,11 @@ impl Run<'_> {
                 Err(error.line(self.out.line()))
             }
             Ok(outcome) => {
+                if let Some(repeats) = self.repeats.as_mut().filter(|_| self.out.is_identified())
+                    && !matches!(outcome, Outcome::Duplicate { .. })
+                {
+                    repeats.insert(text);
+                }
                 self.out.settle(outcome);
                 self.out.take_error().map_or(Ok(()), Err)
             }

@@ -68,6 +68,29 @@ pub trait EventSink {
     }
 }
 
+/// Two sinks that take the same events.
+impl<One: EventSink, Other: EventSink> EventSink for (One, Other) {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        self.0.event(record)?;
+        self.1.event(record)
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        self.0.commit()?;
+        self.1.commit()
+    }
+
+    fn rollback(&mut self) {
+        self.0.rollback();
+        self.1.rollback();
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()?;
+        self.1.finish()
+    }
+}
+
 impl<S: EventSink + ?Sized> EventSink for &mut S {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         (**self).event(record)

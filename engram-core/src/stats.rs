@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::*;
 use crate::sink::EventSink;
@@ -39,7 +39,8 @@ pub struct Counts {
 }
 
 /// Sums of token counts, as the logs state them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct TokenCounts {
     /// Input tokens.
@@ -221,7 +222,8 @@ impl TokenCounts {
         }
     }
 
-    fn add(&mut self, more: TokenCounts) {
+    /// Adds other counts.
+    pub fn add(&mut self, more: TokenCounts) {
         // A log can contain any number.
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.input, more.input);

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::descriptor::AdapterDescriptor;
+#[cfg(doc)]
+use crate::descriptor::OmissionRule;
 use crate::emit::{Emitter, Fault};
 use crate::event::BesideFile;
 use crate::hash::Hash;
@@ -32,7 +34,9 @@ pub struct Evidence {
 /// The side files of a session. Their content is read only inside the folder of the session.
 pub trait SideFiles: Send + Sync {
     /// Hash and size in bytes of the side file with this path in the source, if it exists and may be read.
-    fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)>;
+    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
+        None
+    }
 
     /// The files that were read so far, sorted by name.
     fn files_read(&self) -> Vec<BesideFile> {
@@ -134,6 +138,15 @@ pub trait Session {
     /// # Errors
     /// [`Fault`]. The pipeline applies the policy to it.
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault>;
+
+    /// True if records that are repeated in an artifact of this form have the same bytes as before, and the session does not look for them.
+    /// The pipeline then counts a record as `duplicate`, by [`OmissionRule::REPEATED`], if its bytes were read before and it has an id or a
+    /// time of its own ([`Emitter::set_header`]). Such a record does not reach the session. It costs a hash of each record.
+    ///
+    /// A record whose outcome was [`Outcome::Duplicate`] is not remembered: pieces of a text often have the same bytes and the same time.
+    fn repeats_are_exact(&self) -> bool {
+        false
+    }
 
     /// Converts a complete document. The session calls [`Emitter::begin`] before and [`Emitter::settle`] after each of its records.
     ///

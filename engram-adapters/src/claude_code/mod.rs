@@ -9,6 +9,7 @@ use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 
+use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 use crate::shared::value::{StructuralIndex, parse};
 use records::stream::Stream;
@@ -33,11 +34,17 @@ mod state;
 mod tests;
 mod tools;
 
+/// Where sessions are kept.
+const HOMES: &[HomeFolder] = &[
+    HomeFolder::new(Base::Home, ".claude").unless_set("CLAUDE_CONFIG_DIR", ""),
+    HomeFolder::new(Base::XdgConfig, "claude").unless_set("CLAUDE_CONFIG_DIR", ""),
+];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&ClaudeCode).with_tools(&tools::TOOLS).with_sidecar(source::sidecar::sidecar);
+    let registration = Registration::new(&ClaudeCode).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(source::sidecar::sidecar);
     #[cfg(feature = "sqlite")]
     let registration = registration.with_store_opener(&source::legacy_db::OPENER);
     #[cfg(feature = "conformance")]

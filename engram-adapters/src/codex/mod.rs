@@ -4,6 +4,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
+use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 
 mod blocks;
@@ -27,11 +28,14 @@ mod state;
 mod tests;
 mod tools;
 
+/// Where sessions are kept.
+const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&Codex).with_tools(&tools::TOOLS).with_sidecar(source::sidecar::sidecar);
+    let registration = Registration::new(&Codex).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(source::sidecar::sidecar);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -128,7 +128,7 @@ fn read_file(registry: &Registry, recording: &Path, shared: &Path, path: &Path) 
     } else {
         Form::Stored
     };
-    Ok((Session { name, path: path.to_owned(), bytes, context, form }, entry))
+    Ok((Session { name, path: path.to_owned(), bytes, context, form, is_exported_by_opener: false }, entry))
 }
 
 /// Exports the sessions of a store. A file that no opener knows has none.
@@ -139,7 +139,7 @@ fn read_store(registry: &Registry, path: &Path) -> Result<Vec<(Session, &'static
         let export = store.export(session)?;
         let name = format!("{}/{}", name_of(path), session.id);
         let (path, bytes, context) = (path.to_owned(), export.text.into_bytes(), export.context);
-        found.push((Session { name, path, bytes, context, form: Form::Stored }, entry));
+        found.push((Session { name, path, bytes, context, form: Form::Stored, is_exported_by_opener: true }, entry));
     }
     Ok(found)
 }

@@ -15,6 +15,7 @@ pub(super) const CERTIFICATION: Certification =
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("message_pieces", "pieces_of_a_message_are_joined"),
+    ("record.repeated", "a_repeated_line_of_a_capture_changes_nothing_but_equal_pieces_are_two"),
     ("repeated_event", "events_of_a_run_count_once"),
     ("run_progress", "pieces_of_a_message_are_joined"),
     ("selection_address", "selections_files_and_images_of_a_prompt_are_converted"),

@@ -131,28 +131,30 @@ const GAPS: &[Gap] = &[
 ];
 
 const RULES: &[OmissionRule] = &[
+    OmissionRule::REPEATED,
     OmissionRule::bookkeeping("turn_end", "turn_ended", "Records only that a turn ended successfully."),
     OmissionRule::bookkeeping(
         "thinking_end",
         "thinking/completed",
         "The end of reasoning. Its text, if the capture has it, is at its first piece.",
     ),
-    OmissionRule::duplicate("thinking_pieces", "thinking/delta", "A piece of reasoning. All pieces are joined at the first one."),
-    OmissionRule::duplicate(
+    OmissionRule::piece("thinking_pieces", "thinking/delta", "A piece of reasoning. All pieces are joined at the first one."),
+    OmissionRule::piece(
         "message_pieces",
         "assistant",
         "A piece of a message. The capture repeats the message as a whole, or its pieces are joined at the first one.",
     ),
-    OmissionRule::duplicate("reasoning_pieces", "thinking", "A piece of reasoning, or its end. All pieces are joined at the first one."),
-    OmissionRule::duplicate(
+    OmissionRule::piece("reasoning_pieces", "thinking", "A piece of reasoning, or its end. All pieces are joined at the first one."),
+    OmissionRule::piece(
         "reasoning_pieces",
         "thinking/run_event",
         "A piece of reasoning, or its end. All pieces are joined at the first one.",
     ),
-    OmissionRule::duplicate("message_pieces", "assistant/run_event", "A piece of a message. All pieces are joined at the first one."),
+    OmissionRule::piece("message_pieces", "assistant/run_event", "A piece of a message. All pieces are joined at the first one."),
     OmissionRule::duplicate("repeated_event", "run_event", "An event of a run that the store has twice."),
     OmissionRule::bookkeeping("run_progress", "status", "Records only that a run is under way, or ended successfully."),
     OmissionRule::bookkeeping("run_progress", "status/run_event", "Records only that a run is under way, or ended successfully."),
+    OmissionRule::bookkeeping("run_progress", "run_end", "The end of a run that its events state already."),
     OmissionRule::bookkeeping("run_progress", "request", "The id of the request of a run."),
     OmissionRule::bookkeeping("run_progress", "request/run_event", "The id of the request of a run."),
     OmissionRule::duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),

@@ -31,6 +31,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
+use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 use chat_store::ChatStore;
 use hooks::HookLog;
@@ -41,12 +42,28 @@ use source::{detect, form::Form, marks, sidecar};
 use stream::Stream;
 use transcript::{document::TranscriptDocument, jsonl::Transcript};
 
+/// Where sessions are kept.
+const HOMES: &[HomeFolder] = &[
+    HomeFolder::new(Base::Home, ".cursor"),
+    HomeFolder::new(Base::Nowhere, "").unless_set("CURSOR_DATA_DIR", ""),
+    HomeFolder::new(Base::XdgConfig, "cursor"),
+    HomeFolder::new(Base::XdgConfig, "Cursor/User/globalStorage"),
+    HomeFolder::new(Base::XdgConfig, "Cursor/User/workspaceStorage"),
+    HomeFolder::new(Base::ApplicationSupport, "Cursor/User/globalStorage"),
+    HomeFolder::new(Base::ApplicationSupport, "Cursor/User/workspaceStorage"),
+    HomeFolder::new(Base::AppData, "Cursor/User/globalStorage"),
+    HomeFolder::new(Base::AppData, "Cursor/User/workspaceStorage"),
+];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration =
-        Registration::new(&Cursor).with_tools(&tools::TOOLS).with_sidecar(sidecar::sidecar).with_store_opener(&source::opener::OPENER);
+    let registration = Registration::new(&Cursor)
+        .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
+        .with_sidecar(sidecar::sidecar)
+        .with_store_opener(&source::opener::OPENER);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::text::Text;
 
-use super::schema::{Blob, SESSION_CONTEXT, STATE_SNAPSHOT};
+use super::schema::{Blob, SESSION_CONTEXT, STATE_SNAPSHOT, UNTAGGED_CONTEXT};
 use super::state::occurrences::{HistoryPass, text_key};
 use super::state::session_state::SessionState;
 use crate::shared::media::base64_hash;
@@ -45,12 +45,13 @@ pub(super) fn emit_user_text(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let in_history = pass.is_some();
-    state.follows_context = text.starts_with(SESSION_CONTEXT) || text.starts_with(STATE_SNAPSHOT);
+    let is_context = text.starts_with(SESSION_CONTEXT) || text.starts_with(UNTAGGED_CONTEXT);
+    state.follows_context = is_context || text.starts_with(STATE_SNAPSHOT);
     let key = text_key("user", text);
     if text.is_empty() || (!in_history && state.dedup.repeats_interjection(key)) || !state.dedup.is_new_text(key, pass) {
         return Ok(());
     }
-    if text.starts_with(SESSION_CONTEXT) {
+    if is_context {
         let input = ImplicitInput { name: Text::Plain("environment"), file: None, hash: None, bytes: None, text: Some(text) };
         return state.tally.emit(Meta::Context(input), pointer, out);
     }

@@ -1,7 +1,7 @@
 //! What the compatibility kit needs to know about Gemini CLI.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, is_snippet};
+use engram_conformance::gaps::{EDITORS, GapRow, edits_by, has_event, has_no_hashes, has_replaced_bytes, is_snippet};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -23,9 +23,14 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
-    EDIT_NOT_UTF8,
-    GapRow::new("edit.snippet", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| is_snippet(edit) && !edit.has("confirmed")))
-        .without_lines(|edit| !edit.has("confirmed")),
+    // An edit without lines has another gap.
+    GapRow::new("edit.not_utf8", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && !is_of_arguments(edit) && has_replaced_bytes(real))
+    })
+    .without_hash(has_no_hashes),
+    GapRow::new("edit.snippet", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| is_of_arguments(edit)))
+        .without_lines(is_of_arguments)
+        .without_hash(is_of_arguments),
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
@@ -45,6 +50,12 @@ fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
     let is_stream = |start: &Event| start.0.pointer("/harness/schema").and_then(Value::as_str) == Some("stream-json");
     let printed = case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream));
     printed.flat_map(|session| &session.events).any(is)
+}
+
+/// True for an edit of which only the arguments of its call are known.
+fn is_of_arguments(edit: &Event) -> bool {
+    let has_hash = ["before_hash", "after_hash", "file_after_hash"].iter().any(|hash| edit.has(hash));
+    !edit.has("confirmed") && edit.range("after_range").is_none() && (is_snippet(edit) || !has_hash)
 }
 
 /// True for the prompt that the harness gives its investigator.

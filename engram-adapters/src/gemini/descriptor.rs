@@ -39,7 +39,7 @@ const RULES: &[OmissionRule] = &[
         "*",
         "a record that the log has twice: all its bytes, its id or its time among them, were read before",
     ),
-    OmissionRule::duplicate(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
+    OmissionRule::piece(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
     OmissionRule::bookkeeping(rule::EMPTY, "*", "a message without text, thought, call, result or token count"),
     OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),
     OmissionRule::bookkeeping(rule::SAME_SESSION, "sessionId", "the session's own id, repeated when the session is resumed"),
@@ -116,7 +116,8 @@ const GAPS: &[Gap] = &[
     Gap { code: "edit.shell", reason: "a shell command that changes files leaves no record of the change", fixture: "0.61.0/b_edit" },
     Gap {
         code: "edit.snippet",
-        reason: "up to 0.24.5 the log has only the arguments of the call, so an edit has no lines and no file hashes",
+        reason: "up to 0.24.5 the log has only the arguments of the call, so an edit has no lines and no file hashes. `replace` also finds \
+                 text that differs from its arguments, so its edits have no hashes at all",
         fixture: "0.24.5/b_edit",
     },
     Gap {

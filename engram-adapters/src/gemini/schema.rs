@@ -7,6 +7,9 @@ use engram_core::keys::hash64;
 /// The prefix of the context that the harness puts before the first prompt, as raw JSON. A person may write about the tag itself.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>\\nThis is the Gemini CLI.";
 
+/// The same context in conversations that were saved before it had a tag.
+pub(super) const UNTAGGED_CONTEXT: &str = "This is the Gemini CLI. We are setting up the context for our chat.";
+
 /// The prefix of the summary that the harness puts in place of the history.
 pub(super) const STATE_SNAPSHOT: &str = "<state_snapshot>";
 

@@ -56,6 +56,34 @@ fn a_line_that_repeats_another_changes_nothing() {
 }
 
 #[test]
+fn token_counts_follow_the_calls_of_their_turn() {
+    let tokens = r#""thoughts":[],"tokens":{"input":10,"output":3,"cached":2,"thoughts":1,"tool":0,"total":14},"model":"m1""#;
+    let turn = |id: &str, rest: &str| format!(r#"{{"id":"{id}",{TIME},"type":"gemini","content":"",{tokens}{rest}}}"#);
+    let calls =
+        r#","toolCalls":[{"id":"c","name":"glob","args":{},"result":[],"status":"success","timestamp":"2026-11-21T09:58:17.010Z"}]"#;
+    let response = format!(
+        r#"{{"id":"r",{TIME},"type":"user","content":[{{"functionResponse":{{"id":"c","name":"glob","response":{{"output":"x"}}}}}}]}}"#
+    );
+    let (first, again, next) = (turn("m", ""), turn("m", calls), turn("n", ""));
+    let broken = format!(r#"{{"id":"x",{TIME},"type":"gemini","content":"",{tokens},"toolCalls":{{}}}}"#);
+    for lines in [&[&*first, &again, &response, &next][..], &[&first, &first, &again, &first, &response, &again, &next, &next, &first]] {
+        let events = events(lines);
+        let of = |event: &Value| (event["k"].as_str().unwrap().to_owned(), event["label"].as_str().unwrap_or_default().to_owned());
+        let kinds: Vec<_> = events.iter().map(of).filter(|(_, label)| label != "session").collect();
+        let usage = ("meta".to_owned(), "usage".to_owned());
+        assert_eq!(kinds, [("tool.call".into(), "".into()), ("tool.result".into(), "".into()), usage.clone(), usage]);
+        let usages: Vec<&Value> = events.iter().filter(|event| event["label"] == "usage").collect();
+        assert_eq!([&usages[0]["message_id"], &usages[1]["message_id"]], ["m", "n"]);
+        assert_eq!((&usages[0]["origin"]["id"], &usages[0]["t"]), (&"m".into(), &"2026-11-21T09:58:16.010Z".into()));
+    }
+    // Counts of a malformed line are forgotten, and those before it are emitted once.
+    let tape = convert(&[&next, &broken], Policy::Permissive).expect("permissive policy");
+    assert_eq!(tape.iter().filter(|event| event["label"] == "usage").count(), 1);
+    let ledger = &tape.last().unwrap()["ledger"];
+    assert_eq!((&ledger["mapped"], &ledger["duplicate"], &ledger["malformed"]), (&2.into(), &0.into(), &1.into()));
+}
+
+#[test]
 fn new_messages_in_a_history_are_converted() {
     let history = format!(r#"{{"$set":{{"messages":[{},{}]}}}}"#, user("a", "one"), user("b", "two"));
     let events = events(&[&user("a", "one"), &history]);

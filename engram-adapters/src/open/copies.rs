@@ -1,12 +1,20 @@
-//! Temporary copies of databases. They are deleted when they are dropped, or when the run is interrupted.
+//! Temporary copies of databases. They are deleted when they are dropped or when the run is interrupted; a later run deletes those of a killed one.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
+
+/// How the names of all copies begin.
+const PREFIX: &str = "engram-copy-";
+/// A file in the folder of a copy. It is locked as long as the copy is in use.
+const LOCK: &str = ".lock";
+/// A folder that was made just now may not have its lock yet.
+const UNLOCKED_FOR: Duration = Duration::from_secs(600);
 
 /// Where copies lie now.
 static FOLDERS: Folders = Folders::new();
@@ -16,9 +24,36 @@ pub fn discard_copies() {
     FOLDERS.discard();
 }
 
+/// Removes the copies of runs that were killed: those that no process has locked.
+pub fn discard_abandoned_copies() {
+    discard_abandoned_in(&std::env::temp_dir());
+}
+
+fn discard_abandoned_in(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        let is_copy = entry.file_name().to_string_lossy().starts_with(PREFIX) && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_copy && is_abandoned(&entry.path()) {
+            // Folders of other people cannot be removed.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// True for a copy whose process has ended. The folder may be anybody's, so nothing but a regular file is opened in it.
+fn is_abandoned(folder: &Path) -> bool {
+    let lock = folder.join(LOCK);
+    if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        let age = folder.metadata().and_then(|found| found.modified()).map(|time| SystemTime::now().duration_since(time));
+        return age.is_ok_and(|age| age.is_ok_and(|age| age > UNLOCKED_FOR));
+    }
+    File::options().write(true).open(lock).is_ok_and(|lock| lock.try_lock().is_ok())
+}
+
 /// The temporary folder of one copy, which is gone when this is dropped.
 #[derive(Debug)]
 pub(super) struct CopyFolder {
+    /// Closed before the folder is removed.
+    _lock: File,
     folder: TempDir,
     among: &'static Folders,
 }
@@ -58,9 +93,11 @@ impl Folders {
     /// A folder is made only by who holds the list, so that each is on it.
     fn add(&'static self) -> io::Result<CopyFolder> {
         let mut paths = self.paths();
-        let folder = tempfile::Builder::new().prefix("engram-").tempdir()?;
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let lock = File::create_new(folder.path().join(LOCK))?;
+        lock.lock()?;
         paths.insert(folder.path().to_owned());
-        Ok(CopyFolder { folder, among: self })
+        Ok(CopyFolder { _lock: lock, folder, among: self })
     }
 
     fn discard(&self) {
@@ -74,6 +111,27 @@ impl Folders {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_of_killed_runs_are_removed_and_those_in_use_are_not() {
+        let temporary = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let folder = temporary.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("store.db"), "a copy").unwrap();
+            folder
+        };
+        let [used, abandoned, new, other] = ["engram-copy-1", "engram-copy-2", "engram-copy-3", "other"].map(make);
+        let lock = File::create(used.join(LOCK)).unwrap();
+        lock.lock().unwrap();
+        File::create(abandoned.join(LOCK)).unwrap();
+        File::create(other.join(LOCK)).unwrap();
+        discard_abandoned_in(temporary.path());
+        assert_eq!([&used, &abandoned, &new, &other].map(|folder| folder.exists()), [true, false, true, true]);
+        drop(lock);
+        discard_abandoned_in(temporary.path());
+        assert!(!used.exists());
+    }
 
     #[test]
     fn copies_are_gone_when_they_are_dropped_or_discarded() {

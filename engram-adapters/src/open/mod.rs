@@ -12,6 +12,8 @@ use engram_core::pipeline::{Input, Reader};
 mod copies;
 pub mod database;
 mod database_header;
+#[cfg(feature = "gzip")]
+mod gzip_stream;
 pub mod lines;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -22,8 +24,10 @@ pub mod store;
 mod zstd_stream;
 
 #[cfg(feature = "sqlite")]
-pub use copies::discard_copies;
+pub use copies::{discard_abandoned_copies, discard_copies};
 pub use database_header::{beginning, is_database};
+#[cfg(feature = "gzip")]
+use gzip_stream::GzipStream;
 #[cfg(feature = "zstd")]
 use zstd_stream::ZstdStream;
 
@@ -78,10 +82,16 @@ impl Read for Snapshot {
 pub enum Content<R: Read> {
     /// As it was.
     Plain(Chain<Cursor<Vec<u8>>, R>),
-    /// Decompressed.
+    /// Decompressed from gzip.
+    #[cfg(feature = "gzip")]
+    Gzip(GzipStream<Chain<Cursor<Vec<u8>>, R>>),
+    /// Decompressed from zstd.
     #[cfg(feature = "zstd")]
     Zstd(ZstdStream<Chain<Cursor<Vec<u8>>, R>>),
 }
+
+/// What a gzip member begins with: its mark, and the only method of compression.
+const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// What a zstd frame begins with.
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
@@ -93,23 +103,37 @@ const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 pub fn content<R: Read>(mut reader: R) -> io::Result<Content<R>> {
     let mut first = Vec::with_capacity(ZSTD_MAGIC.len());
     reader.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
-    let is_zstd = first == ZSTD_MAGIC;
+    let (is_zstd, is_gzip) = (first == ZSTD_MAGIC, first.starts_with(&GZIP_MAGIC));
     let whole = Cursor::new(first).chain(reader);
-    if is_zstd { decompressed(whole) } else { Ok(Content::Plain(whole)) }
+    match (is_zstd, is_gzip) {
+        (true, _) => from_zstd(whole),
+        (_, true) => from_gzip(whole),
+        _ => Ok(Content::Plain(whole)),
+    }
 }
 
 #[cfg(feature = "zstd")]
-fn decompressed<R: Read>(whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+fn from_zstd<R: Read>(whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
     Ok(Content::Zstd(ZstdStream::new(whole)?))
 }
 
 #[cfg(not(feature = "zstd"))]
-fn decompressed<R: Read>(_whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+fn from_zstd<R: Read>(_whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
     Err(missing_feature("a file that is compressed with zstd", "zstd"))
 }
 
+#[cfg(feature = "gzip")]
+fn from_gzip<R: Read>(whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+    Ok(Content::Gzip(GzipStream::new(whole)))
+}
+
+#[cfg(not(feature = "gzip"))]
+fn from_gzip<R: Read>(_whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+    Err(missing_feature("a file that is compressed with gzip", "gzip"))
+}
+
 /// Input that this build cannot read.
-#[cfg(any(not(feature = "zstd"), not(feature = "sqlite")))]
+#[cfg(any(not(feature = "gzip"), not(feature = "zstd"), not(feature = "sqlite")))]
 fn missing_feature(what: &str, feature: &str) -> io::Error {
     io::Error::new(ErrorKind::Unsupported, format!("{what}; build engram-adapters with the feature `{feature}` to read it"))
 }
@@ -118,6 +142,8 @@ impl<R: Read> Read for Content<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Content::Plain(reader) => reader.read(buffer),
+            #[cfg(feature = "gzip")]
+            Content::Gzip(reader) => reader.read(buffer),
             #[cfg(feature = "zstd")]
             Content::Zstd(reader) => reader.read(buffer),
         }
@@ -160,6 +186,28 @@ mod tests {
         assert_eq!(read_all(&frame[..frame.len() / 2]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
         let mut damaged = frame;
         damaged[8] ^= 0xff;
+        assert_eq!(read_all(&damaged).unwrap_err().kind(), ErrorKind::InvalidData);
+    }
+
+    #[cfg(feature = "gzip")]
+    #[test]
+    fn gzip_is_decompressed_and_its_faults_are_those_of_the_input() {
+        use flate2::Compression;
+        use flate2::read::GzEncoder;
+
+        let compressed = |text: &[u8]| {
+            let mut bytes = Vec::new();
+            GzEncoder::new(text, Compression::fast()).read_to_end(&mut bytes).unwrap();
+            bytes
+        };
+        let members = [compressed(b"one\n"), compressed(b"two\n")].concat();
+        assert_eq!(read_all(&members).unwrap(), b"one\ntwo\n");
+        let text: Vec<u8> = (0..10_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect();
+        let whole = compressed(&text);
+        assert_eq!(read_all(&whole[..whole.len() / 2]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        let mut damaged = whole;
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 8].fill(0xff);
         assert_eq!(read_all(&damaged).unwrap_err().kind(), ErrorKind::InvalidData);
     }
 

@@ -45,13 +45,22 @@ pub trait Store: Send + Sync {
     fn sessions(&self) -> &[StoredSession];
 
     /// Sessions in the store that are not converted.
-    fn skipped(&self) -> &[SkippedSession];
+    fn skipped(&self) -> &[SkippedSession] {
+        &[]
+    }
 
     /// Exports one session. The others are not kept in memory.
     ///
     /// # Errors
     /// `io`, `malformed_record` or `limit_exceeded`, with the path.
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError>;
+
+    /// Fails if the store has changed since it was opened: what was exported may be of two states. Called after each export. A database asks
+    /// [`sqlite::Store::verify_unchanged`](super::sqlite::Store::verify_unchanged); files have no state that they share.
+    ///
+    /// # Errors
+    /// `io`, with the path.
+    fn verify_unchanged(&self) -> Result<(), AdapterError>;
 }
 
 /// A store of any harness, if it is one.
@@ -69,6 +78,8 @@ pub struct Opener {
     pub has_tables: fn(&DatabaseFile<'_>) -> bool,
     /// Opens such a database; `None` if it contains nothing of the harness.
     pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
+    /// Files elsewhere that the sessions of the store at this path are read with. A change of one of them may change a tape.
+    pub read_with: fn(&Path) -> Vec<PathBuf>,
     /// Opens a file that is not a database and begins with these bytes; `None` if it is not such a store.
     pub open_text: fn(&Path, &[u8], Limits) -> OpenedStore,
 }
@@ -81,6 +92,7 @@ impl Opener {
         open_root: |_, _| Ok(None),
         has_tables: |_| false,
         open_database: |_| Ok(None),
+        read_with: |_| Vec::new(),
         open_text: |_, _, _| Ok(None),
     };
 }

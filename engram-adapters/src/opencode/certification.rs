@@ -32,6 +32,9 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_hash(has_no_hashes),
     GapRow::new("edit.after_error", Kind::CodeEdit, has_edit_of_failed_call),
+    GapRow::new("edit.patch_text", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| names_file_alone(edit)))
+        .without_lines(names_file_alone)
+        .without_hash(names_file_alone),
     GapRow::new("prompt.command", Kind::MsgIn, has_template).with_mistaken_author(is_template),
     GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
     GapRow::new("usage.last_request", Kind::Meta, |case| {
@@ -54,6 +57,12 @@ const GAP_ROWS: &[GapRow] = &[
         })
     }),
 ];
+
+/// True for an update of which only the file is known.
+fn names_file_alone(edit: &Event) -> bool {
+    let is_known = |member: &&str| edit.has(member);
+    edit.text("op") == Some("update") && !["after_range", "before_hash", "after_hash", "file_after_hash"].iter().any(is_known)
+}
 
 fn schema(start: &Event) -> Option<&str> {
     start.0.pointer("/harness/schema").and_then(Value::as_str)

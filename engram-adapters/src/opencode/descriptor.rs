@@ -112,6 +112,12 @@ const GAPS: &[Gap] = &[
         reason: "a call that wrote the file and then failed because a formatter was missing is logged as failed, without a diff",
         fixture: "0.1.174/main",
     },
+    Gap {
+        code: "edit.patch_text",
+        reason: "of a patch of 0.1.174 only the text is logged, and the tool also applies a hunk where the file has other text: the edit names \
+                 its file alone",
+        fixture: "0.1.174/main",
+    },
     Gap { code: "link.no_range", reason: "a move of a whole file is logged as two names, without lines", fixture: "1.18.34/patchmodel" },
     Gap {
         code: "read.not_utf8",

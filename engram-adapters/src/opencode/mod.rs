@@ -4,6 +4,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
+use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 
 #[cfg(feature = "conformance")]
@@ -22,12 +23,16 @@ mod tools;
 
 use source::detect;
 
+/// Where sessions are kept.
+const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::XdgData, "opencode")];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
     let registration = Registration::new(&OpenCode)
         .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
         .with_sidecar(source::sidecar::sidecar)
         .with_store_opener(&source::store::OPENER);
     #[cfg(feature = "conformance")]

@@ -67,7 +67,8 @@ const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no
 const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
 /// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
-const FIRST_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]);
+const FIRST_EDITS: Grade =
+    Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error", "edit.patch_text"]);
 
 /// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
 const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
@@ -81,13 +82,7 @@ const STEP_EDITS: Grade = EDITS;
 /// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = with_meta(
     Grade::Partial(&["usage.cached_input", "usage.last_request"]),
-    coverage(
-        Grade::None,
-        Grade::Partial(&["stream.no_reasoning"]),
-        READS,
-        Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error"]),
-        Grade::None,
-    ),
+    coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, FIRST_EDITS, Grade::None),
 );
 
 /// The matrix.

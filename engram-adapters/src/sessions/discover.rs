@@ -15,7 +15,7 @@ use crate::registration::Registration;
 use crate::registry::Registry;
 
 /// Name endings of the files that are candidates when a folder is searched.
-const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst"];
+const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".jsonl.gz", ".ndjson.gz", ".json.gz"];
 
 /// Name endings of databases.
 const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
@@ -34,26 +34,32 @@ pub(super) struct Candidate {
     pub bytes: u64,
     /// True if it may be a store: [`open_store`] decides.
     pub may_be_store: bool,
+    /// True if the caller knows that it has not changed. Then nothing of it is read.
+    pub unchanged: bool,
 }
+
+/// Asks the caller whether a file or store has not changed since it was read last.
+pub(super) type IsUnchanged<'f> = dyn Fn(&Path) -> bool + 'f;
 
 /// The candidates at `path`: the file itself, or those in the folder, in the order of their names.
 ///
 /// Links are followed; a broken link or a loop is ignored. The root folder of a store is one candidate, and what belongs to the
 /// store is not a candidate of its own.
-pub(super) fn discover(registry: &Registry, path: &Path) -> Vec<Result<Candidate, AdapterError>> {
+pub(super) fn discover(registry: &Registry, path: &Path, is_unchanged: &IsUnchanged<'_>) -> Vec<Result<Candidate, AdapterError>> {
     match path.metadata() {
         Err(error) => vec![Err(AdapterError::from(error).path(path.to_string_lossy()))],
-        Ok(metadata) if metadata.is_dir() => search(registry, path),
-        Ok(metadata) => vec![Ok(named_file(path, &metadata))],
+        Ok(metadata) if metadata.is_dir() => search(registry, path, is_unchanged),
+        Ok(metadata) => vec![Ok(named_file(path, &metadata, is_unchanged))],
     }
 }
 
 /// A named file may be anything. Only a regular file may be read twice: reading from a pipe consumes it.
-fn named_file(path: &Path, metadata: &Metadata) -> Candidate {
-    Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file() }
+fn named_file(path: &Path, metadata: &Metadata, is_unchanged: &IsUnchanged<'_>) -> Candidate {
+    let unchanged = metadata.is_file() && is_unchanged(path);
+    Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file(), unchanged }
 }
 
-fn search(registry: &Registry, folder: &Path) -> Vec<Result<Candidate, AdapterError>> {
+fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) -> Vec<Result<Candidate, AdapterError>> {
     let mut entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
     let (mut found, mut roots) = (Vec::new(), HashMap::new());
     while let Some(entry) = entries.next() {
@@ -70,10 +76,11 @@ fn search(registry: &Registry, folder: &Path) -> Vec<Result<Candidate, AdapterEr
                 entries.skip_current_dir();
             }
         } else if !is_folder {
-            found.extend(candidate(registry, entry).map(Ok));
+            found.extend(candidate(registry, entry, is_unchanged).map(Ok));
         } else if let Some(registration) = store_at_root(registry, entry.path()) {
             let path = entry.path().to_owned();
-            found.push(Ok(Candidate { path, named: entry.depth() == 0, bytes: 0, may_be_store: true }));
+            let unchanged = is_unchanged(&path);
+            found.push(Ok(Candidate { path, named: entry.depth() == 0, bytes: 0, may_be_store: true, unchanged }));
             roots.insert(entry.into_path(), registration);
         }
     }
@@ -86,18 +93,22 @@ fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registrat
     registration.is_some_and(|registration| (registration.store_opener().is_inside)(&entry.file_name().to_string_lossy()))
 }
 
-fn candidate(registry: &Registry, entry: DirEntry) -> Option<Candidate> {
+fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_>) -> Option<Candidate> {
     // Opening a named pipe would wait for its other end, and a device may never end.
     if !entry.file_type().is_file() {
         return None;
     }
     let name = entry.file_name().to_string_lossy();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let has_ending = [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS].into_iter().any(ends);
+    if has_ending && is_unchanged(entry.path()) {
+        return Some(Candidate { bytes: 0, named: false, may_be_store: false, unchanged: true, path: entry.into_path() });
+    }
     let may_be_store =
         (ends(DATABASE_ENDINGS) && begins_as_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
     let may_be = may_be_store || ends(ENDINGS);
     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-    may_be.then(|| Candidate { bytes, named: false, may_be_store, path: entry.into_path() })
+    may_be.then(|| Candidate { bytes, named: false, may_be_store, unchanged: false, path: entry.into_path() })
 }
 
 fn begins_as_database(path: &Path) -> bool {
@@ -125,7 +136,7 @@ mod tests {
 
     fn found(directory: &Path) -> Vec<String> {
         let name = |path: PathBuf| path.strip_prefix(directory).unwrap().to_string_lossy().replace('\\', "/");
-        discover(&Registry::builtin(), directory).into_iter().map(|candidate| name(candidate.unwrap().path)).collect()
+        discover(&Registry::builtin(), directory, &|_| false).into_iter().map(|candidate| name(candidate.unwrap().path)).collect()
     }
 
     #[test]
@@ -169,8 +180,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("log.txt");
         fs::write(&file, "x").unwrap();
-        assert_eq!(discover(&Registry::builtin(), &file), [Ok(Candidate { path: file, named: true, bytes: 1, may_be_store: true })]);
-        let missing = discover(&Registry::builtin(), &directory.path().join("missing"));
+        let candidate = Candidate { path: file.clone(), named: true, bytes: 1, may_be_store: true, unchanged: false };
+        assert_eq!(discover(&Registry::builtin(), &file, &|_| false), [Ok(candidate)]);
+        let missing = discover(&Registry::builtin(), &directory.path().join("missing"), &|_| false);
         assert!(missing[0].as_ref().is_err_and(|error| error.code.as_str() == "io" && error.path.is_some()));
     }
 

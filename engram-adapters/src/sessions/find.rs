@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engram_core::error::AdapterError;
 
-use super::discover::{Candidate, discover};
+use super::discover::{Candidate, IsUnchanged, discover};
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 use super::store_session::store_sessions;
@@ -20,6 +20,8 @@ pub struct FoundSessions {
     pub locations: Vec<Result<SessionLocation, AdapterError>>,
     /// Sessions in stores that are not converted, because a newer copy is, or because their id cannot be trusted.
     pub skipped: Vec<SkippedSession>,
+    /// Files and stores that were not opened, because they have not changed ([`SessionFinder::skip_unchanged`]), each once.
+    pub unchanged: Vec<PathBuf>,
 }
 
 /// Collects the sessions at one path after another.
@@ -40,6 +42,9 @@ pub struct SessionFinder<'o> {
     indexes: HashMap<Place, usize>,
     /// The stores that were found.
     stores: HashSet<PathBuf>,
+    /// The files and stores in `unchanged`, without links.
+    unchanged: HashSet<PathBuf>,
+    is_unchanged: Box<IsUnchanged<'o>>,
 }
 
 /// A file, and a session's id if the file is a store.
@@ -48,12 +53,25 @@ type Place = (PathBuf, Option<String>);
 impl<'o> SessionFinder<'o> {
     /// A finder that has searched nothing.
     pub fn new(options: &'o SessionOptions) -> Self {
-        SessionFinder { options, found: FoundSessions::default(), indexes: HashMap::new(), stores: HashSet::new() }
+        SessionFinder {
+            options,
+            found: FoundSessions::default(),
+            indexes: HashMap::new(),
+            stores: HashSet::new(),
+            unchanged: HashSet::new(),
+            is_unchanged: Box::new(|_| false),
+        }
+    }
+
+    /// Does not open files and stores for which `is_unchanged` is true. It is asked for every file that may be a session.
+    #[must_use]
+    pub fn skip_unchanged(self, is_unchanged: impl Fn(&Path) -> bool + 'o) -> Self {
+        SessionFinder { is_unchanged: Box::new(is_unchanged), ..self }
     }
 
     /// Adds the sessions at `path`: a session file, a store, or a folder to search.
     pub fn add(&mut self, path: &Path) {
-        for candidate in discover(&self.options.registry, path) {
+        for candidate in discover(&self.options.registry, path, &self.is_unchanged) {
             match candidate {
                 Ok(candidate) => self.add_candidate(candidate),
                 Err(error) => self.found.locations.push(Err(error)),
@@ -73,6 +91,12 @@ impl<'o> SessionFinder<'o> {
 
     fn add_candidate(&mut self, candidate: Candidate) {
         let real = fs::canonicalize(&candidate.path).ok();
+        if candidate.unchanged {
+            if self.unchanged.insert(real.unwrap_or_else(|| candidate.path.clone())) {
+                self.found.unchanged.push(candidate.path);
+            }
+            return;
+        }
         let opened =
             if candidate.may_be_store { store_sessions(&self.options.registry, &candidate, self.options.limits) } else { Ok(None) };
         match opened {

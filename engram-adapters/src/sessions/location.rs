@@ -28,7 +28,7 @@ impl SessionLocation {
     /// The session file at `path`, which counts as named. It is not opened as a store.
     pub fn of_file(path: &Path) -> Self {
         let bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        SessionLocation::file(Candidate { path: path.to_owned(), named: true, bytes, may_be_store: false })
+        SessionLocation::file(Candidate { path: path.to_owned(), named: true, bytes, may_be_store: false, unchanged: false })
     }
 
     pub(super) fn file(candidate: Candidate) -> Self {
@@ -44,6 +44,22 @@ impl SessionLocation {
         match &self.place {
             Place::File(candidate) => &candidate.path,
             Place::Store(session) => &session.name,
+        }
+    }
+
+    /// The file that it is, or the store that contains it.
+    pub fn container(&self) -> &Path {
+        match &self.place {
+            Place::File(candidate) => &candidate.path,
+            Place::Store(session) => session.container(),
+        }
+    }
+
+    /// Its id in the store; `None` for a file.
+    pub fn id_in_store(&self) -> Option<&str> {
+        match &self.place {
+            Place::File(_) => None,
+            Place::Store(session) => Some(&session.session.id),
         }
     }
 

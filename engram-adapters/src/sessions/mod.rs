@@ -8,6 +8,7 @@ mod find;
 mod location;
 mod options;
 mod source;
+mod stamp;
 mod store_session;
 mod stores;
 
@@ -19,6 +20,7 @@ pub use find::{FoundSessions, SessionFinder};
 pub use location::SessionLocation;
 pub use options::SessionOptions;
 pub use source::SessionSource;
+pub use stamp::Stamp;
 pub use store_session::display_path;
 pub use stores::{RegisteredStore, open_store, store_at_root};
 

@@ -87,15 +87,20 @@ pub fn display_path(session: &StoredSession) -> PathBuf {
 }
 
 impl StoreSession {
+    /// The path of the store.
+    pub fn container(&self) -> &Path {
+        &self.path
+    }
+
     /// The session in its harness's own export form.
     ///
     /// # Errors
     /// As [`Store::export`]; `malformed_record` if the store gives nothing: what belongs to a session must not be lost in silence.
     pub fn export(&self, registry: &Registry, limits: Limits) -> Result<Export, AdapterError> {
         let export = match &self.store {
-            Some(store) => store.export(&self.session)?,
+            Some(store) => self.export_from(&**store)?,
             None => match open(registry, &self.path, limits)? {
-                Some((_, store)) => store.export(&self.session)?,
+                Some((_, store)) => self.export_from(&*store)?,
                 None => return Err(AdapterError::new(ErrorCode::Io).expected("the store that was there")),
             },
         };
@@ -103,5 +108,64 @@ impl StoreSession {
             return Err(AdapterError::new(ErrorCode::MalformedRecord).expected("a session").found("a store that gives nothing"));
         }
         Ok(export)
+    }
+
+    fn export_from(&self, store: &dyn Store) -> Result<Export, AdapterError> {
+        let export = store.export(&self.session)?;
+        store.verify_unchanged()?;
+        Ok(export)
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs::{self, File};
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    fn session_of(store: Box<dyn Store>, path: &Path) -> StoreSession {
+        let (kind, session) = (store.kind(), store.sessions()[0].clone());
+        let store: Arc<dyn Store> = Arc::from(store);
+        StoreSession {
+            name: path.to_owned(),
+            kind,
+            registration: Registry::builtin().adapters().next().unwrap(),
+            named: true,
+            bytes: 0,
+            session,
+            store: Some(store),
+            path: path.to_owned(),
+        }
+    }
+
+    /// Every kind of database fails if another process changes it between opening and the end of an export.
+    #[test]
+    fn a_database_that_changes_while_it_is_read_is_an_error_for_each_kind_of_store() {
+        let registry = Registry::builtin();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+        let files = walkdir::WalkDir::new(fixtures).sort_by_file_name().into_iter().flatten().map(walkdir::DirEntry::into_path);
+        let databases = files.filter(|path| path.extension().is_some_and(|end| end == "db" || end == "vscdb"));
+        let mut tried = BTreeSet::new();
+        for database in databases {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(database.file_name().unwrap());
+            fs::copy(&database, &path).unwrap();
+            // A database that somebody has just written is read from a copy.
+            File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+            let Some((_, store)) = open_store(&registry, &path, Limits::default()).ok().flatten() else { continue };
+            if store.sessions().is_empty() || !tried.insert(store.kind()) {
+                continue;
+            }
+            let session = session_of(store, &path);
+            assert!(session.export(&registry, Limits::default()).is_ok(), "{}", path.display());
+            rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 77;").unwrap();
+            let error = session.export(&registry, Limits::default()).unwrap_err();
+            assert_eq!(error.code, ErrorCode::Io, "{}", session.kind);
+        }
+        let kinds = ["Claude Code", "Cursor chat", "Cursor editor", "Cursor run", "OpenCode"];
+        let missing: Vec<_> = kinds.iter().filter(|kind| !tried.iter().any(|tried| tried.starts_with(**kind))).collect();
+        assert!(missing.is_empty(), "{missing:?} of {tried:?}");
     }
 }

@@ -4,12 +4,12 @@
 //! [`Neighbours`]: no `..` and no link leads out of its folder, and only regular files are opened.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::hash::{Hash, StreamHasher};
@@ -23,6 +23,8 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 const MAX_FILE_BYTES: u64 = 4 << 30;
 /// The most entries of a folder that are listed.
 const MAX_ENTRIES: usize = 10_000;
+/// The most records of a folder of a store that are listed.
+const MAX_RECORDS: usize = 1 << 20;
 
 /// The files below one folder, and what was read of them.
 #[derive(Debug)]
@@ -55,13 +57,33 @@ impl Neighbours {
         is_plain(path) && self.folder.metadata(path).is_ok_and(|found| found.is_dir())
     }
 
-    /// The names of the files in a folder, sorted. Names that are not UTF-8 are left out.
+    /// The names of the files in a folder, sorted, up to a limit. Names that are not UTF-8 are left out.
     pub fn names(&self, path: &Path) -> Vec<String> {
+        self.names_up_to(path, MAX_ENTRIES)
+    }
+
+    /// As [`Neighbours::names`], of the records of a store: there may be many of them.
+    pub fn record_names(&self, path: &Path) -> Vec<String> {
+        self.names_up_to(path, MAX_RECORDS)
+    }
+
+    fn names_up_to(&self, path: &Path, limit: usize) -> Vec<String> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let Some(entries) = self.folder.read_dir(path).ok() else { return Vec::new() };
-        let mut names: Vec<String> = entries.take(MAX_ENTRIES).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> = entries.take(limit).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
         names.sort_unstable();
         names
+    }
+
+    /// The first bytes of a file of a store. They are part of the artifact, so they are not recorded as read beside it.
+    ///
+    /// # Errors
+    /// If there is no such regular file below the folder, or if it cannot be read.
+    pub fn bytes(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let not_found = || io::Error::new(io::ErrorKind::NotFound, "no regular file below the folder of the store");
+        let mut bytes = Vec::new();
+        self.reader(path, limit).ok_or_else(not_found)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// The text of a file, if it is UTF-8 and not too large.
@@ -73,6 +95,11 @@ impl Neighbours {
         }
         self.record(path, Some((Hash::of_bytes(&bytes), bytes.len() as u64)));
         String::from_utf8(bytes).ok()
+    }
+
+    /// A reader of a regular file. It is not recorded as read: for files that are the artifact itself.
+    pub fn open_file(&self, path: &Path) -> Option<BufReader<Take<File>>> {
+        self.reader(path, u64::MAX)
     }
 
     /// Hash and size of a file. It is read once, however often it is asked for.
@@ -109,7 +136,7 @@ impl Neighbours {
     pub fn files_read(&self) -> Vec<BesideFile> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let file = |(path, digest): (&PathBuf, &Option<(Hash, u64)>)| {
-            digest.map(|(hash, bytes)| BesideFile { name: self.name_from_artifact(path), hash, bytes })
+            digest.map(|(hash, bytes)| BesideFile { name: self.name_from_artifact(path), hash: Some(hash), bytes })
         };
         let mut files: Vec<BesideFile> = read.iter().filter_map(file).collect();
         files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -121,7 +148,7 @@ impl Neighbours {
     }
 
     /// A reader of a regular file of at most `limit` bytes. More of it is not read.
-    fn reader(&self, path: &Path, limit: u64) -> Option<BufReader<impl Read>> {
+    fn reader(&self, path: &Path, limit: u64) -> Option<BufReader<Take<File>>> {
         // Opening a named pipe would wait for its other end.
         if !self.is_file(path) {
             return None;
@@ -140,11 +167,6 @@ impl Neighbours {
 }
 
 impl SideFiles for Neighbours {
-    /// A log states paths on the machine of its session; which file is meant is up to the adapter.
-    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
-        None
-    }
-
     fn files_read(&self) -> Vec<BesideFile> {
         self.files_read()
     }
@@ -204,6 +226,7 @@ mod tests {
         let outside = root.path().join("secret.txt");
         for path in ["../secret.txt", "session/../../secret.txt", "none.txt", "session", outside.to_str().unwrap()] {
             assert_eq!((neighbours.digest(Path::new(path)), neighbours.text(Path::new(path))), (None, None), "{path}");
+            assert!(neighbours.bytes(Path::new(path), 9).is_err(), "{path}");
         }
         assert_eq!(neighbours.files_read(), []);
     }
@@ -216,6 +239,8 @@ mod tests {
         std::os::unix::fs::symlink("../secret.txt", project.join("link.txt")).unwrap();
         std::os::unix::fs::symlink("session/out.txt", project.join("inside.txt")).unwrap();
         assert_eq!(neighbours.digest(Path::new("link.txt")), None);
+        assert!(neighbours.bytes(Path::new("link.txt"), 9).is_err());
+        assert_eq!(neighbours.bytes(Path::new("inside.txt"), 3).unwrap(), b"out");
         assert_eq!(neighbours.text(Path::new("inside.txt")).as_deref(), Some("output"));
         let made = std::process::Command::new("mkfifo").arg(project.join("pipe")).status();
         if made.is_ok_and(|status| status.success()) {

@@ -13,22 +13,7 @@ use crate::{bless, report};
 
 /// Checks that are known to fail, by trees and adapter. docs/conformance.md has the reasons. On the fixtures each must fail, so that the list
 /// only gets shorter.
-const OPEN: &[(&[&str], &str, &[&str])] = &[
-    (&["fixtures"], "opencode", &["response.together", "edit.statements"]),
-    (&["fixtures"], "gemini", &["prompt.person", "record.repeated", "response.together", "edit.statements"]),
-    (&["fixtures"], "cursor", &["prompt.person", "record.repeated", "parent.record", "usage.sum"]),
-    (
-        &["recordings"],
-        "opencode",
-        &["prompt.person", "response.together", "usage.sum", "call.kind", "edit.all", "edit.real", "edit.statements", "claim.open"],
-    ),
-    (
-        &["recordings"],
-        "gemini",
-        &["session.converts", "prompt.person", "record.repeated", "response.together", "call.all", "edit.statements"],
-    ),
-    (&["recordings"], "cursor", &["order.source", "record.repeated", "usage.sum"]),
-];
+const OPEN: &[(&[&str], &str, &[&str])] = &[(&["recordings"], "opencode", &["prompt.all"])];
 
 /// The fixture tree, with the scenario elements that its recordings declare.
 fn fixtures() -> Recordings {

@@ -143,7 +143,7 @@ pub fn read_session(path: &Path) -> Vec<u8> {
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
     let (found, findings) = conformance::sessions(registered(), &case.harness, &case.folder);
     let artifact = |(session, entry): (Session, &'static Registration)| {
-        let Session { name, path, bytes, context, form } = session;
+        let Session { name, path, bytes, context, form, .. } = session;
         Artifact { case: case.clone(), path, name, bytes, entry, form, context }
     };
     (found.into_iter().map(artifact).collect(), findings)

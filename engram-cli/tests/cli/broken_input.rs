@@ -30,7 +30,15 @@ fn claude_version(version: &str) -> String {
 
 #[test]
 fn wrong_usage_is_2() {
-    for args in [&["ingest"][..], &["ingest", "x", "--policy", "lax"], &["ingest", "x", "--jobs", "0"], &["brew"], &[]] {
+    for args in [
+        &["ingest"][..],
+        &["check"],
+        &["ingest", "x", "--policy", "lax"],
+        &["-q", "-v", "list"],
+        &["ingest", "x", "--jobs", "0"],
+        &["brew"],
+        &[],
+    ] {
         let output = run(args);
         assert_eq!((code(&output), output.stdout.len()), (2, 0), "{args:?}");
         assert!(!output.stderr.is_empty());
@@ -46,7 +54,7 @@ fn what_no_adapter_recognises_is_3() {
         assert_fails(&ingest_text(input, &[]), 3, "unknown_harness");
     }
     let output = run_with_input(&["ingest", "-"], b"hello \x1b[2J\n");
-    assert!(stderr(&output).starts_with("error: unknown_harness in -"), "{}", stderr(&output));
+    assert!(stderr(&output).starts_with("error: standard input: not the log of a supported harness"), "{}", stderr(&output));
     assert!(!output.stderr.contains(&0x1b), "an excerpt cannot command the terminal");
 }
 
@@ -89,7 +97,7 @@ fn a_version_that_is_ahead_is_4_or_a_tape_without_a_warning() {
 
 #[test]
 fn sessions_that_are_ahead_and_have_unknown_records_give_one_warning() {
-    const WARNING: &str = "warning: newer than every recorded version, with content that this engram does not know";
+    const WARNING: &str = "newer than every recorded version, with content that this engram does not know";
     let with_unknown_record = claude_version("999.0.0").replace("\"type\":\"atis-latch\"", "\"type\":\"brand-new\"");
     let one = run_with_input(&["ingest", "-"], with_unknown_record.as_bytes());
     assert!(stderr(&one).contains("with content that this engram does not know: 1 session (claude-code 999.0.0);"), "{}", stderr(&one));
@@ -181,7 +189,7 @@ fn what_cannot_be_read_in_a_directory_does_not_stop_the_rest() {
     let output = ingest(folder.path(), &["--out", text(out.path())]);
     assert_eq!(code(&output), 1);
     assert_eq!(json_errors(&output)[0]["code"], "io");
-    assert_eq!(names(out.path()), ["claude-code/good.tape.jsonl"]);
+    assert_eq!(tapes(out.path()), ["claude-code/good.tape.jsonl"]);
 }
 
 #[cfg(unix)]
@@ -196,9 +204,9 @@ fn a_directory_that_cannot_be_read_is_an_error() {
     let output = ingest(folder.path(), &["--out", text(out.path())]);
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
     if all_powerful {
-        assert_eq!((code(&output), names(out.path()).len()), (0, 2), "root reads everything");
+        assert_eq!((code(&output), tapes(out.path()).len()), (0, 2), "root reads everything");
     } else {
-        assert_eq!((code(&output), names(out.path()).len()), (1, 1));
+        assert_eq!((code(&output), tapes(out.path()).len()), (1, 1));
         assert_eq!(json_errors(&output)[0]["code"], "io");
     }
 }

@@ -22,7 +22,7 @@ fn the_library_gives_the_tapes_of_the_command() {
         }
         let out = tempfile::tempdir().unwrap();
         run(&["ingest", "--quiet", text(&harness.path()), "--out", text(out.path())]);
-        by_command.extend(files(out.path()).iter().map(|file| fs::read(file).unwrap()));
+        by_command.extend(tape_files(out.path()).iter().map(|file| fs::read(file).unwrap()));
     }
     assert!(by_library.len() > 100, "{} tapes", by_library.len());
     assert!(by_library == by_command, "{} and {} tapes", by_library.len(), by_command.len());

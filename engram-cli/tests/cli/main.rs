@@ -9,20 +9,32 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod broken_input;
+mod ci;
 mod conform;
 mod documentation;
 mod drift;
+mod homes;
+mod killed;
 mod library;
+mod list;
 mod looking;
 mod many_sessions;
 mod one_session;
+mod rerun;
+mod show;
+#[cfg(unix)]
+mod show_page;
 mod stats;
 mod stores;
+mod watch;
 
 /// The binary, far from any terminal.
 fn engram() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_engram"));
     command.env_remove("COLUMNS").stdin(Stdio::null());
+    for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CURSOR_DATA_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+        command.env_remove(variable);
+    }
     command
 }
 
@@ -90,12 +102,30 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The tapes below a folder, in order.
+fn tape_files(folder: &Path) -> Vec<PathBuf> {
+    files(folder).into_iter().filter(|path| text(path).contains(".tape.jsonl")).collect()
+}
+
+/// The names of the tapes below a folder, relative to it, in order.
+fn tapes(folder: &Path) -> Vec<String> {
+    names(folder).into_iter().filter(|name| name.contains(".tape.jsonl")).collect()
+}
+
+/// The index of a folder of tapes, by source.
+fn index(folder: &Path) -> Vec<Value> {
+    let lines = fs::read_to_string(folder.join("index.jsonl")).unwrap_or_default();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 /// The names of all files below a folder, relative to it, in order.
 fn names(folder: &Path) -> Vec<String> {
     files(folder).iter().map(|path| text(path.strip_prefix(folder).unwrap()).replace('\\', "/")).collect()
 }
 
 const CLAUDE: &str = "claude-code/2.1.329/b_edit";
+/// A session with sub-agents in files of their own.
+const SUB_AGENTS: &str = "claude-code/2.1.329/c_subagent";
 const CODEX: &str = "codex/0.169.0/main";
 /// The session id of [`CLAUDE`].
 const CLAUDE_ID: &str = "08a7d153-dbf5-4299-99e0-7e71fab11f9f";

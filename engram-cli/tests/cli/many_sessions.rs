@@ -15,17 +15,17 @@ fn a_directory_is_searched_for_the_sessions_of_all_harnesses() {
     let (claude, codex) = (fixture("claude-code/2.1.329/c_subagent"), fixture(CODEX));
     let output = ingest(&[&claude, &codex], out.path(), &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let names = names(out.path());
+    let names = tapes(out.path());
     let session = "claude-code/69a38eaa-79ad-4865-bd62-78e0d1276315";
     assert!(names.contains(&format!("{session}.tape.jsonl")), "{names:?}");
     assert_eq!(names.iter().filter(|name| name.starts_with(&format!("{session}."))).count(), 5, "four sub-agents: {names:?}");
     assert_eq!(names.iter().filter(|name| name.starts_with("codex/")).count(), 1, "{names:?}");
-    for file in files(out.path()) {
+    for file in tape_files(out.path()) {
         assert_checked(&fs::read(file).unwrap());
     }
     let summary = stderr(&output);
     assert!(
-        summary.contains("6 sessions converted (0 unchanged), 0 failed\n  skipped 4 files without a session, 0 of them empty\n"),
+        summary.contains("sessions    6 (5 claude-code, 1 codex)\n") && summary.contains("skipped     4 files without a session\n"),
         "{summary}"
     );
 }
@@ -54,9 +54,10 @@ fn what_is_no_session_is_passed_over_and_counted() {
     let out = tempfile::tempdir().unwrap();
     let output = ingest(&[folder.path()], out.path(), &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert_eq!(names(out.path()), ["claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
+    assert_eq!(tapes(out.path()), ["claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
     assert!(
-        stderr(&output).contains("2 sessions converted (0 unchanged), 0 failed\n  skipped 2 files without a session, 1 of them empty\n"),
+        stderr(&output).contains("tapes       2 new, 0 replaced, 0 unchanged, 0 failed\n")
+            && stderr(&output).contains("skipped     2 files without a session\n"),
         "{}",
         stderr(&output)
     );
@@ -80,7 +81,7 @@ fn a_failed_session_leaves_no_file_and_stops_nothing() {
     let out = tempfile::tempdir().unwrap();
     let output = ingest(&[folder.path()], out.path(), &["--policy", "strict", "--error-format", "json"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
-    assert_eq!(names(out.path()), ["claude-code/good.tape.jsonl"]);
+    assert_eq!(tapes(out.path()), ["claude-code/good.tape.jsonl"]);
     let errors = json_errors(&output);
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0]["code"], "malformed_record");
@@ -95,8 +96,8 @@ fn failures_that_are_all_alike_give_their_own_exit_code() {
     let out = tempfile::tempdir().unwrap();
     let output = ingest(&[folder.path()], out.path(), &["--policy", "strict"]);
     assert_eq!(code(&output), 4, "{}", stderr(&output));
-    assert_eq!(names(out.path()), [""; 0]);
-    assert!(stderr(&output).ends_with("0 sessions converted (0 unchanged), 2 failed\n"), "nothing to total: {}", stderr(&output));
+    assert_eq!(tapes(out.path()), [""; 0]);
+    assert!(stderr(&output).ends_with("tapes       0 new, 0 replaced, 0 unchanged, 2 failed\n"), "nothing to total: {}", stderr(&output));
 }
 
 #[test]
@@ -108,8 +109,8 @@ fn any_number_of_jobs_gives_the_same_files_and_the_same_words() {
         let out = tempfile::tempdir().unwrap();
         let output = ingest(&[folder.path()], out.path(), &["--jobs", jobs]);
         assert_eq!(code(&output), 0);
-        let contents: Vec<Vec<u8>> = files(out.path()).iter().map(|file| fs::read(file).unwrap()).collect();
-        (names(out.path()), contents, stderr(&output).replace(text(out.path()), "OUT"))
+        let contents: Vec<Vec<u8>> = tape_files(out.path()).iter().map(|file| fs::read(file).unwrap()).collect();
+        (tapes(out.path()), contents, stderr(&output).replace(text(out.path()), "OUT"))
     };
     assert_eq!(outcome("1"), outcome("8"));
 }
@@ -121,14 +122,14 @@ fn a_second_run_leaves_tapes_alone_and_changed_sessions_get_a_number() {
     ingest(&[folder.path()], out.path(), &[]);
     let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
     let again = ingest(&[folder.path()], out.path(), &[]);
-    assert!(stderr(&again).contains("2 sessions converted (2 unchanged)"), "{}", stderr(&again));
-    assert_eq!(names(out.path()).len(), 2);
+    assert!(stderr(&again).contains("0 new, 0 replaced, 2 unchanged, 0 failed"), "{}", stderr(&again));
+    assert_eq!(tapes(out.path()).len(), 2);
 
     let first_lines: String = claude_session("a").split_inclusive('\n').take(40).collect();
     fs::write(folder.path().join("1.jsonl"), first_lines).unwrap();
     let changed = ingest(&[folder.path()], out.path(), &[]);
     assert_eq!(code(&changed), 0);
-    assert_eq!(names(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
+    assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
     assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
 }
 
@@ -143,7 +144,7 @@ fn ids_cannot_leave_the_directory_or_fall_together() {
     let out = parent.path().join("deep/tapes");
     let output = ingest(&[folder.path()], &out, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let names = names(parent.path());
+    let names = tapes(parent.path());
     assert_eq!(names.len(), ids.len());
     assert!(names.iter().all(|name| name.starts_with("deep/tapes/claude-code/") && name.len() < 220), "{names:?}");
     for name in ["%2E%2E%2F%2E%2E%2Fx", "%2Fetc%2Fpasswd", "%6Eul", "a%00b", "Same", "sAME-2"] {
@@ -157,8 +158,8 @@ fn a_session_reached_twice_is_converted_once() {
     let out = tempfile::tempdir().unwrap();
     let file = folder.path().join("1.jsonl");
     let output = ingest(&[folder.path(), &file, folder.path()], out.path(), &[]);
-    assert!(stderr(&output).contains("1 session converted"), "{}", stderr(&output));
-    assert_eq!(names(out.path()), ["claude-code/a.tape.jsonl"]);
+    assert!(stderr(&output).contains("tapes       1 new, 0 replaced, 0 unchanged, 0 failed"), "{}", stderr(&output));
+    assert_eq!(tapes(out.path()), ["claude-code/a.tape.jsonl"]);
 }
 
 #[test]
@@ -174,8 +175,8 @@ fn in_a_directory_a_named_adapter_takes_only_its_own() {
     let out = tempfile::tempdir().unwrap();
     let output = ingest(&[&fixture(CLAUDE), &fixture(CODEX)], out.path(), &["--adapter", "codex"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(names(out.path()).iter().all(|name| name.starts_with("codex/")));
-    assert!(stderr(&output).contains("skipped 1 file without a session,"), "{}", stderr(&output));
+    assert!(tapes(out.path()).iter().all(|name| name.starts_with("codex/")));
+    assert!(stderr(&output).contains("skipped     1 file without a session"), "{}", stderr(&output));
 }
 
 #[cfg(unix)]
@@ -191,7 +192,7 @@ fn an_interrupted_run_leaves_no_temporary_file_and_no_copy_of_a_store() {
     fs::write(home.path().join("store.db-journal"), "no journal").unwrap();
     let mut command = engram();
     command.args(["ingest", text(&store), "-", "--out", text(out.path())]).env("TMPDIR", copies.path());
-    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Enough for the log to be recognised; then it does not end.
     let log = fs::read(claude_file()).unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -205,7 +206,10 @@ fn an_interrupted_run_leaves_no_temporary_file_and_no_copy_of_a_store() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 130);
+    let said = stderr(&output);
+    assert!(said.starts_with("interrupted;") && said.contains("0 failed"), "{said}");
     assert!(!names(out.path()).iter().any(is_temporary));
     assert_eq!(fs::read_dir(copies.path()).unwrap().count(), 0);
     drop(stdin);

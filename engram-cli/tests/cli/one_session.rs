@@ -78,7 +78,7 @@ fn one_session_goes_to_a_directory_if_there_is_one() {
     let out = tempfile::tempdir().unwrap();
     let output = run(&["ingest", text(&claude_file()), "--out", text(out.path())]);
     assert_eq!((code(&output), output.stdout.len()), (0, 0));
-    assert_eq!(names(out.path()), [format!("claude-code/{CLAUDE_ID}.tape.jsonl")]);
+    assert_eq!(tapes(out.path()), [format!("claude-code/{CLAUDE_ID}.tape.jsonl")]);
 }
 
 #[test]

@@ -46,6 +46,14 @@ pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     states.into_iter().any(has)
 }
 
+/// True if the call overwrites a file with a text that the file had after an earlier change. No snapshot shows such a write.
+pub fn writes_same_text(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    let is_overwrite = edits.events.iter().all(|event| event.text("op") == Some("overwrite"));
+    let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
+    let mut states = case.truth.edits.iter().filter(|real| real.file == edits.file).filter_map(|real| real.after.as_deref());
+    is_overwrite && states.any(|state| calls.iter().any(|call| spans::strings(&call.args).contains(&state)))
+}
+
 /// True if the edits are by a command, and another command that names the file ran at the same time: what the harness shows as the changes
 /// of one command then has those of the other one too.
 pub fn has_parallel_command(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {

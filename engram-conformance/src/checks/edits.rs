@@ -36,6 +36,8 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             findings.note("edits that the ground truth has under another call");
         } else if attribution::is_shown(case, &edits) {
             findings.note("edits that the result shows and no snapshot has");
+        } else if attribution::writes_same_text(case, &edits) {
+            findings.note("files that were written again with the text that they had");
         } else if is_no_change {
             findings.count("edits with equal hashes before and after");
         } else if !edits.session.has_failed(first) {
@@ -229,6 +231,10 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
                 findings.note("edits in sessions that claim none");
                 continue;
             }
+            if of_call.is_empty() && !of_real.is_empty() && has_not_run(case, call, real) {
+                findings.note("calls that failed or were denied, beside one that changed the file");
+                continue;
+            }
             if of_call.is_empty() {
                 findings.fail(case.recording.name(), format!("no code.edit of {} ({}) on {}", call.id, call.tool, real.file));
                 continue;
@@ -238,6 +244,16 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             is_complete((subject, case), findings, (real, call), &of_call, is_only);
         }
     }
+}
+
+/// True if the log says that the call was not successful, and the file does not have a text of its arguments that is new.
+fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
+    let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str());
+    let mut results = case.events(Kind::ToolResult).filter(|(_, result)| is_of(result)).peekable();
+    let is_unsuccessful = |result: &Event| matches!(result.text("status"), Some("error" | "denied" | "cancelled"));
+    let (before, after) = (real.before.as_deref().unwrap_or_default(), real.after.as_deref().unwrap_or_default());
+    let is_new = |text: &&str| after.contains(text) && !before.contains(text);
+    results.peek().is_some() && results.all(|(_, result)| is_unsuccessful(result)) && !spans::strings(&call.args).iter().any(is_new)
 }
 
 /// True if the log says that the call failed. It may still have written the file.

@@ -95,6 +95,10 @@ pub fn parents(case: &Case<'_>, findings: &mut Findings) {
             if !(event.is(Kind::ToolResult) || event.is(Kind::CodeRead) || event.is(Kind::CodeEdit)) {
                 continue;
             }
+            if let Some(other) = parent_of_other_tool(session, event) {
+                findings.fail(case.place_of(session, event), format!("a result of another tool than its parent, which calls {other}"));
+                continue;
+            }
             let Some(of_id) = calls.get(event.text("call_id").unwrap_or_default()) else { continue };
             match expected(session, event, of_id) {
                 Some((call, why)) if event.number("parent") != call.number("seq") => {
@@ -107,6 +111,13 @@ pub fn parents(case: &Case<'_>, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// The tool of the parent of a result without an id, if it is not the result's.
+fn parent_of_other_tool<'s>(session: &'s ConvertedSession, event: &Event) -> Option<&'s str> {
+    let (parent, tool) = (event.number("parent")?, event.text("tool").filter(|_| !event.has("call_id"))?);
+    let called = session.events.iter().find(|call| call.number("seq") == Some(parent))?.text("tool")?;
+    (called != tool).then_some(called)
 }
 
 /// The call that an event must name as its parent, and why.
@@ -130,6 +141,8 @@ fn expected<'s>(session: &'s ConvertedSession, event: &Event, calls: &[&'s Event
         let parent = session.events.iter().find(of_result)?.number("parent");
         return calls.iter().find(|call| call.number("seq") == parent).map(|call| (*call, "the call of its result"));
     }
+    // Calls without an id share nothing: which of them a result belongs to, only the adapter's format knows.
+    event.text("call_id")?;
     let earlier = calls.iter().rev().filter(|call| call.number("seq").is_some_and(|call| call < seq));
     let has_result = |call: &&&Event| {
         session.events.iter().any(|result| {
@@ -161,8 +174,14 @@ mod tests {
     /// Two calls with one id: on lines 1 and 3 of a log, or both with their results in records `a` and `b`.
     fn parents_of(events: &[&str]) -> Vec<Option<u64>> {
         let tape = events.join("\n");
-        let input =
-            Session { name: String::new(), path: "log".into(), bytes: Vec::new(), context: SideInfo::default(), form: Form::Stored };
+        let input = Session {
+            name: String::new(),
+            path: "log".into(),
+            bytes: Vec::new(),
+            context: SideInfo::default(),
+            form: Form::Stored,
+            is_exported_by_opener: false,
+        };
         let session = ConvertedSession::new(input, tape);
         let calls: Vec<&Event> = session.events.iter().filter(|event| event.is(Kind::ToolCall)).collect();
         let results = session.events.iter().filter(|event| !event.is(Kind::ToolCall));
@@ -179,6 +198,16 @@ mod tests {
             r#"{"seq":4,"k":"code.read","call_id":"c","parent":0,"origin":{"line":4}}"#,
         ];
         assert_eq!(parents_of(&events), [Some(0), Some(2), Some(0)]);
+    }
+
+    #[test]
+    fn calls_without_an_id_are_not_calls_of_one_id() {
+        let events = [
+            r#"{"seq":0,"k":"tool.call","tool":"Shell","origin":{"line":1}}"#,
+            r#"{"seq":1,"k":"tool.call","tool":"Read","origin":{"line":1}}"#,
+            r#"{"seq":2,"k":"tool.result","tool":"Shell","parent":0,"origin":{"line":2}}"#,
+        ];
+        assert_eq!(parents_of(&events), [None]);
     }
 
     #[test]

@@ -94,7 +94,7 @@ mod tests {
     /// What is wrong with an audit that finds and accounts for so many values of a source.
     fn wrong(source: &str, total: u64, in_tape: u64) -> Vec<String> {
         let (name, path, context) = (String::new(), "log".into(), SideInfo::default());
-        let input = Session { name, path, bytes: source.into(), context, form: Form::Stored };
+        let input = Session { name, path, bytes: source.into(), context, form: Form::Stored, is_exported_by_opener: false };
         let (mut report, mut findings) = (AuditReport::default(), Findings::default());
         (report.leaves.total, report.leaves.in_tape) = (total, in_tape);
         leaves_of(&ConvertedSession::new(input, String::new()), &report, "here", &mut findings);

@@ -31,13 +31,17 @@ fn is_full_run() -> bool {
 pub fn records(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for session in &case.sessions {
         let has_lines = session.events.iter().any(|event| event.line().is_some());
-        if !has_lines {
+        if session.input.is_exported_by_opener {
+            // The key of a row is unique, and the opener writes each row once. A repeat of a line of its export occurs in no store.
+            findings.note("sessions of stores, whose rows have unique keys");
+        } else if !has_lines {
             findings.note("sessions that are not lines");
         } else if session.source().len() > MAX_BYTES && !is_full_run() {
             findings.note("sessions above the size of the sample");
         } else {
-            let lines = repeatable(session);
-            findings.note_many("records without an id or a time", (line_count(session) - lines.len()) as u64);
+            let (lines, pieces) = repeatable(session, &subject.descriptor);
+            findings.note_many("pieces of a text", pieces as u64);
+            findings.note_many("records without an id or a time", (line_count(session) - lines.len() - pieces) as u64);
             Trials { subject, case, session, lines: &lines, failures: Vec::new() }.run(findings);
         }
     }

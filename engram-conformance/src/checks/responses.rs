@@ -1,6 +1,6 @@
 //! The events of one response stand together, and its usage directly behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::event::Kind;
 
@@ -61,9 +61,11 @@ fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response) -
     if usage < last {
         return Some((usage, "its usage stands before its last event"));
     }
+    let caused = caused_by_calls(&session.events[first..=last.max(usage)], key);
     let may_come_before = |event: &Event| {
         let is_of_last_part = is_same_record(event, &events[last]) && !is_foreign(event, key);
-        is_of_last_part || response_of(event) == Some(key) || is_of_other_agent(event, key)
+        let is_caused = event.number("seq").is_some_and(|seq| caused.contains(&seq));
+        is_of_last_part || is_caused || response_of(event) == Some(key) || is_of_other_agent(event, key)
     };
     let is_direct = events[last + 1..usage].iter().all(may_come_before);
     (!is_direct).then_some((usage, "its usage does not stand directly behind it"))
@@ -80,6 +82,18 @@ fn is_same_record(one: &Event, other: &Event) -> bool {
         (None, None) => item(one) == item(other),
         _ => false,
     }
+}
+
+/// The events that the calls of a response caused: results, links between files, and the calls that a program made.
+fn caused_by_calls(events: &[Event], key: (&str, &str)) -> BTreeSet<u64> {
+    let mut caused = BTreeSet::new();
+    for event in events {
+        let is_call = event.is(Kind::ToolCall) && response_of(event) == Some(key);
+        if is_call || event.number("parent").is_some_and(|parent| caused.contains(&parent)) {
+            caused.extend(event.number("seq"));
+        }
+    }
+    caused
 }
 
 fn is_of_other_agent(event: &Event, (agent, _): (&str, &str)) -> bool {

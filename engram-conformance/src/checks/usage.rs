@@ -8,8 +8,11 @@ use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::ground_truth::RealUsage;
 use crate::outcome::Findings;
+use crate::subject::Subject;
 use crate::tape::Event;
 
+/// The gap of logs whose input may contain what came from the cache.
+const CACHED_INPUT: &str = "usage.cached_input";
 /// Numbers below this one stand in any record by chance.
 const LEAST_TELLING: u64 = 10;
 
@@ -63,6 +66,11 @@ impl Counts {
         })
     }
 
+    /// True if a count is more than the other one.
+    fn exceeds(self, other: Counts) -> bool {
+        self.0.iter().zip(other.0).any(|(one, other)| one.zip(other).is_some_and(|(one, other)| one > other))
+    }
+
     fn is_empty(self) -> bool {
         self.0.iter().all(Option::is_none)
     }
@@ -105,7 +113,7 @@ impl Stated<'_> {
 ///
 /// A usage belongs to the response that it names. If its id is not one of the model server's, it belongs to any response with the same
 /// counts that has none yet.
-pub fn sums(case: &Case<'_>, findings: &mut Findings) {
+pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     if case.truth.usage.is_empty() {
         return;
     }
@@ -117,15 +125,19 @@ pub fn sums(case: &Case<'_>, findings: &mut Findings) {
     if !conversations.is_empty() {
         return sums_of_conversations(case, findings, &conversations, &stated(false));
     }
-    let mut ledger = Ledger { case, findings, is_used: vec![false; real.len()], real };
-    let (named, others): (Vec<Stated<'_>>, Vec<Stated<'_>>) = stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
+    let mut ledger = Ledger { subject, case, findings, is_used: vec![false; real.len()], real };
+    let (named, mut others): (Vec<Stated<'_>>, Vec<Stated<'_>>) =
+        stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
     named.iter().for_each(|stated| ledger.add_named(stated));
+    // A usage that states less fits more responses.
+    others.sort_by_key(|stated| stated.counts.0.iter().filter(|count| count.is_none()).count());
     others.iter().filter(|stated| !stated.counts.is_empty()).for_each(|stated| ledger.add_other(stated));
     ledger.end(&stated(true));
 }
 
 /// Real responses, and which of them the tapes have.
 struct Ledger<'l, 'c> {
+    subject: &'l Subject<'l>,
     case: &'l Case<'c>,
     findings: &'l mut Findings,
     real: Vec<&'l RealUsage>,
@@ -157,7 +169,12 @@ impl Ledger<'_, '_> {
 
     fn add_other(&mut self, stated: &Stated<'_>) {
         let fitting = |ledger: &Self, is_used: bool| {
-            (0..ledger.real.len()).find(|at| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]))
+            let fits = |at: &usize| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]);
+            // A usage without an input fits many responses; its record has the input of one.
+            let record = stated.session.record_of(stated.event).unwrap_or_default();
+            let has_input = |at: &usize| ledger.real[*at].input.is_some_and(|input| has_count(record, WORDS[0], input));
+            let all = 0..ledger.real.len();
+            all.clone().find(|at| fits(at) && has_input(at)).or_else(|| all.clone().find(fits))
         };
         match (fitting(self, false), fitting(self, true)) {
             (Some(at), _) => {
@@ -178,6 +195,9 @@ impl Ledger<'_, '_> {
             stated.counts.0[*at].is_none() && real.0[*at].is_some_and(is_logged)
         });
         match lost {
+            Some(at) if NAMES[at] == "input" && self.subject.declares_for(stated.session.schema(), Kind::Meta, CACHED_INPUT) => {
+                self.findings.gap(CACHED_INPUT);
+            }
             Some(at) => self.fail(stated, &format!("lacks `{}`, which its record has", NAMES[at])),
             None => self.findings.count("responses"),
         }
@@ -216,9 +236,9 @@ impl Ledger<'_, '_> {
 
 /// True if the log has the counts of a response: input and output in one record, and in a record of this response if its id is logged.
 fn is_logged(case: &Case<'_>, real: &RealUsage) -> bool {
-    let [input, output] = Counts::of_real(real).spellings();
-    let has = |record: &[u8], at: usize, spelled: &[u64]| spelled.iter().any(|count| has_count(record, WORDS[at], *count));
-    let has_counts = |record: &[u8]| has(record, 0, &input) && has(record, OUTPUT, &output);
+    let counts = Counts::of_real(real);
+    let [input, _] = counts.spellings();
+    let has_counts = |record: &[u8]| states(record, counts);
     let id = real.message_id.as_deref().filter(|id| case.is_logged(id));
     case.sessions.iter().any(|session| match id {
         Some(id) => session.records_with(id).any(has_counts),
@@ -237,7 +257,7 @@ fn has_count(record: &[u8], words: &[&str], number: u64) -> bool {
     })
 }
 
-/// The usage of a conversation adds up to its real sums.
+/// The usage of a conversation adds up to its real sums, or to those of the part that an artifact has.
 fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&RealUsage], stated: &[Stated<'_>]) {
     let mut ids: Vec<&str> = real.iter().filter_map(|real| real.conversation.as_deref()).collect();
     ids.sort_unstable();
@@ -246,7 +266,7 @@ fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&Real
         let mut counted = Counts([None; 5]);
         real.iter().filter(|real| real.conversation.as_deref() == Some(id)).for_each(|real| counted.add(Counts::of_real(real)));
         let mut sums: Vec<(&ConvertedSession, Counts)> = Vec::new();
-        for usage in stated.iter().filter(|stated| stated.event.0.pointer("/source/session_id").and_then(Value::as_str) == Some(id)) {
+        for usage in stated.iter().filter(|stated| is_of(stated, id)) {
             match sums.iter_mut().find(|(session, _)| session.name() == usage.session.name()) {
                 Some((_, sum)) => sum.add(usage.counts),
                 None => sums.push((usage.session, usage.counts)),
@@ -255,22 +275,75 @@ fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&Real
         if sums.is_empty() {
             findings.note("conversations without usage");
         }
-        // Each form of a conversation may state its usage.
+        let entries: Vec<Counts> =
+            real.iter().filter(|real| real.conversation.as_deref() == Some(id)).map(|real| Counts::of_real(real)).collect();
+        // Each form of a conversation may state its usage: the store all of it, a printed run its own.
         for (session, sum) in sums {
-            match sum.refuted_by(counted, false) {
-                None => findings.count("conversations"),
-                Some(_) => {
-                    let what = format!("the usage adds up to {}, the model server counted {}", sum.text(), counted.text());
-                    findings.fail(case.place(session), what);
-                }
+            let usages: Vec<&Stated<'_>> =
+                stated.iter().filter(|stated| is_of(stated, id) && stated.session.name() == session.name()).collect();
+            match part_of(session, &usages, &entries, sum, counted) {
+                Ok(what) => findings.count(what),
+                Err(what) => findings.fail(case.place(session), what),
             }
         }
     }
 }
 
+fn is_of(stated: &Stated<'_>, conversation: &str) -> bool {
+    stated.event.0.pointer("/source/session_id").and_then(Value::as_str) == Some(conversation)
+}
+
+/// What the usages of a session are of the real ones of its conversation: all of them, some runs, or responses that a log has in part. Fails
+/// if they are none of these, or if the log has more.
+fn part_of(
+    session: &ConvertedSession,
+    usages: &[&Stated<'_>],
+    entries: &[Counts],
+    sum: Counts,
+    total: Counts,
+) -> Result<&'static str, String> {
+    if sum.refuted_by(total, false).is_none() {
+        return Ok("conversations");
+    }
+    let wrong = format!("the usage adds up to {}, the model server counted {}", sum.text(), total.text());
+    // Each is stated by a record of its own, and together they are no more than all.
+    let mut lines: Vec<Option<u64>> = usages.iter().map(|usage| usage.event.line()).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let is_stated = |usage: &&Stated<'_>| session.record_of(usage.event).is_some_and(|record| states(record, usage.counts));
+    if lines.len() < usages.len() || !usages.iter().all(is_stated) || sum.exceeds(total) {
+        return Err(wrong);
+    }
+    let is_run = |usage: &Stated<'_>, entry: &Counts| usage.counts.refuted_by(*entry, false).is_none();
+    if !usages.iter().all(|usage| entries.iter().any(|entry| is_run(usage, entry))) {
+        return if has_logged(session, total) { Err(wrong) } else { Ok("parts of conversations, by response") };
+    }
+    let is_lost = |entry: &&Counts| !usages.iter().any(|usage| is_run(usage, entry)) && has_logged(session, **entry);
+    match entries.iter().find(is_lost) {
+        Some(entry) => Err(format!("no usage of a run ({}), but the log has its counts", entry.text())),
+        None => Ok("parts of conversations, by run"),
+    }
+}
+
+/// True if a record of the session has these counts.
+fn has_logged(session: &ConvertedSession, counts: Counts) -> bool {
+    let [input, _] = counts.spellings();
+    input.iter().any(|count| session.records_with(&count.to_string()).any(|record| states(record, counts)))
+}
+
+/// True if a record has the counts of input and output.
+fn states(record: &[u8], counts: Counts) -> bool {
+    let [input, output] = counts.spellings();
+    let has = |at: usize, spelled: &[u64]| spelled.iter().any(|count| has_count(record, WORDS[at], *count));
+    has(0, &input) && has(OUTPUT, &output)
+}
+
 #[cfg(test)]
 mod tests {
+    use engram_core::adapter::SideInfo;
+
     use super::*;
+    use crate::session::{Form, Session};
 
     #[test]
     fn counts_are_found_by_the_names_of_their_members() {
@@ -286,5 +359,47 @@ mod tests {
         assert_eq!(early.refuted_by(real, true), None);
         assert_eq!(early.refuted_by(real, false), Some(OUTPUT));
         assert_eq!(Counts([Some(9), None, None, None, None]).refuted_by(real, true), Some(0));
+    }
+
+    /// What the usages of a tape are of a conversation of two runs, of 300 and 500 tokens. The log has a line per usage, with the input.
+    fn part(log: &[u64], usages: &[(u64, u64)]) -> Result<&'static str, String> {
+        let line = |input: &u64| format!("{{\"usage\":{{\"input_tokens\":{input},\"output_tokens\":{}}}}}\n", input / 10);
+        let event = |(at, input): &(u64, u64)| {
+            format!(
+                "{{\"k\":\"meta\",\"label\":\"usage\",\"tokens\":{{\"input\":{input},\"output\":{}}},\"origin\":{{\"line\":{at}}}}}\n",
+                input / 10
+            )
+        };
+        let input = Session {
+            name: String::new(),
+            path: "log".into(),
+            bytes: log.iter().map(line).collect::<String>().into_bytes(),
+            context: SideInfo::default(),
+            form: Form::Streamed,
+            is_exported_by_opener: false,
+        };
+        let session = ConvertedSession::new(input, usages.iter().map(event).collect());
+        let stated: Vec<Stated<'_>> =
+            session.events.iter().map(|event| Stated { session: &session, event, counts: Counts::of_event(event) }).collect();
+        let counts = |input: u64| Counts([Some(input), None, None, Some(input / 10), None]);
+        let mut sum = Counts([None; 5]);
+        stated.iter().for_each(|stated| sum.add(stated.counts));
+        part_of(&session, &stated.iter().collect::<Vec<_>>(), &[counts(300), counts(500)], sum, counts(800))
+    }
+
+    #[test]
+    fn an_artifact_may_have_the_usage_of_a_part_of_a_conversation() {
+        assert_eq!(part(&[300, 500], &[(1, 300), (2, 500)]), Ok("conversations"));
+        assert_eq!(part(&[500], &[(1, 500)]), Ok("parts of conversations, by run"));
+        assert_eq!(part(&[100, 150], &[(1, 100), (2, 150)]), Ok("parts of conversations, by response"));
+    }
+
+    #[test]
+    fn a_part_that_is_lost_counted_twice_or_not_stated_is_wrong() {
+        assert!(part(&[300, 500], &[(1, 300)]).is_err(), "the log has the other run");
+        assert!(part(&[300], &[(1, 300), (1, 300)]).is_err(), "one record, two usages");
+        assert!(part(&[300], &[(1, 200)]).is_err(), "no record has it");
+        assert!(part(&[500, 400], &[(1, 500), (2, 400)]).is_err(), "more than all");
+        assert!(part(&[100, 800], &[(1, 100)]).is_err(), "the log has the total");
     }
 }

@@ -89,8 +89,15 @@ fn is_logged(call: &Value, sessions: &[ConvertedSession]) -> bool {
     sessions.iter().any(|session| {
         let is_named =
             [format!("\"name\":\"{tool}\""), format!("\"name\": \"{tool}\"")].iter().any(|name| session.contains(name.as_bytes()));
-        is_named && texts.iter().all(|text| session.contains(text.as_bytes()))
+        // The record of a result names the tool, too, but not the arguments.
+        let has_args = || !texts.is_empty() || session.records_with(&format!("\"{tool}\"")).any(|record| is_in(record, &call["args"]));
+        is_named && has_args() && texts.iter().all(|text| session.contains(text.as_bytes()))
     })
+}
+
+/// True if a record contains this JSON value.
+fn is_in(record: &[u8], value: &Value) -> bool {
+    memchr::memmem::find(record, value.to_string().as_bytes()).is_some()
 }
 
 /// The result with the logged id of its call, and with the text inside `{"output": ...}` or `{"error": ...}`.

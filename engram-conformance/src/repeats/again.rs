@@ -32,6 +32,7 @@ pub fn changed_session(subject: &Subject<'_>, session: &ConvertedSession, lines:
         bytes: with_lines_again(&input.bytes, lines, way),
         context: input.context.clone(),
         form: input.form,
+        is_exported_by_opener: input.is_exported_by_opener,
     };
     match subject.tape(&again) {
         Ok(tape) => first_difference(&session.tape, &tape),

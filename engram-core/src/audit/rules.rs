@@ -43,7 +43,7 @@ pub(super) fn record_rules<'d>(descriptor: &'d AdapterDescriptor, record: &str) 
 
 /// True for rules that omit records, not fields.
 pub(super) fn is_record_rule(rule: &OmissionRule) -> bool {
-    matches!(rule.omission, Omission::Duplicate | Omission::Bookkeeping)
+    matches!(rule.omission, Omission::Duplicate | Omission::Piece | Omission::Bookkeeping)
 }
 
 /// The first rule that omits the field at this path in records of this type.

@@ -24,6 +24,8 @@ pub(super) struct Flow {
     has_time: bool,
     family: Option<String>,
     strict: bool,
+    /// True if `tape.start` names the rules of a redaction.
+    redacted: bool,
     claims_none: [bool; 8],
     /// The `seq` of each `tool.call` so far, and the hash of its `call_id`.
     calls: HashMap<u64, Option<u64>>,
@@ -91,6 +93,7 @@ impl Flow {
     fn start(&mut self, members: &Members<'_>) {
         self.family = members.object("harness").and_then(|harness| harness.word("family").map(str::to_owned));
         self.strict = members.word("policy") == Some("strict");
+        self.redacted = members.get("redaction").is_some();
     }
 
     fn time(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
@@ -187,6 +190,7 @@ impl Flow {
         }
         if let Some(ledger) = members.get("ledger").and_then(read_ledger) {
             check_ledger(&ledger, self.strict, found);
+            check_redactions(&ledger, self.redacted, found);
         }
         if self.strict && members.get("complete").is_some_and(|raw| raw.get() == "false") {
             found.push(Finding::new(Rule::Policy, "incomplete under strict policy"));
@@ -273,6 +277,10 @@ fn read_ledger(raw: &RawValue) -> Option<Ledger> {
         malformed: ledger.count("malformed")?,
         omitted,
         unknown: read_unknown(&ledger)?,
+        redactions: match ledger.get("redactions") {
+            Some(raw) => serde_json::from_str(raw.get()).ok()?,
+            None => Vec::new(),
+        },
     })
 }
 
@@ -286,6 +294,16 @@ fn read_omitted(row: &RawValue) -> Option<Omitted> {
     let row = Members::of(row.get()).ok()?;
     let (record, rule) = (row.text("type")?.decode_lossy().into_owned(), row.text("rule")?.decode_lossy().into_owned());
     Some(Omitted { record: record.into(), rule: rule.into(), count: row.count("count")? })
+}
+
+fn check_redactions(ledger: &Ledger, redacted: bool, found: &mut Vec<Finding>) {
+    let redactions = &ledger.redactions;
+    if !redacted && !redactions.is_empty() {
+        found.push(Finding::new(Rule::Ledger, "`redactions` of a tape that is not redacted"));
+    }
+    if !redactions.is_sorted_by(|row, next| row.rule < next.rule) || redactions.iter().any(|row| row.count == 0) {
+        found.push(Finding::new(Rule::Ledger, "`redactions` is not sorted by rule, repeats one, or has a row with count 0"));
+    }
 }
 
 fn check_ledger(ledger: &Ledger, strict: bool, found: &mut Vec<Finding>) {

@@ -25,6 +25,7 @@ impl Emitter<'_> {
             harness: support.harness(self.descriptor.harness_family),
             policy: self.policy,
             anchors: anchor::SCHEME,
+            redaction: None,
             claims: support.claims(),
         };
         self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)

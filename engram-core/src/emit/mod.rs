@@ -6,10 +6,11 @@ mod members;
 
 use std::mem;
 
+use crate::coverage::Grade;
 use crate::descriptor::AdapterDescriptor;
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{CodeEdit, Event, EventRecord, EventSource, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
+use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
@@ -64,6 +65,8 @@ pub struct Emitter<'s> {
     first_seq: Seq,
     /// True if the current record has given an event that is attributed to itself.
     has_own_events: bool,
+    /// True if the current record has an id or a time of its own.
+    is_identified: bool,
     /// The record that events are attributed to.
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
@@ -139,6 +142,7 @@ impl<'s> Emitter<'s> {
             record: RecordLocation::default(),
             first_seq: Seq::default(),
             has_own_events: false,
+            is_identified: false,
             location: RecordLocation::default(),
             pointer_prefix: Pointer::Root,
             pointer_alias: None,
@@ -185,6 +189,7 @@ impl<'s> Emitter<'s> {
         self.record = location;
         self.first_seq = self.next_seq;
         self.has_own_events = false;
+        self.is_identified = false;
         self.location = location;
         self.pointer_prefix = Pointer::Root;
         self.inherit_time();
@@ -233,6 +238,7 @@ impl<'s> Emitter<'s> {
             push_text(&mut self.header.id, id);
         }
         self.header.replay = header.replay;
+        self.is_identified |= self.location == self.record && (self.header.t_basis.is_none() || !self.header.id.is_empty());
     }
 
     fn defect(&self, expected: &str, found: &str) -> AdapterError {
@@ -301,7 +307,7 @@ impl<'s> Emitter<'s> {
     /// results, reads, edits and links is the call with their `call_id`.
     ///
     /// # Errors
-    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Malformed`] if a range cannot be, [`Fault::Fatal`] if the event is not one that a
+    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Refused`] if a range cannot be or the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a
     /// tape may have (`adapter_defect`), or if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         self.emit_event(None, &event.into(), pointer)
@@ -318,6 +324,9 @@ impl<'s> Emitter<'s> {
     fn emit_event(&mut self, parent: Option<Seq>, event: &Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         if let Some(violation) = violation(event) {
             return Err(self.refused(violation, pointer));
+        }
+        if self.support.coverage.grade(event.kind()) == Grade::None {
+            return Err(self.unclaimed(event.kind(), pointer));
         }
         let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
         match event {
@@ -351,6 +360,13 @@ impl<'s> Emitter<'s> {
                 Fault::Refused { pointer, expected: "lines that a file can have", found: "other numbers".into() }
             }
         }
+    }
+
+    /// A log that mixes forms can have records that its form does not have.
+    #[cold]
+    fn unclaimed(&self, kind: Kind, pointer: Pointer<'_>) -> Fault {
+        let pointer = format!("{}{pointer}", self.pointer_prefix);
+        Fault::Refused { pointer, expected: "only kinds of events that this form of the log has", found: kind.as_str().into() }
     }
 
     #[inline(never)]
@@ -399,6 +415,16 @@ impl<'s> Emitter<'s> {
     /// after a call of [`Emitter::attribute_to`].
     pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
         self.ledger.duplicate_was_mapped(record, rule);
+    }
+
+    /// True if the current record has an id or a time of its own.
+    pub(crate) fn is_identified(&self) -> bool {
+        self.is_identified
+    }
+
+    /// Ends a record that is an exact repeat.
+    pub(crate) fn settle_repeat(&mut self, record: &str) {
+        self.ledger.repeated(self.descriptor.type_of(record));
     }
 
     /// True if the current record has given an event.

@@ -58,6 +58,8 @@ pub struct TapeStart<'a> {
     pub policy: Policy,
     /// The scheme of the fingerprints.
     pub anchors: &'a str,
+    /// The rules by which secrets were replaced, if any were searched for.
+    pub redaction: Option<&'a str>,
     /// The claims for the artifact.
     pub claims: Claims<'a>,
 }
@@ -102,8 +104,8 @@ pub struct InputDigest {
 pub struct BesideFile {
     /// The path from the artifact's folder, with `/` between its parts.
     pub name: String,
-    /// Hash of all bytes.
-    pub hash: Hash,
+    /// Hash of all bytes; left out of a redacted tape.
+    pub hash: Option<Hash>,
     /// Number of bytes.
     pub bytes: u64,
 }

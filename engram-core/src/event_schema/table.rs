@@ -4,6 +4,7 @@ use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
 use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, Status, TimeBasis};
 use crate::policy::Policy;
+use crate::redact::RULES;
 use crate::tape::TAPE_SCHEMA;
 use crate::tool_kind::ToolKind;
 use crate::version::Support;
@@ -76,6 +77,7 @@ const LEDGER: FieldType = FieldType::Object(&[
     always("omitted", FieldType::List(&OMITTED, Empty::Allowed)),
     stated("unknown_members", FieldType::List(&UNKNOWN_MEMBER, Empty::Omitted)),
     stated("unknown_members_more", FieldType::Count),
+    stated("redactions", FieldType::List(&REDACTED, Empty::Omitted)),
 ]);
 const UNKNOWN_MEMBER: FieldType = FieldType::Object(&[
     always("type", FieldType::Text),
@@ -83,13 +85,14 @@ const UNKNOWN_MEMBER: FieldType = FieldType::Object(&[
     stated("found", FieldType::Name),
     always("count", FieldType::Count),
 ]);
+const REDACTED: FieldType = FieldType::Object(&[always("rule", FieldType::Name), always("count", FieldType::Count)]);
 const INPUT: FieldType = FieldType::Object(&[
     always("hash", FieldType::Hash),
     always("bytes", FieldType::Count),
     stated("beside", FieldType::List(&BESIDE, Empty::Omitted)),
 ]);
 const BESIDE: FieldType =
-    FieldType::Object(&[always("name", FieldType::Text), always("hash", FieldType::Hash), always("bytes", FieldType::Count)]);
+    FieldType::Object(&[always("name", FieldType::Text), stated("hash", FieldType::Hash), always("bytes", FieldType::Count)]);
 const OMITTED: FieldType =
     FieldType::Object(&[always("type", FieldType::Text), always("rule", FieldType::Name), always("count", FieldType::Count)]);
 const TOKENS: FieldType = FieldType::Object(&[
@@ -152,6 +155,7 @@ pub const EVENTS: &[EventSchema] = &[
             always("harness", HARNESS),
             always("policy", words!(Policy: Strict, Permissive)),
             always("anchors", FieldType::Word(&[SCHEME])),
+            stated("redaction", FieldType::Word(&[RULES])),
             always("support", SUPPORT),
             always("coverage", COVERAGE),
             always("degraded", DEGRADED),

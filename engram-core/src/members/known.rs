@@ -6,6 +6,7 @@ use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::model::{Member, MemberTable, RowId, ShapeId};
 use super::node::JsonNode;
+use super::repeated::repeated;
 
 /// The most outlines of one shape: a new one takes the place of the one that has not fitted for the longest time. The most members in
 /// all outlines: further ones are not remembered.
@@ -79,7 +80,7 @@ impl KnownObjects {
     fn learn<'a, N: JsonNode<'a>>(&mut self, table: &MemberTable, id: ShapeId, object: N) -> Option<Range<usize>> {
         let at = id.0 as usize;
         // Names that are data differ from object to object.
-        if table.shape(id).rest.is_some() {
+        if table.shape(id).rest.is_some() || !repeated(object).is_empty() {
             return None;
         }
         let (members, inner) = (self.members.len(), self.inner.len());

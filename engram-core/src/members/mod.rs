@@ -12,6 +12,7 @@ mod known_name;
 mod model;
 mod node;
 mod path;
+mod repeated;
 mod syntax;
 mod unknown;
 mod walk;

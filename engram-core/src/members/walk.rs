@@ -7,6 +7,7 @@ use super::known::{Inner, KnownObjects};
 use super::model::{Choice, Content, MemberTable, Need, RecordShape, Row, Selector, SelectorKey, Shape, ShapeId};
 use super::node::JsonNode;
 use super::path::{Path, Step};
+use super::repeated::repeated;
 
 /// Values are not looked at below this depth. Only shapes that contain themselves get there.
 const MAX_DEPTH: usize = 128;
@@ -25,7 +26,7 @@ pub trait Visitor<N: Copy> {
     /// True if [`Visitor::required`] is wanted.
     const REQUIRED: bool = false;
 
-    /// A value that the table does not name.
+    /// A value that the table does not name, or a member whose name the object has already.
     fn unknown(&mut self, path: &Path<'_, N>);
 
     /// A value of another type than the table says.
@@ -142,6 +143,9 @@ impl<'a> Walk<'_, '_, '_> {
             return self.inner(inner, path, visitor);
         }
         let shape = self.table.shape(id);
+        for (name, node) in repeated(path.node) {
+            visitor.unknown(&path.inner(Step::Name(name), node));
+        }
         for (name, node) in path.node.members() {
             match (shape.find(name), shape.rest) {
                 (Some(member), _) => self.value(self.table.row(member.row), &path.inner(Step::Name(name), node), visitor),
@@ -272,6 +276,7 @@ record message feeds msg.in msg.out
         assert_eq!(walk(r#"{"uuid":"x","id2":1}"#, None), ["Tape /uuid", "unknown /id2 /id2"]);
         assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
         assert_eq!(walk("[]", None), ["mismatch  object"]);
+        assert_eq!(walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2], ["Tape /id", "unknown /usage/input /usage/input"]);
     }
 
     #[test]

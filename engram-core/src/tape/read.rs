@@ -223,6 +223,7 @@ fn tape_start<'t>(fields: &Reader<'t>) -> Result<TapeStart<'t>, InvalidEvent> {
         harness: harness(fields)?,
         policy: fields.one_of("policy", &Policy::ALL, Policy::as_str)?,
         anchors: fields.word("anchors")?,
+        redaction: fields.maybe_word("redaction")?,
         claims: claims(fields)?,
     })
 }
@@ -345,7 +346,7 @@ impl<'t> Reader<'t> {
 
 fn beside_file(fields: Reader<'_>) -> Result<BesideFile, InvalidEvent> {
     let name = fields.required_text("name")?.decode_lossy().into_owned();
-    let hash = fields.required("hash", "a hash", Hash::of_json)?;
+    let hash = fields.hash("hash")?;
     Ok(BesideFile { name, hash, bytes: fields.required("bytes", "a count", |raw| raw.parse().ok())? })
 }
 

@@ -9,6 +9,7 @@ use engram_core::check::Rule;
 use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
 use engram_core::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Field, FieldType, Presence};
+use engram_core::json_schema::json_schema;
 
 /// The beginning of the line before a generated part of a document. The name of the part and ` -->` follow.
 const BEGIN: &str = "<!-- generated: ";
@@ -61,6 +62,17 @@ fn generated(part: &str) -> String {
             table(["code", "what happened, and what to do"], ErrorCode::ALL.iter().map(|code| [format!("`{code}`"), code.explain_strict()]))
         }
         other => panic!("nothing generates `{other}`"),
+    }
+}
+
+/// `ENGRAM_BLESS=1` rewrites the file.
+#[test]
+fn the_schema_file_is_current() {
+    let name = "tape-v1.schema.json";
+    if std::env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
+        fs::write(path(name), json_schema()).unwrap();
+    } else {
+        assert!(read(name) == json_schema(), "docs/{name} is out of date: ENGRAM_BLESS=1 rewrites it");
     }
 }
 

@@ -9,5 +9,7 @@ mod drift;
 mod everything;
 mod members;
 mod policy;
+mod redact;
+mod repeats;
 mod toy;
 mod versions;

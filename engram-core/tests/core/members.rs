@@ -2,6 +2,7 @@
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::check::check;
+use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::error::{AdapterError, ErrorCode};
@@ -11,6 +12,7 @@ use engram_core::members::{JsonNode, MemberSource, RawNode};
 use engram_core::pipeline::{Input, Options, Summary, convert};
 use engram_core::policy::Policy;
 use engram_core::tape::JsonLines;
+use engram_core::version::{Revision, VersionMatrix};
 
 use crate::toy::{HEADER, Toy};
 
@@ -88,6 +90,31 @@ fn strict_policy_refuses_an_unknown_member_with_its_place() {
     let error = result.unwrap_err();
     assert_eq!((error.expected.as_deref(), error.found.as_deref()), (Some("string"), Some("number")));
     assert!(run(&tabled(&MEMBERS), &[SAY, r#"{"type":"state"}"#], Policy::Strict).0.is_ok());
+}
+
+#[test]
+fn a_member_that_an_object_has_twice_is_unknown() {
+    let twice = r#"{"type":"say","text":"x","mood":"a","mood":"b"}"#;
+    let error = run(&tabled(&MEMBERS), &[SAY, twice], Policy::Strict).0.unwrap_err();
+    assert_eq!((error.code, error.line, error.pointer.as_deref()), (ErrorCode::UnknownMember, Some(3), Some("/mood")));
+    let ledger = run(&tabled(&MEMBERS), &[SAY, twice, twice], Policy::Permissive).0.unwrap().ledger;
+    assert_eq!(ledger.unknown.listed.iter().map(|member| (member.pointer.as_str(), member.count)).collect::<Vec<_>>(), [("/mood", 2)]);
+}
+
+#[test]
+fn an_event_of_a_kind_without_a_claim_is_refused() {
+    let revisions: &'static [Revision] = Box::leak(Box::new(Toy.describe().matrix.revisions.iter().map(without_calls).collect::<Vec<_>>()));
+    let matrix = VersionMatrix { revisions, ..Toy.describe().matrix };
+    let adapter = Tabled(Box::leak(Box::new(AdapterDescriptor { matrix, ..*Toy.describe() })));
+    let records = [SAY, r#"{"type":"call","id":"c","args":{}}"#, SAY];
+    let error = run(&adapter, &records, Policy::Strict).0.unwrap_err();
+    assert_eq!((error.code, error.line, error.found.as_deref()), (ErrorCode::MalformedRecord, Some(3), Some("tool.call")));
+    let (summary, tape) = run(&adapter, &records, Policy::Permissive);
+    assert_eq!((summary.unwrap().ledger.malformed, check(&tape)), (1, vec![]), "{tape}");
+}
+
+fn without_calls(revision: &Revision) -> Revision {
+    Revision { coverage: Coverage { tool_call: Grade::None, ..revision.coverage }, ..*revision }
 }
 
 #[test]

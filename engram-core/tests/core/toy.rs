@@ -19,6 +19,9 @@ use crate::everything;
 /// The toy adapter.
 pub struct Toy;
 
+/// The toy adapter, for logs whose repeats are exact.
+pub struct ToyWithRepeats;
+
 const COVERAGE: Coverage = Coverage {
     meta: Grade::Full,
     msg_in: Grade::Full,
@@ -51,6 +54,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     omission_rules: &[
         rule("ui_state", Omission::Bookkeeping, "state"),
         rule("echo_of_say", Omission::Duplicate, "echo"),
+        OmissionRule::REPEATED,
         OmissionRule { pointer: Some("/skipped/**"), ..rule("skipped_field", Omission::Field, "*") },
     ],
 };
@@ -111,11 +115,31 @@ impl StreamAdapter for Toy {
     }
 
     fn session(&self, _init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(Converter)
+        Box::new(Converter { repeats_are_exact: false })
     }
 }
 
-struct Converter;
+impl StreamAdapter for ToyWithRepeats {
+    fn describe(&self) -> &'static AdapterDescriptor {
+        Toy.describe()
+    }
+
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        Toy.probe(head)
+    }
+
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        Toy.identify(head)
+    }
+
+    fn session(&self, _init: &SessionInit<'_>) -> Box<dyn Session> {
+        Box::new(Converter { repeats_are_exact: true })
+    }
+}
+
+struct Converter {
+    repeats_are_exact: bool,
+}
 
 impl Session for Converter {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
@@ -187,6 +211,10 @@ impl Session for Converter {
             }
         }
         Ok(())
+    }
+
+    fn repeats_are_exact(&self) -> bool {
+        self.repeats_are_exact
     }
 
     fn resync(&self, text: &str) -> Option<usize> {

@@ -74,7 +74,7 @@ impl<'a> ShownLine<'a> {
     }
 }
 
-/// Where the replaced text lies in the file.
+/// The lines of the replaced text in the file.
 #[derive(PartialEq, Eq)]
 enum Located<'t> {
     /// The patch does not show this replacement.

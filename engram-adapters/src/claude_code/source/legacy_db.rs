@@ -151,4 +151,8 @@ impl Store for Database {
         let text = self.text(&session.id).map_err(|error| error.path(session.path.to_string_lossy()))?;
         Ok(Export { text, context: SideInfo { unknown_schema: self.unknown_schema, ..SideInfo::default() } })
     }
+
+    fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
+    }
 }

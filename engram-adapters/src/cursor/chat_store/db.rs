@@ -1,6 +1,6 @@
 //! Opens `store.db` of the command line and the SDK: one chat as blobs under their hashes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::SideInfo;
@@ -11,12 +11,13 @@ use serde::Deserialize;
 
 use super::export::{Chat, root_of_agent};
 use crate::cursor::hex::from_hex;
+use crate::cursor::run_store::files::run_store_of;
 use crate::cursor::run_store::rows;
 use crate::cursor::run_store::secret::without_secret;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::json_or_text;
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession};
 
 /// A chat open for reading.
 pub(in crate::cursor) struct ChatDatabase {
@@ -69,7 +70,7 @@ impl ChatDatabase {
     }
 
     fn text(&self) -> Result<String, AdapterError> {
-        let beside = self.beside();
+        let beside = self.beside()?;
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let last: Option<String> = store
             .connection()
@@ -85,30 +86,24 @@ impl ChatDatabase {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
         let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, blobs: &blobs };
-        let text = chat.text(self.limits)?;
-        store.verify_unchanged()?;
-        Ok(text)
+        chat.text(self.limits)
     }
 
-    /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read.
-    fn beside(&self) -> Beside {
-        let read = || -> Opened<Beside> {
-            let Some(path) = run_store_of(&self.path).filter(|path| path.is_file()) else { return Ok(None) };
-            let Some(index) = DatabaseFile::open(&path, self.limits)?.filter(|index| index.has("agents") && index.has("runs")) else {
-                return Ok(None);
-            };
-            let Some(session) = self.sessions.first() else { return Ok(None) };
-            let Some(agent) = rows::agent(&index.store, &session.id)? else { return Ok(None) };
-            Ok(Some(Beside { agent: Some(agent), runs: rows::runs(&index.store, &session.id)? }))
+    /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read, but one that changes
+    /// while it is read does: its facts are there.
+    fn beside(&self) -> Result<Beside, AdapterError> {
+        let Some(path) = run_store_of(&self.path).filter(|path| path.is_file()) else { return Ok(Beside::default()) };
+        let index = DatabaseFile::open(&path, self.limits).ok().flatten();
+        let Some(index) = index.filter(|index| index.has("agents") && index.has("runs")) else { return Ok(Beside::default()) };
+        let read = |id: &str| -> Opened<Beside> {
+            let Some(agent) = rows::agent(&index.store, id)? else { return Ok(None) };
+            let runs = rows::runs(&index.store, id)?.into_iter().map(|(_, run)| run).collect();
+            Ok(Some(Beside { agent: Some(agent), runs }))
         };
-        read().ok().flatten().unwrap_or_default()
+        let beside = self.sessions.first().and_then(|session| read(&session.id).ok().flatten()).unwrap_or_default();
+        index.store.verify_unchanged()?;
+        Ok(beside)
     }
-}
-
-/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
-fn run_store_of(chat: &Path) -> Option<PathBuf> {
-    let agents = chat.parent()?.parent()?;
-    (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))
 }
 
 impl Store for ChatDatabase {
@@ -120,12 +115,12 @@ impl Store for ChatDatabase {
         &self.sessions
     }
 
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
-    }
-
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
         let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
         Ok(Export { text, context: SideInfo::default() })
+    }
+
+    fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
     }
 }

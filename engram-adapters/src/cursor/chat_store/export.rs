@@ -1,5 +1,7 @@
 //! The text of a chat: its records in the order of the conversation, from the blobs that its root names.
 
+use std::collections::HashSet;
+
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use serde::Deserialize;
@@ -7,7 +9,7 @@ use serde::Deserialize;
 use super::chat_proto::{self, push_message};
 use super::turn_graph::{Blobs, StepKey, TurnGraph};
 use crate::cursor::user_text::words_of;
-use crate::open::lines::{Lines, json_or_text, quoted};
+use crate::open::lines::{Lines, Size, json_or_text, quoted};
 
 /// What a store has of one chat.
 pub(in crate::cursor) struct Chat<'c> {
@@ -97,6 +99,20 @@ struct MessageLine {
     turn: Option<usize>,
 }
 
+/// The lines of messages, and their size: ids may name one message many times.
+struct Messages {
+    lines: Vec<MessageLine>,
+    size: Size,
+}
+
+impl Messages {
+    fn push(&mut self, line: MessageLine) -> Result<(), AdapterError> {
+        self.size.add(line.line.len())?;
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
 impl Chat<'_> {
     /// The text.
     ///
@@ -116,15 +132,16 @@ impl Chat<'_> {
             return self.runs_at_the_end(lines);
         };
         lines.line(&[("store", "\"root\""), ("root", &json)])?;
-        let mut graph = TurnGraph::read(&root.turns, self.blobs)?;
-        let mut messages = Vec::new();
+        let mut graph = TurnGraph::read(&root.turns, self.blobs, limits)?;
+        let mut messages = Messages { lines: Vec::new(), size: Size::new(limits) };
+        let named: HashSet<&String> = root.root_prompt_messages_json.iter().collect();
         for id in &root.summary_archives {
-            self.push_summarized(id, &root, &mut graph, &mut messages, limits)?;
+            self.push_summarized(id, &named, &mut graph, &mut messages, limits)?;
         }
         for id in &root.root_prompt_messages_json {
-            messages.push(self.message_line(id, &mut graph, limits)?);
+            messages.push(self.message_line(id, &mut graph, limits)?)?;
         }
-        self.write_in_order(messages, &graph, lines)
+        self.write_in_order(messages.lines, &graph, lines)
     }
 
     /// The root: the first blob that is one. A named blob that should be there and is not is reported. Since 1.0.18 the chat itself does not
@@ -201,22 +218,20 @@ impl Chat<'_> {
     fn push_summarized(
         &self,
         id: &str,
-        root: &Root,
+        named: &HashSet<&String>,
         graph: &mut TurnGraph,
-        messages: &mut Vec<MessageLine>,
+        messages: &mut Messages,
         limits: Limits,
     ) -> Result<(), AdapterError> {
         let Some(json) = self.decoded(id, &chat_proto::SUMMARY_ARCHIVE)? else {
-            messages.push(single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits)?);
-            return Ok(());
+            return messages.push(single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits)?);
         };
         let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
-        let is_named = |id: &String| root.root_prompt_messages_json.contains(id);
-        for id in archive.summarized_messages.iter().filter(|id| !is_named(id)) {
-            messages.push(self.message_line(id, graph, limits)?);
+        for id in archive.summarized_messages.iter().filter(|id| !named.contains(id)) {
+            messages.push(self.message_line(id, graph, limits)?)?;
         }
-        if archive.summary_message.as_ref().is_none_or(|id| !is_named(id)) {
-            messages.push(single(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)], limits)?);
+        if archive.summary_message.as_ref().is_none_or(|id| !named.contains(id)) {
+            messages.push(single(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)], limits)?)?;
         }
         Ok(())
     }

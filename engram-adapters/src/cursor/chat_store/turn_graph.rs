@@ -4,10 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use engram_core::error::AdapterError;
+use engram_core::limits::Limits;
 use serde::Deserialize;
 
 use super::chat_proto::{self, Layout, push_message};
-use crate::open::lines::{Lines, quoted};
+use crate::open::lines::{Lines, Size, quoted};
 
 /// Matches a step with the part of a message that has the same content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,6 +23,9 @@ pub(super) enum StepKey {
     Call(String),
 }
 
+/// What a step takes beside its text.
+const STEP_BYTES: usize = 128;
+
 /// One step of a turn.
 struct Step {
     turn: usize,
@@ -33,7 +37,6 @@ struct Step {
 }
 
 /// All steps of a chat, in order.
-#[derive(Default)]
 pub(super) struct TurnGraph {
     steps: Vec<Step>,
     by_key: HashMap<StepKey, VecDeque<usize>>,
@@ -43,6 +46,8 @@ pub(super) struct TurnGraph {
     turns: usize,
     /// The blobs of turns that the store does not have, or that are not messages.
     missing: Vec<String>,
+    /// What all of this takes. Ids may name one turn, and one step of it, many times.
+    size: Size,
 }
 
 #[derive(Deserialize)]
@@ -92,8 +97,18 @@ pub(super) type Blobs<'b> = dyn Fn(&str) -> Result<Option<Vec<u8>>, AdapterError
 
 impl TurnGraph {
     /// Reads the turns of a root. The graph is two levels deep, so it has no cycles.
-    pub(super) fn read(ids: &[String], blobs: &Blobs<'_>) -> Result<TurnGraph, AdapterError> {
-        let mut graph = TurnGraph { turns: ids.len(), ..TurnGraph::default() };
+    ///
+    /// # Errors
+    /// `limit_exceeded` if the steps are more than one record may be; those of the store.
+    pub(super) fn read(ids: &[String], blobs: &Blobs<'_>, limits: Limits) -> Result<TurnGraph, AdapterError> {
+        let mut graph = TurnGraph {
+            steps: Vec::new(),
+            by_key: HashMap::new(),
+            requests: HashMap::new(),
+            turns: ids.len(),
+            missing: Vec::new(),
+            size: Size::new(limits),
+        };
         for (turn, id) in ids.iter().enumerate() {
             let Some(json) = graph.message(id, &chat_proto::TURN, blobs)? else { continue };
             let Ok(content) = serde_json::from_str::<Turn>(&json) else { continue };
@@ -105,7 +120,7 @@ impl TurnGraph {
                     (shell.shell_output, "shell_output", &chat_proto::SHELL_OUTPUT),
                 ] {
                     if let Some(json) = id.map(|id| graph.message(&id, layout, blobs)).transpose()?.flatten() {
-                        graph.add(turn, record, json, None);
+                        graph.add(turn, record, json, None)?;
                     }
                 }
             }
@@ -119,7 +134,7 @@ impl TurnGraph {
         }
         if let Some(json) = agent.user_message.map(|id| self.message(&id, &chat_proto::USER_MESSAGE, blobs)).transpose()?.flatten() {
             let prompt = serde_json::from_str::<WithText>(&json).ok().and_then(|message| message.text);
-            self.add(turn, "user_message", json, prompt.map(StepKey::Prompt));
+            self.add(turn, "user_message", json, prompt.map(StepKey::Prompt))?;
         }
         for id in &agent.steps {
             let Some(json) = self.message(id, &chat_proto::STEP, blobs)? else { continue };
@@ -129,7 +144,7 @@ impl TurnGraph {
                 let call = || content.tool_call.and_then(|call| call.tool_call_id).map(StepKey::Call);
                 answer.or_else(reasoning).or_else(call)
             });
-            self.add(turn, "step", json, key);
+            self.add(turn, "step", json, key)?;
         }
         Ok(())
     }
@@ -138,16 +153,20 @@ impl TurnGraph {
         let mut json = String::new();
         let read = blobs(id)?.is_some_and(|bytes| push_message(&mut json, &bytes, layout).is_ok());
         if !read {
+            self.size.add(id.len() + STEP_BYTES)?;
             self.missing.push(id.to_owned());
         }
         Ok(read.then_some(json))
     }
 
-    fn add(&mut self, turn: usize, record: &'static str, json: String, key: Option<StepKey>) {
+    fn add(&mut self, turn: usize, record: &'static str, json: String, key: Option<StepKey>) -> Result<(), AdapterError> {
+        // The text of a step is also its key.
+        self.size.add(2 * json.len() + STEP_BYTES)?;
         if let Some(key) = key {
             self.by_key.entry(key).or_default().push_back(self.steps.len());
         }
         self.steps.push(Step { turn, record, json, joined: false });
+        Ok(())
     }
 
     /// The number of turns.

@@ -12,7 +12,7 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::cursor::members;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{StructuralIndex, Value, non_empty_text, parse, raw_str};
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str};
 
 /// Converts the payload of one step.
 type Handler = fn(&mut HookState, &Payload<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -145,14 +145,14 @@ fn emit_read(state: &mut HookState, read: HeldRead, out: &mut Emitter) -> Result
     Ok(())
 }
 
-/// Sets version, session and id.
+/// Sets version and session. A payload has no id of its own: the turn's is in all its payloads.
 fn begin_record(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
     if let Some(version) = decoded(payload.cursor_version()) {
         out.version(&version)?;
     }
     let (session, agent) = (decoded_non_empty(payload.conversation_id()), decoded_non_empty(payload.subagent_id()));
     out.set_source(session.as_deref(), agent.as_deref());
-    out.set_header(RecordHeader { id: non_empty_text(payload.generation_id()), ..RecordHeader::default() });
+    out.set_header(RecordHeader::default());
     Ok(())
 }
 

@@ -7,7 +7,6 @@ view! {
     Payload {
         hook_event_name: "hook_event_name" Any,
         conversation_id: "conversation_id" Any,
-        generation_id: "generation_id" Any,
         cursor_version: "cursor_version" Any,
         model: "model" Any,
         /// The model by its id. `model` may be a name for people, or a placeholder.

@@ -1,7 +1,7 @@
 //! From the type of an opened run store's line to its events.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
-use engram_core::event::{Meta, MsgOut, Tokens};
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::event::{Meta, MsgOut};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -24,6 +24,7 @@ type Handler = fn(&mut RunStore, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome,
 static RECORDS: &[Route<Handler>] = &[
     Route::convert("run_event", RunStore::event),
     Route::convert("run", RunStore::run),
+    Route::convert("run_end", RunStore::run_end),
     Route::convert("agent", RunStore::agent),
     Route::convert("broken", RunStore::broken),
 ];
@@ -45,16 +46,10 @@ pub(in crate::cursor) struct RunStore {
     seen: SeenSet,
 }
 
-/// What the record of a run states about its end. Its events come after it, and mostly state the same.
+/// What the beginning of a run states, and its end does not.
 struct OpenRun {
-    location: RecordLocation,
-    id: String,
     request_id: String,
-    ended: Option<String>,
-    tokens: Option<Tokens>,
-    status: String,
     error: Option<String>,
-    result: Option<String>,
 }
 
 impl Default for RunStore {
@@ -74,10 +69,9 @@ impl RunStore {
         }
     }
 
-    /// Ends the last run.
+    /// Emits text that is pending at the end.
     pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.messages.finish(out)?;
-        self.end_run(out)
+        self.messages.finish(out)
     }
 
     fn agent(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -86,51 +80,53 @@ impl RunStore {
         emit_agent(&Agent::strict(agent, "/agent")?, Pointer::At("/agent"), out)
     }
 
+    /// The beginning of a run: its model.
     fn run(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
         let pointer = Pointer::At("/run");
         let run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
-        let location = out.location();
-        self.messages.finish(out)?;
-        self.end_run(out)?;
         let began = run.began();
-        out.attribute_to(location, RecordHeader { t: began.as_deref(), id: non_empty_text(run.run_id()), replay: false });
+        self.begin(RecordHeader { t: began.as_deref(), id: non_empty_text(run.run_id()), replay: false }, out)?;
         members::check("run", line.object(), out)?;
         emit_run(&run, pointer, out)?;
-        let owned = |text: Option<Text<'_>>| text.map(|text| text.decode_lossy().into_owned());
-        let error = owned(text_or_json(run.error()));
+        let error = text_or_json(run.error()).map(|error| error.decode_lossy().into_owned());
         self.messages.begin_run(error.clone());
-        self.run = Some(OpenRun {
-            location,
-            id: decoded(run.run_id()).unwrap_or_default().into_owned(),
-            request_id: decoded(run.request_id()).unwrap_or_default().into_owned(),
-            ended: run.ended().map(Into::into),
-            tokens: tokens(&run),
-            status: raw_str(run.status()).to_owned(),
-            error,
-            result: decoded_non_empty(run.result()).map(Into::into),
-        });
+        self.run = Some(OpenRun { request_id: decoded(run.request_id()).unwrap_or_default().into_owned(), error });
         Ok(Outcome::Mapped)
     }
 
-    /// Emits what the record of a run states and its events do not, after them.
-    fn end_run(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(run) = self.run.take() else { return Ok(()) };
-        let pointer = Pointer::At("/run");
-        out.attribute_to(run.location, RecordHeader { t: run.ended.as_deref(), id: Some(Text::Plain(&run.id)), replay: false });
-        if let Some(text) = run.result.as_deref().filter(|result| !self.messages.repeats_last_message(result)) {
-            out.emit(MsgOut { text: Some(Text::Plain(text)), ..MsgOut::default() }, Pointer::At("/run/result"))?;
-        }
-        if let Some(tokens) = run.tokens.filter(|_| !self.messages.has_usage()) {
-            emit_usage(tokens, Some(Text::Plain(&run.request_id)).filter(|id| !id.is_empty()), None, pointer, out)?;
-        }
-        match end(&run.status).filter(|_| !self.messages.has_end()) {
-            Some(end) => emit_end(end, &run.status, run.error.as_deref().map(Text::Plain), pointer, out)?,
-            None if run.error.is_some() && !self.messages.has_end() => {
-                out.emit(Meta::Error { code: None, text: run.error.as_deref().map(Text::Plain) }, pointer)?;
-            }
-            None => {}
-        }
+    /// Begins a record that ends a text.
+    fn begin(&mut self, header: RecordHeader<'_>, out: &mut Emitter) -> Result<(), Fault> {
+        let location = out.location();
+        self.messages.finish(out)?;
+        out.attribute_to(location, header);
         Ok(())
+    }
+
+    /// The end of a run: what it states and the events of the run do not.
+    fn run_end(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+        let pointer = Pointer::At("/run");
+        let end_of_run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
+        let ended = end_of_run.ended();
+        self.begin(RecordHeader { t: ended.as_deref(), ..RecordHeader::default() }, out)?;
+        members::check("run_end", line.object(), out)?;
+        let (request_id, error) = self.run.take().map(|run| (run.request_id, run.error)).unwrap_or_default();
+        let error = error.as_deref().map(Text::Plain);
+        let mut outcome = Outcome::Bookkeeping { record: "run_end", rule: "run_progress" };
+        if let Some(text) = decoded_non_empty(end_of_run.result()).filter(|result| !self.messages.repeats_last_message(result)) {
+            out.emit(MsgOut { text: Some(Text::Plain(&text)), ..MsgOut::default() }, Pointer::At("/run/result"))?;
+            outcome = Outcome::Mapped;
+        }
+        if let Some(tokens) = tokens(&end_of_run).filter(|_| !self.messages.has_usage()) {
+            emit_usage(tokens, Some(Text::Plain(&request_id)).filter(|id| !id.is_empty()), None, pointer, out)?;
+            outcome = Outcome::Mapped;
+        }
+        let status = raw_str(end_of_run.status());
+        match end(status).filter(|_| !self.messages.has_end()) {
+            Some(end) => emit_end(end, status, error, pointer, out)?,
+            None if error.is_some() && !self.messages.has_end() => drop(out.emit(Meta::Error { code: None, text: error }, pointer)?),
+            None => return Ok(outcome),
+        }
+        Ok(Outcome::Mapped)
     }
 
     fn event(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {

@@ -1,8 +1,7 @@
 //! The text form of a run store: a folder with `agents.ndjson`, `runs.ndjson`, `run_events.ndjson` and `checkpoints.ndjson`.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -10,8 +9,9 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use super::secret::without_secret;
-use crate::open::lines::{json_or_text, quoted};
-use crate::shared::value::{StructuralIndex, parse};
+use crate::open::lines::{Size, json_or_text, quoted};
+use crate::shared::neighbours::Neighbours;
+use crate::shared::value::{StructuralIndex, Value, parse};
 
 /// The file of agents.
 pub(in crate::cursor) const AGENTS: &str = "agents.ndjson";
@@ -33,6 +33,7 @@ pub(in crate::cursor) fn is_inside(name: &str) -> bool {
 }
 
 /// A line of a file, and its members that name other records.
+#[derive(Default)]
 pub(in crate::cursor) struct Line {
     /// Its JSON, without the secret.
     pub(in crate::cursor) json: String,
@@ -46,78 +47,99 @@ pub(in crate::cursor) struct Line {
     pub(in crate::cursor) is_json: bool,
 }
 
-/// The lines of a file for which `wanted` is true, and those that are not JSON.
-pub(in crate::cursor) fn lines(path: &Path, limits: Limits, wanted: impl Fn(&Line) -> bool) -> Result<Vec<Line>, AdapterError> {
-    let mut found = Vec::new();
-    let mut index = StructuralIndex::default();
-    each_line(path, limits, |number, text| {
-        let Some(value) = parse(text, &mut index).ok().filter(|value| value.is_object()) else {
-            found.push(Line {
-                json: quoted(&place(path, number)),
-                agent_id: String::new(),
-                run_id: String::new(),
-                order: 0,
-                is_json: false,
-            });
-            return Ok(());
-        };
+impl Line {
+    /// A line without its JSON.
+    fn named(value: Value<'_>) -> Line {
         let name =
             |member: &str| value.member(member).and_then(|id| id.text()).map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
         let order = value.member("turnNumber").or(value.member("seq")).and_then(|order| order.unsigned()).unwrap_or_default();
-        let line = Line { json: String::new(), agent_id: name("agentId"), run_id: name("runId"), order, is_json: true };
-        if wanted(&line) {
-            let json = without_secret(text).unwrap_or_default();
-            found.push(Line { json: json_or_text(json.as_bytes()), ..line });
+        Line { json: String::new(), agent_id: name("agentId"), run_id: name("runId"), order, is_json: true }
+    }
+}
+
+/// The files of a store. Nothing outside of its folder is read.
+pub(in crate::cursor) struct Files {
+    folder: Neighbours,
+    limits: Limits,
+}
+
+impl Files {
+    /// The files in a folder; `None` if it cannot be opened.
+    pub(in crate::cursor) fn open(folder: &Path, limits: Limits) -> Option<Files> {
+        Neighbours::open(folder, &folder.join(AGENTS)).map(|folder| Files { folder, limits })
+    }
+
+    /// True if the store has this file.
+    pub(in crate::cursor) fn has(&self, name: &str) -> bool {
+        self.folder.is_file(Path::new(name))
+    }
+
+    /// The lines of a file for which `wanted` is true, and those that are not JSON.
+    pub(in crate::cursor) fn lines(&self, file: &str, wanted: impl Fn(&Line) -> bool) -> Result<Vec<Line>, AdapterError> {
+        let (mut found, mut size) = (Vec::new(), Size::new(self.limits));
+        let mut index = StructuralIndex::default();
+        self.each_line(file, |number, text| {
+            let value = parse(text, &mut index).ok().filter(|value| value.is_object());
+            let line = match value {
+                None => Line { json: quoted(&format!("{file}:{number}")), is_json: false, ..Line::default() },
+                Some(value) => {
+                    let line = Line::named(value);
+                    if !wanted(&line) {
+                        return Ok(());
+                    }
+                    let json = without_secret(text).unwrap_or_default();
+                    Line { json: json_or_text(json.as_bytes()), ..line }
+                }
+            };
+            size.add(line.json.len())?;
+            found.push(line);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The blobs of an agent's conversation, in order: their ids and bytes.
+    pub(in crate::cursor) fn blobs(&self, file: &str, agent_id: &str) -> Result<Vec<(String, Vec<u8>)>, AdapterError> {
+        let (mut found, mut size) = (Vec::new(), Size::new(self.limits));
+        let mut index = StructuralIndex::default();
+        self.each_line(file, |_, text| {
+            let Ok(value) = parse(text, &mut index) else { return Ok(()) };
+            let name = |member: &str| value.member(member).and_then(|id| id.text()).map(|id| id.decode_lossy().into_owned());
+            let of_agent = name("agentId").is_some_and(|agent| agent == agent_id);
+            if let (true, Some(id), Some(data)) = (of_agent, name("blobId"), name("dataBase64")) {
+                size.add(data.len())?;
+                found.extend(BASE64_STANDARD.decode(data).ok().map(|bytes| (id, bytes)));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Visits every line that is not blank, with its number. A file that does not exist has none.
+    fn each_line(&self, file: &str, mut visit: impl FnMut(u64, &str) -> Result<(), AdapterError>) -> Result<(), AdapterError> {
+        let Some(mut reader) = self.folder.open_file(Path::new(file)) else { return Ok(()) };
+        let mut bytes = Vec::new();
+        for number in 1.. {
+            bytes.clear();
+            if reader.by_ref().take(self.limits.record_bytes + 1).read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            if bytes.len() as u64 > self.limits.record_bytes {
+                let error = AdapterError::new(ErrorCode::LimitExceeded).line(number);
+                return Err(error.expected(format!("a line of at most {} bytes", self.limits.record_bytes)));
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            let text = text.trim();
+            if !text.is_empty() {
+                visit(number, text)?;
+            }
         }
         Ok(())
-    })?;
-    Ok(found)
-}
-
-/// The name of a file and the number of a line.
-fn place(path: &Path, number: u64) -> String {
-    format!("{}:{number}", path.file_name().unwrap_or_default().to_string_lossy())
-}
-
-/// The blobs of an agent's conversation, in order: their ids and bytes.
-pub(in crate::cursor) fn blobs(path: &Path, agent_id: &str, limits: Limits) -> Result<Vec<(String, Vec<u8>)>, AdapterError> {
-    let mut found = Vec::new();
-    let mut index = StructuralIndex::default();
-    each_line(path, limits, |_, text| {
-        let Ok(value) = parse(text, &mut index) else { return Ok(()) };
-        let name = |member: &str| value.member(member).and_then(|id| id.text()).map(|id| id.decode_lossy().into_owned());
-        let of_agent = name("agentId").is_some_and(|agent| agent == agent_id);
-        if let (true, Some(id), Some(data)) = (of_agent, name("blobId"), name("dataBase64")) {
-            found.extend(BASE64_STANDARD.decode(data).ok().map(|bytes| (id, bytes)));
-        }
-        Ok(())
-    })?;
-    Ok(found)
-}
-
-/// Visits every line that is not blank, with its number. A file that does not exist has none.
-fn each_line(path: &Path, limits: Limits, mut visit: impl FnMut(u64, &str) -> Result<(), AdapterError>) -> Result<(), AdapterError> {
-    if !path.exists() {
-        return Ok(());
     }
-    let named = |error: AdapterError| error.path(path.to_string_lossy());
-    let mut reader = BufReader::new(File::open(path).map_err(|error| named(error.into()))?);
-    let mut bytes = Vec::new();
-    for number in 1.. {
-        bytes.clear();
-        let read = (&mut reader).take(limits.record_bytes + 1).read_until(b'\n', &mut bytes).map_err(|error| named(error.into()))?;
-        if read == 0 {
-            break;
-        }
-        if bytes.len() as u64 > limits.record_bytes {
-            let error = AdapterError::new(ErrorCode::LimitExceeded).line(number);
-            return Err(named(error.expected(format!("a line of at most {} bytes", limits.record_bytes))));
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim();
-        if !text.is_empty() {
-            visit(number, text)?;
-        }
-    }
-    Ok(())
+}
+
+/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
+pub(in crate::cursor) fn run_store_of(chat: &Path) -> Option<PathBuf> {
+    let agents = chat.parent()?.parent()?;
+    (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))
 }

@@ -3,6 +3,7 @@
 use engram_core::error::AdapterError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Params, Row};
+use serde::Deserialize;
 
 use super::secret::without_secret;
 use crate::open::lines::{json_or_text, quoted};
@@ -80,9 +81,19 @@ pub(in crate::cursor) fn agent(store: &Store, agent_id: &str) -> Result<Option<S
     Ok(found.into_iter().next())
 }
 
-/// The runs of an agent, in order.
-pub(in crate::cursor) fn runs(store: &Store, agent_id: &str) -> Result<Vec<String>, AdapterError> {
-    rows(store, "SELECT * FROM runs WHERE agent_id = ?1 ORDER BY turn_number, created_at, run_id", [agent_id], RUNS)
+/// The runs of an agent, in order: their ids and records.
+pub(in crate::cursor) fn runs(store: &Store, agent_id: &str) -> Result<Vec<(String, String)>, AdapterError> {
+    let runs = rows(store, "SELECT * FROM runs WHERE agent_id = ?1 ORDER BY turn_number, created_at, run_id", [agent_id], RUNS)?;
+    Ok(runs.into_iter().map(|run| (run_id(&run), run)).collect())
+}
+
+fn run_id(run: &str) -> String {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Run {
+        run_id: Option<String>,
+    }
+    serde_json::from_str::<Run>(run).ok().and_then(|run| run.run_id).unwrap_or_default()
 }
 
 /// The events of a run, in order.

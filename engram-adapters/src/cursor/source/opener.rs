@@ -1,6 +1,6 @@
 //! How Cursor's stores are opened: databases into one line per record, in the order of the conversation; text transcripts into JSON.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engram_core::limits::Limits;
 
@@ -8,7 +8,7 @@ use engram_core::limits::Limits;
 use crate::cursor::chat_store::db::ChatDatabase;
 #[cfg(feature = "sqlite")]
 use crate::cursor::ide::db::EditorDatabase;
-use crate::cursor::run_store::files;
+use crate::cursor::run_store::files::{self, run_store_of};
 #[cfg(feature = "sqlite")]
 use crate::cursor::run_store::store::RunDatabase;
 use crate::cursor::run_store::store::RunFiles;
@@ -18,7 +18,7 @@ use crate::open::store::{OpenedStore, Opener, Store};
 
 /// Every chat and every window has a database of its own, so a folder of them is not a store. Run stores may be folders of text files.
 pub(crate) static OPENER: Opener =
-    Opener { is_root: files::is_root, is_inside: files::is_inside, open_root, has_tables, open_database, open_text };
+    Opener { is_root: files::is_root, is_inside: files::is_inside, open_root, has_tables, open_database, read_with, open_text };
 
 fn open_root(folder: &Path, limits: Limits) -> OpenedStore {
     Ok(RunFiles::open(folder, limits)?.map(|files| Box::new(files) as Box<dyn Store>))
@@ -50,6 +50,13 @@ fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
 #[cfg(not(feature = "sqlite"))]
 fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     match database.store {}
+}
+
+/// A chat is read with the run store that it belongs to.
+fn read_with(chat: &Path) -> Vec<PathBuf> {
+    let Some(index) = run_store_of(chat) else { return Vec::new() };
+    let log = index.with_file_name("index.db-wal");
+    vec![index, log]
 }
 
 /// A text transcript, or a file of a run store that was named alone.

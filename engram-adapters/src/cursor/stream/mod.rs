@@ -33,6 +33,10 @@ impl Session for Stream {
         dispatch::convert(&mut self.state, parse(source, &mut self.index)?, out)
     }
 
+    fn repeats_are_exact(&self) -> bool {
+        true
+    }
+
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.state.partial_text.flush(out)?;
         approvals::emit_unclaimed(&mut self.state.approvals, out)

@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod members;
+mod repeats;
 mod sdk;
 mod stores;
 
@@ -130,7 +131,8 @@ proptest! {
         });
         let damaged = if cut { text[..start].to_owned() } else { format!("{}{value}{}", &text[..start], &text[start + length..]) };
         if let Ok((tape, _)) = convert(damaged.as_bytes(), Policy::Permissive) {
-            prop_assert_eq!(check(&tape), []);
+            let around: String = text[..start].chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect();
+            prop_assert_eq!(check(&tape), [], "{}", around);
         }
         let _ = convert(damaged.as_bytes(), Policy::Strict);
     }
@@ -151,6 +153,21 @@ fn calls_of_a_malformed_message_have_no_results() {
         {{"role":"tool","toolResult":{{"toolName":"Read"}}}}]}}"#
     ));
     assert!(tape.contains(r#""k":"tool.result""#) && !tape.contains(r#""k":"tool.call""#), "{tape}");
+}
+
+#[test]
+fn of_calls_of_one_tool_side_by_side_no_result_is_certain() {
+    let message = |tools: &[&str]| {
+        let calls: Vec<String> = tools.iter().map(|tool| format!(r#"{{"toolName":"{tool}","args":{{}}}}"#)).collect();
+        format!(r#"{{"role":"assistant","toolCalls":[{}]}}"#, calls.join(","))
+    };
+    let result = |tool: &str| format!(r#"{{"role":"tool","toolResult":{{"toolName":"{tool}"}}}}"#);
+    let messages =
+        [message(&["Read", "Shell", "Read"]), result("Read"), result("Shell"), result("Read"), message(&["Read"]), result("Read")];
+    let tape = valid_tape(&format!(r#"{{"mode":"agent","messages":[{}]}}"#, messages.join(",")));
+    let results = tape.lines().filter(|line| line.contains(r#""k":"tool.result""#));
+    let has_parent: Vec<bool> = results.map(|line| line.contains(r#""parent":"#)).collect();
+    assert_eq!(has_parent, [false, true, false, true], "{tape}");
 }
 
 #[test]

@@ -241,3 +241,48 @@ fn selections_files_and_images_of_a_prompt_are_converted() {
     let report = engram_core::audit::audit(opened.text.as_bytes(), &tape, &REGISTRATION.descriptor()).unwrap();
     assert_eq!(report.left_over.bytes, 0, "{report:?}");
 }
+
+#[test]
+fn ids_that_name_one_turn_and_one_step_many_times_are_bounded() {
+    let step = field(1, &field(1, &[b'x'; 100]));
+    let turn = field(1, &field(2, b"\xdd").repeat(40));
+    let blobs = |turns: usize| {
+        let root = [field(1, b"\xbb"), field(8, b"\xcc").repeat(turns)].concat();
+        TestStore::chat(&[("aa", Some(&root)), ("bb", Some(PROMPT)), ("cc", Some(&turn)), ("dd", Some(&step))])
+    };
+    let export = |made: &TestStore, record_bytes: u64| {
+        let opened = open_store(&Registry::builtin(), &made.path, Limits { record_bytes, ..Limits::default() }).unwrap().unwrap().1;
+        opened.export(&opened.sessions()[0]).map(|export| export.text.len()).map_err(|error| error.code)
+    };
+    let made = blobs(100);
+    assert!(export(&made, 64 << 20).is_ok_and(|bytes| bytes > 400_000));
+    assert_eq!(export(&made, 400_000), Err(ErrorCode::LimitExceeded));
+    // One message that the root names many times.
+    let root = field(1, b"\xbb").repeat(5_000);
+    let made = TestStore::chat(&[("aa", Some(&root)), ("bb", Some(PROMPT))]);
+    assert_eq!(export(&made, 100_000), Err(ErrorCode::LimitExceeded));
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_a_text_store_and_transcripts_are_read_below_their_folder_only() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    fs::create_dir(&store).unwrap();
+    fs::write(store.join("agents.ndjson"), "{\"agentId\":\"a\"}\n").unwrap();
+    fs::write(store.join("runs.ndjson"), "{\"runId\":\"r\",\"agentId\":\"a\",\"status\":\"FINISHED\"}\n").unwrap();
+    fs::write(folder.path().join("secret"), "{\"runId\":\"r\",\"seq\":1,\"payload\":{\"secret\":1}}\n").unwrap();
+    symlink("../secret", store.join("run_events.ndjson")).unwrap();
+    let opened = open_store(&Registry::builtin(), &store, Limits::default()).unwrap().unwrap().1;
+    assert!(!opened.export(&opened.sessions()[0]).unwrap().text.contains("secret"));
+    // A transcript that becomes a pipe between opening and reading.
+    let path = folder.path().join("chat.txt");
+    fs::write(&path, "user:\n<user_query>\nhi\n</user_query>\n").unwrap();
+    let opened = open_store(&Registry::builtin(), &path, Limits::default()).unwrap().unwrap().1;
+    assert!(opened.export(&opened.sessions()[0]).is_ok());
+    fs::remove_file(&path).unwrap();
+    if std::process::Command::new("mkfifo").arg(&path).status().is_ok_and(|status| status.success()) {
+        assert_eq!(opened.export(&opened.sessions()[0]).unwrap_err().code, ErrorCode::Io);
+    }
+}

@@ -32,7 +32,7 @@ pub(super) fn emit_read(
     let stated = fields.read_range().and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
     if let Some((first, last)) = stated
         && let Some(Ok(content)) = text(fields.content()).map(|content| content.decode())
-        && content.split('\n').count() as u64 == (last + 1).saturating_sub(first)
+        && content.split('\n').count() as u64 == last.saturating_add(1).saturating_sub(first)
         && first > 0
         && !numbered
     {

@@ -2,7 +2,7 @@
 //!
 //! Nothing in the text is escaped, so only what is certain is read from it: arguments stay text.
 
-use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use engram_core::adapter::SideInfo;
@@ -10,7 +10,8 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use crate::open::lines::quoted;
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession};
+use crate::shared::neighbours::Neighbours;
 
 /// What a line begins. All lines up to the next such line belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,20 +137,31 @@ fn is_transcript(text: &str) -> bool {
 /// One text transcript.
 pub(in crate::cursor) struct TextTranscript {
     session: [StoredSession; 1],
+    limits: Limits,
+}
+
+/// The content of a regular file, which may be as large as one record.
+fn read(path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
+    // The path itself may be a link; from there on nothing leads outside.
+    let path = path.canonicalize()?;
+    let folder = path.parent().and_then(|folder| Neighbours::open(folder, &path));
+    let file = path.file_name().zip(folder).and_then(|(name, folder)| folder.open_file(Path::new(name)));
+    let Some(file) = file else { return Err(AdapterError::new(ErrorCode::Io).expected("a regular file")) };
+    let mut bytes = Vec::new();
+    file.take(limits.record_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limits.record_bytes {
+        let expected = format!("a transcript of at most {} bytes", limits.record_bytes);
+        return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
+    }
+    Ok(bytes)
 }
 
 impl TextTranscript {
     /// Opens a transcript that begins with `head`. None if it is something else.
-    ///
-    /// # Errors
-    /// `limit_exceeded` if it is larger than the limit of a record.
     pub(in crate::cursor) fn open(path: &Path, head: &[u8], limits: Limits) -> Opened<TextTranscript> {
         let Some(name) = path.file_stem().filter(|_| is_transcript(&String::from_utf8_lossy(head))) else { return Ok(None) };
-        if fs::metadata(path)?.len() > limits.record_bytes {
-            let expected = format!("a transcript of at most {} bytes", limits.record_bytes);
-            return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected).path(path.to_string_lossy()));
-        }
-        Ok(Some(TextTranscript { session: [StoredSession { id: name.to_string_lossy().into_owned(), path: path.to_owned() }] }))
+        let session = [StoredSession { id: name.to_string_lossy().into_owned(), path: path.to_owned() }];
+        Ok(Some(TextTranscript { session, limits }))
     }
 }
 
@@ -162,15 +174,15 @@ impl Store for TextTranscript {
         &self.session
     }
 
-    fn skipped(&self) -> &[SkippedSession] {
-        &[]
-    }
-
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
         let at_path = |error: AdapterError| error.path(session.path.to_string_lossy());
-        let bytes = fs::read(&session.path).map_err(|error| at_path(error.into()))?;
+        let bytes = read(&session.path, self.limits).map_err(at_path)?;
         let text = String::from_utf8(bytes).map_err(|_| at_path(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8")))?;
         Ok(Export { text: document(&text), context: SideInfo::default() })
+    }
+
+    fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        Ok(())
     }
 }
 

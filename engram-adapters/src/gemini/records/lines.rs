@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::changes::change;
+use super::dispatch::MESSAGES;
 use super::header::header;
 use super::message_record::set_header;
 use super::messages::message;
@@ -23,9 +24,8 @@ fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
 
 /// The type of a line that is not a change.
 fn type_of(line: &Record<'_>) -> &'static str {
-    const TYPES: [&str; 7] = ["gemini", "user", "info", "warning", "error", "main", "subagent"];
     let stated = raw_str(line.kind().or(line.object().member("kind")));
-    TYPES.into_iter().find(|name| *name == stated).unwrap_or_default()
+    MESSAGES.iter().map(|row| row.record).chain(["main", "subagent"]).find(|name| *name == stated).unwrap_or_default()
 }
 
 /// Converts a line. Its type follows from the first of these members that it has: `$set`, `$rewindTo`, `type`, `sessionId`.
@@ -33,6 +33,7 @@ pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitte
     if line.changes().is_none() && is_repeated(state, line) {
         return Ok(Outcome::Duplicate { record: type_of(line), rule: rule::REPEATED });
     }
+    state.usage.flush_before(line, out)?;
     if let Some(changes) = line.changes() {
         change(state, line, changes, out)
     } else if line.kind().is_some() && line.rewind_to().is_none() {

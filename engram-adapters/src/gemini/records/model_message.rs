@@ -4,10 +4,10 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{self, Channel, Meta, MsgOut, SessionFacts, Usage};
 use engram_core::text::Text;
 
-use super::message_record::MessageRecord;
+use super::message_record::{MessageRecord, set_header};
 use super::unknown_part::emit_unknown_part;
 use crate::gemini::results::tool_calls::{function_call, tool_calls};
-use crate::gemini::schema::{FILLERS, FunctionCall, Part, Thought, Tokens, parts};
+use crate::gemini::schema::{FILLERS, Form, FunctionCall, Part, Thought, Tokens, parts};
 use crate::gemini::state::occurrences::{HistoryPass, text_key, thought_key};
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
@@ -26,6 +26,7 @@ pub(super) fn model(
         let facts = SessionFacts { model: Some(model), ..SessionFacts::default() };
         state.tally.emit(Meta::Session(facts), Pointer::At(&record.path("/model")), out)?;
     }
+    let is_line = state.form == Form::Lines && pass.is_none();
     // The harness writes a turn again under its id after its tools ran.
     let repeated = state.dedup.repeated_parts(message, pass.is_some());
     if let Some(list) = message.thoughts().filter(|_| !repeated.thoughts) {
@@ -47,7 +48,13 @@ pub(super) fn model(
         tool_calls(state, calls, message.id(), &record.path("/toolCalls"), out)?;
     }
     if let Some(tokens) = message.tokens().filter(|_| !repeated.tokens) {
-        emit_usage(&mut state.tally, &Tokens::lenient(tokens), record, out)?;
+        let tokens = tokens_of(&Tokens::lenient(tokens));
+        if is_line {
+            state.usage.set(message, tokens, !state.tally.has_events(), out.location());
+            state.tally.add_pending();
+        } else {
+            emit_usage(&mut state.tally, tokens, record, out)?;
+        }
     }
     Ok(())
 }
@@ -150,11 +157,11 @@ fn emit_text(
     tally.emit(message, pointer, out)
 }
 
-#[inline(never)]
-fn emit_usage(tally: &mut RecordTally, tokens: &Tokens<'_>, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+/// The counts of a turn.
+fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
     let (cache_read, reasoning) = (count(tokens.cached()), count(tokens.thoughts()));
     let of_tools = count(tokens.tool()).unwrap_or_default();
-    let tokens = event::Tokens {
+    event::Tokens {
         // The harness counts what came from the cache as input, and the results of the provider's tools beside it; reasoning beside the
         // output.
         input: count(tokens.input()).map(|input| input.saturating_sub(cache_read.unwrap_or_default()).saturating_add(of_tools)),
@@ -162,7 +169,13 @@ fn emit_usage(tally: &mut RecordTally, tokens: &Tokens<'_>, record: &MessageReco
         output: count(tokens.output()).map(|output| output.saturating_add(reasoning.unwrap_or_default())),
         reasoning,
         ..event::Tokens::default()
-    };
+    }
+}
+
+#[inline(never)]
+fn emit_usage(tally: &mut RecordTally, tokens: event::Tokens, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    // Calls have times and ids of their own.
+    set_header(record.message.timestamp(), record.message.id(), out);
     let (model, message_id) = (value::text(record.message.model()), value::text(record.message.id()));
     let usage = Usage { message_id, model, tokens, ..Usage::default() };
     tally.emit(Meta::Usage(usage), Pointer::At(&record.path("/tokens")), out)

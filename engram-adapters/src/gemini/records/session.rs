@@ -39,7 +39,13 @@ impl Session for SessionConverter {
         outcome
     }
 
+    /// Lines of a log are compared by [`lines`], which also knows those that come while token counts are pending.
+    fn repeats_are_exact(&self) -> bool {
+        self.state.form == Form::Stream
+    }
+
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.state.usage.flush(out)?;
         stream::end_answer(&mut self.state, out)
     }
 

@@ -1,5 +1,8 @@
 //! Edits by `replace` and `write_file`: from the file before and after, if the log has it (0.25.0 and later), else from the
 //! arguments of the call.
+//!
+//! `replace` also finds text that differs from its arguments in white space, and may have a model correct them. So its arguments prove the
+//! text of the file only together with the file.
 
 use std::borrow::Cow;
 
@@ -45,14 +48,37 @@ impl Request<'_> {
             _ => non_empty_text(self.old).is_none(),
         }
     }
+
+    /// True if the arguments turn the file before into the file after.
+    fn leads_from(&self, change: &FileChange<'_>) -> bool {
+        let decoded = |field| text(field).and_then(|text| text.decode().ok());
+        let (Some(before), Some(after)) = (decoded(change.original()), decoded(change.new_content())) else { return false };
+        self.op == EditOp::Overwrite || replacement(&before, &after, &self.args).is_some()
+    }
 }
 
 #[inline(never)]
 fn edit(tally: &mut RecordTally, record: &CallRecord<'_>, request: &Request<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     match record.change {
         Some(change) if !change.is_contested => file_versions(tally, record, request, &change.file, out),
-        change => snippet(tally, record, request, change.is_some(), record.field("/args"), out),
+        Some(change) => {
+            let source = Source { is_unconfirmed: true, is_exact: request.leads_from(&change.file), pointer: record.field("/args") };
+            from_arguments(tally, record, request, source, out)
+        }
+        None => {
+            let source = Source { is_unconfirmed: false, is_exact: request.old.is_none(), pointer: record.field("/args") };
+            from_arguments(tally, record, request, source, out)
+        }
     }
+}
+
+/// What the log states about an edit besides the arguments of its call.
+struct Source<'s> {
+    /// The change may have been lost.
+    is_unconfirmed: bool,
+    /// The texts in the arguments are those in the file.
+    is_exact: bool,
+    pointer: Pointer<'s>,
 }
 
 /// Emits an edit of which the log has the whole file before and after.
@@ -72,7 +98,7 @@ fn file_versions(
     let after = after.ok_or_else(|| missing("/newContent", "the text of a file"))?;
     let (Ok(before), Ok(after)) = (before.decode(), after.decode()) else {
         // A file cannot contain half a surrogate pair, so its real content is unknown.
-        return snippet(tally, record, request, false, pointer, out);
+        return from_arguments(tally, record, request, Source { is_unconfirmed: false, is_exact: false, pointer }, out);
     };
     let creates = is_true(change.is_new_file());
     let op = if creates { EditOp::Create } else { request.op };
@@ -101,25 +127,28 @@ fn file_versions(
 }
 
 /// Emits an edit of which only the arguments are known.
-fn snippet(
+fn from_arguments(
     tally: &mut RecordTally,
     record: &CallRecord<'_>,
     request: &Request<'_>,
-    unconfirmed: bool,
-    pointer: Pointer<'_>,
+    source: Source<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
+    let Source { is_unconfirmed, is_exact, pointer } = source;
     let Some(file) = text(request.args.file_path()) else { return Ok(()) };
     let Some(Ok(new)) = text(request.new).map(|text| text.decode()) else { return Ok(()) };
     let creates = request.creates_file(record.call);
     let mut edit = CodeEdit::new(if creates { EditOp::Create } else { request.op }, file);
     edit.call_id = text(record.call.id());
-    edit.unconfirmed = unconfirmed;
+    edit.unconfirmed = is_unconfirmed;
     if creates && request.op == EditOp::Update {
         // The file that `replace` creates is exactly the new text.
         edit.file_after_hash = Hash::of_lossless_text(&new);
         ChangedSpan::of_files("", &new).set_in(&mut edit);
         clear_before(&mut edit);
+        return tally.emit(edit, pointer, out);
+    }
+    if !is_exact {
         return tally.emit(edit, pointer, out);
     }
     (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&new);

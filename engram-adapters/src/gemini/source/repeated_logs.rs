@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
-use engram_core::hash::Hash;
 use engram_core::keys::hash64;
 use memchr::memchr2;
 
@@ -75,10 +74,6 @@ fn add_texts(line: &str, texts: &mut HashSet<u64>) {
 }
 
 impl SideFiles for RepeatedLogs {
-    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
-        None
-    }
-
     fn files_read(&self) -> Vec<BesideFile> {
         self.neighbours.files_read()
     }

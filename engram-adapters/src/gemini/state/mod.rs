@@ -6,6 +6,7 @@ pub mod history_rewrite;
 pub mod last_stated;
 pub mod occurrences;
 pub mod open_answer;
+pub mod pending_usage;
 mod repeated_turns;
 mod seen_calls;
 pub mod session_state;

@@ -9,6 +9,7 @@ use super::dedup::Dedup;
 use super::history_rewrite::HistoryRewrites;
 use super::last_stated::LastStated;
 use super::open_answer::OpenAnswer;
+use super::pending_usage::PendingUsage;
 use super::tally::RecordTally;
 use crate::gemini::descriptor::rule;
 use crate::gemini::schema::Form;
@@ -22,6 +23,8 @@ pub struct SessionState {
     pub dedup: Dedup,
     pub rewrites: HistoryRewrites,
     pub tally: RecordTally,
+    /// The token counts of the last turn of a log of lines.
+    pub usage: PendingUsage,
     /// What a run prints as the model's answer.
     pub answer: OpenAnswer,
     /// The last turn of a saved conversation is in a log beside it.
@@ -41,6 +44,7 @@ impl SessionState {
             dedup: Dedup::new(form),
             rewrites: HistoryRewrites::default(),
             tally: RecordTally::default(),
+            usage: PendingUsage::default(),
             answer: OpenAnswer::default(),
             is_saved_copy: false,
             follows_context: false,
@@ -64,21 +68,23 @@ impl SessionState {
             self.session.commit();
             self.last_stated.commit();
             self.dedup.commit();
+            self.usage.commit();
             self.rewrites.commit();
         } else {
             self.session.roll_back();
             self.last_stated.roll_back();
             self.dedup.roll_back();
+            self.usage.roll_back();
             self.rewrites.roll_back();
         }
     }
 
     /// The outcome of the current record: mapped if it gave events, else a duplicate by `duplicate_rule` if something in it was a
-    /// repetition, else a message without content.
+    /// repetition or is pending, else a message without content.
     pub fn outcome(&self, record: &'static str, duplicate_rule: &'static str) -> Outcome {
         if self.tally.has_events() {
             Outcome::Mapped
-        } else if self.dedup.has_duplicates() {
+        } else if self.dedup.has_duplicates() || self.tally.has_pending() {
             Outcome::Duplicate { record, rule: duplicate_rule }
         } else {
             Outcome::Bookkeeping { record, rule: rule::EMPTY }

@@ -7,12 +7,14 @@ use engram_core::event::{Event, Seq};
 #[derive(Default)]
 pub struct RecordTally {
     events: u64,
+    has_pending: bool,
 }
 
 impl RecordTally {
     /// Starts a record.
     pub fn begin_record(&mut self) {
         self.events = 0;
+        self.has_pending = false;
     }
 
     /// Emits an event of the current record.
@@ -37,6 +39,16 @@ impl RecordTally {
         out.emit_child(parent, event, pointer)?;
         self.events += 1;
         Ok(())
+    }
+
+    /// Notes an event of the current record that is emitted later.
+    pub fn add_pending(&mut self) {
+        self.has_pending = true;
+    }
+
+    /// True if an event of the current record is emitted later.
+    pub fn has_pending(&self) -> bool {
+        self.has_pending
     }
 
     /// True if the current record gave an event.

@@ -41,7 +41,7 @@ impl ExportReader {
             return Err(other_document());
         }
         while let Some(name) = reader.member()? {
-            match name {
+            match &*name {
                 "info" if !has_info => {
                     has_info = true;
                     let info = reader.value()?;
@@ -64,7 +64,7 @@ impl ExportReader {
                 }
                 "messages" if !has_info => return Err(Fault::malformed("/messages", "the session's own record before them", "none")),
                 "info" | "messages" => return Err(other_document()),
-                _ => {
+                name => {
                     let value = reader.value()?;
                     let pointer = Pointer::Member("", name);
                     self.convert_once(&mut next, |_| convert_record(pointer, value, state, out, |_, _| Err(Fault::unrecognized(name))))?;

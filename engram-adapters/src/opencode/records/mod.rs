@@ -1,5 +1,6 @@
 //! From records to events: the record tables and their handlers.
 
+mod call_events;
 mod check_message;
 mod dispatch;
 mod export;

@@ -10,8 +10,8 @@ use crate::shared::value::{Field, count, non_empty_text, number};
 /// Tokens and cost of a request of 1.x.
 ///
 /// Up to 1.3.2 `output` contains the reasoning, and later it does not: `total` shows which. Before 1.0.98 `input` contains what came from
-/// the cache, but not for all providers; a message that states how it finished is of a later version. A line of a stream without a total may
-/// be of 2.x, too.
+/// the cache, but not for all providers; a message that states how it finished is of a later version, and input below that is without it. A
+/// line of a stream without a total may be of 2.x, too.
 pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
     let cache = Cache::lenient_opt(tokens.cache());
     let [input, output, reasoning] = [tokens.input(), tokens.output(), tokens.reasoning()].map(count);
@@ -20,8 +20,8 @@ pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field
     let without_reasoning = parts.fold(0, u64::saturating_add);
     let total = count(tokens.total());
     let is_beside = total.is_some_and(|total| total > without_reasoning);
-    let is_uncached =
-        total.is_some() || message.finish.is_some() || (cache_read.unwrap_or_default() == 0 && cache_write.unwrap_or_default() == 0);
+    let of_cache = cache_read.unwrap_or_default().saturating_add(cache_write.unwrap_or_default());
+    let is_uncached = total.is_some() || message.finish.is_some() || of_cache == 0 || input.is_some_and(|input| input < of_cache);
     let is_known = total.is_some() || message.printed_at.is_none() || reasoning.unwrap_or_default() == 0;
     let output = if is_beside { add(output, reasoning) } else { output.filter(|_| is_known) };
     let tokens =

@@ -12,7 +12,7 @@ use super::diffs::{Diff, Proof};
 use super::paths::absolute;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile};
-use crate::shared::patch::{FileChange, Snippet, begin_patch};
+use crate::shared::patch::{FileChange, begin_patch};
 use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, line_count, with_unix_line_ends};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
@@ -158,7 +158,7 @@ impl<'e> CallEdits<'e> {
         out.emit(link, self.pointer).map(drop)
     }
 
-    /// The edits of a patch of which only the text is known.
+    /// The edits of a patch of which only the text is known (0.1.174).
     pub fn patch_text(self, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
         let Some(patch) = text(args.patch_text()).and_then(lines_of) else { return Ok(()) };
         for file in begin_patch(&patch).unwrap_or_default() {
@@ -172,9 +172,9 @@ impl<'e> CallEdits<'e> {
                     if move_to.is_some() {
                         edits.emit_move(path, target, out)?;
                     }
-                    for Snippet { before, after } in hunks {
-                        let (before, after) = (before.join("\n").into(), after.join("\n").into());
-                        edits.emit(snippet(EditOp::Update, target, Some(before), Some(after)), out)?;
+                    // The tool also applies a hunk where the file has other text, so its lines prove nothing.
+                    if !hunks.is_empty() {
+                        edits.emit(CodeEdit::new(EditOp::Update, target), out)?;
                     }
                 }
             }

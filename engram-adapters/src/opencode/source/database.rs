@@ -37,7 +37,7 @@ impl Database {
         Ok(Database { store, limits, generations })
     }
 
-    /// The ids of all sessions, with repetitions. None for a session without an id.
+    /// The ids of all sessions, with repetitions. None for a session without an id that can be read.
     pub fn session_ids(&self) -> Result<Vec<Option<String>>, AdapterError> {
         self.ids(self.generations.session_ids(), [])
     }
@@ -85,6 +85,11 @@ impl Database {
         Ok(Export { text: export.finish(), context })
     }
 
+    /// Fails if the database has changed since it was opened.
+    pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.store.verify_unchanged()
+    }
+
     fn is_unknown(&self, form: &Form) -> bool {
         self.generations.is_unknown(form.is_steps)
     }
@@ -95,7 +100,7 @@ impl Database {
         let mut rows = steps.query([session_id]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
             let kind = String::from_utf8_lossy(bytes(row.get_ref(1).map_err(refused)?)).into_owned();
-            export.step(bytes(row.get_ref(2).map_err(refused)?), [("id", &id(row)?), ("type", &kind)])?;
+            export.step(bytes(row.get_ref(2).map_err(refused)?), [("id", &id(row, 0)?), ("type", &kind)])?;
         }
         Ok(())
     }
@@ -107,7 +112,7 @@ impl Database {
         let mut parts = connection.prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id").map_err(refused)?;
         let mut rows = messages.query([session_id]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
-            let id = id(row)?;
+            let id = id(row, 0)?;
             export.message(bytes(row.get_ref(1).map_err(refused)?), [("id", &id), ("sessionID", session_id)])?;
             add_parts(parts.query([&id]).map_err(refused)?, session_id, &id, export)?;
         }
@@ -116,14 +121,19 @@ impl Database {
 
     /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
     fn parts_without_message(&self, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
-        let sql = "SELECT DISTINCT CAST(message_id AS TEXT) FROM part WHERE session_id = ?1 AND NOT EXISTS
-                   (SELECT 1 FROM message WHERE id = part.message_id AND session_id = ?1) ORDER BY message_id";
-        let orphans = "SELECT id, data FROM part WHERE message_id IS ?1 AND session_id = ?2 ORDER BY id";
-        let mut parts = self.store.connection().prepare(orphans).map_err(refused)?;
-        for message in self.ids(sql, [session_id])? {
-            let named = message.as_deref().unwrap_or_default();
-            export.message(b"{}", [("id", named), ("sessionID", session_id)])?;
-            add_parts(parts.query((&message, session_id)).map_err(refused)?, session_id, named, export)?;
+        let sql = "SELECT id, data, message_id FROM part WHERE session_id = ?1 AND NOT EXISTS
+                   (SELECT 1 FROM message WHERE id = part.message_id AND session_id = ?1) ORDER BY message_id, id";
+        let mut parts = self.store.connection().prepare(sql).map_err(refused)?;
+        let mut rows = parts.query([session_id]).map_err(refused)?;
+        let mut last = None;
+        while let Some(row) = rows.next().map_err(refused)? {
+            let (part, message) = (id(row, 0)?, id(row, 2)?);
+            if last.as_deref() != Some(&*message) {
+                export.message(b"{}", [("id", &message), ("sessionID", session_id)])?;
+            }
+            let ids = [("id", &*part), ("sessionID", session_id), ("messageID", &*message)];
+            export.part(bytes(row.get_ref(1).map_err(refused)?), &ids)?;
+            last = Some(message);
         }
         Ok(())
     }
@@ -150,23 +160,24 @@ impl Database {
 
     fn ids<P: rusqlite::Params>(&self, sql: &str, params: P) -> Result<Vec<Option<String>>, AdapterError> {
         let mut statement = self.store.connection().prepare(sql).map_err(refused)?;
-        let rows = statement.query_map(params, |row| row.get(0)).map_err(refused)?;
+        // An id of another type or that is not UTF-8 is that of one session, and fails only this one.
+        let rows = statement.query_map(params, |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned))).map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
     }
 }
 
 fn add_parts(mut rows: Rows<'_>, session_id: &str, message_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
     while let Some(row) = rows.next().map_err(refused)? {
-        let id = id(row)?;
+        let id = id(row, 0)?;
         let ids = [("id", &*id), ("sessionID", session_id), ("messageID", message_id)];
         export.part(bytes(row.get_ref(1).map_err(refused)?), &ids)?;
     }
     Ok(())
 }
 
-/// The id in the first column. Empty if there is none.
-fn id(row: &Row<'_>) -> Result<String, AdapterError> {
-    Ok(match row.get_ref(0).map_err(refused)? {
+/// The id in a column. Empty if there is none.
+fn id(row: &Row<'_>, column: usize) -> Result<String, AdapterError> {
+    Ok(match row.get_ref(column).map_err(refused)? {
         ValueRef::Null => String::new(),
         id => String::from_utf8_lossy(bytes(id)).into_owned(),
     })

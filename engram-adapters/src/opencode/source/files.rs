@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engram_core::adapter::SideInfo;
 use engram_core::error::AdapterError;
@@ -10,7 +11,11 @@ use engram_core::limits::Limits;
 use super::export_writer::ExportWriter;
 use super::parent_call::starting_call_in;
 use crate::open::store::Export;
+use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
+
+/// The most bytes of a session's own record that are read to find out when it was changed.
+const MAX_INFO_BYTES: u64 = 16 << 20;
 
 /// The folder layout of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +34,10 @@ pub(super) struct SessionFiles {
     pub id: String,
     /// The file of the session's own record.
     pub info: PathBuf,
-    store: PathBuf,
+    /// The same file, from the folder of the store.
+    own: PathBuf,
+    /// The folder of the store. Nothing outside of it is read.
+    store: Arc<Neighbours>,
     /// When the session was last changed, in milliseconds since the epoch.
     updated: i64,
 }
@@ -59,80 +67,95 @@ impl Layout {
     }
 
     fn sessions_of(self, store: &Path) -> Vec<SessionFiles> {
+        let own = match self {
+            Layout::Global => Path::new("session"),
+            Layout::Project => Path::new("info"),
+        };
+        let Some(files) = Neighbours::open(store, &store.join(own)).map(Arc::new) else { return Vec::new() };
         let folders = match self {
-            Layout::Global => entries(&store.join("session")).into_iter().map(|(_, folder)| folder).collect(),
-            Layout::Project => vec![store.join("info")],
+            Layout::Global => files.record_names(own).into_iter().map(|project| own.join(project)).collect(),
+            Layout::Project => vec![own.to_owned()],
         };
-        let session = |(id, info): (String, PathBuf)| {
-            let updated = fs::read_to_string(&info).ok().and_then(|info| updated(&info)).unwrap_or(i64::MIN);
-            SessionFiles { layout: self, id, info, store: store.to_owned(), updated }
+        let session = |(id, own): (String, PathBuf)| {
+            let record = files.bytes(&own, MAX_INFO_BYTES).ok().and_then(|record| String::from_utf8(record).ok());
+            let updated = record.and_then(|record| updated(&record)).unwrap_or(i64::MIN);
+            SessionFiles { layout: self, id, info: store.join(&own), own, store: files.clone(), updated }
         };
-        folders.iter().flat_map(|folder| records(folder)).map(session).collect()
+        folders.iter().flat_map(|folder| records(&files, folder)).map(session).collect()
     }
 }
 
 impl SessionFiles {
     /// The session as an export.
     pub fn export(&self, limits: Limits) -> Result<Export, AdapterError> {
-        let info = fs::read(&self.info)?;
+        let info = self.read(&self.own, limits)?;
         let mut export = ExportWriter::new(limits, &info, &self.id);
         let (mut message_ids, mut index) = (Vec::new(), StructuralIndex::default());
-        for (id, path) in records(&self.store.join("message").join(&self.id)) {
-            let message = fs::read(path)?;
+        for (id, path) in records(&self.store, &Path::new("message").join(&self.id)) {
+            let message = self.read(&path, limits)?;
             let split = split_parts(&message, &mut index);
             let record = split.as_ref().map_or(&*message, |split| split.info.as_bytes());
             export.message(record, [("id", &id), ("sessionID", &self.id)])?;
             for part in split.iter().flat_map(|split| &split.parts) {
                 export.part(part.as_bytes(), &[])?;
             }
-            self.add_parts(&id, &mut export)?;
+            self.add_parts(&id, limits, &mut export)?;
             message_ids.push(id);
         }
-        self.parts_without_message(&message_ids, &mut export)?;
-        let context = SideInfo { parent_call_id: self.parent_call(&info), ..SideInfo::default() };
+        self.parts_without_message(&message_ids, limits, &mut export)?;
+        let context = SideInfo { parent_call_id: self.parent_call(&info, limits), ..SideInfo::default() };
         Ok(Export { text: export.finish(), context })
+    }
+
+    /// A file of the store. A longer one than a record may be fails the export.
+    fn read(&self, path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
+        Ok(self.store.bytes(path, limits.record_bytes.saturating_add(1))?)
     }
 
     /// The folder with the parts of a message.
     fn parts_of(&self, session: &str, message: &str) -> PathBuf {
-        let parts = self.store.join("part");
+        let parts = Path::new("part");
         match self.layout {
             Layout::Global => parts.join(message),
             Layout::Project => parts.join(session).join(message),
         }
     }
 
-    fn add_parts(&self, message: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
-        for (id, path) in records(&self.parts_of(&self.id, message)) {
-            export.part(&fs::read(path)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
+    fn add_parts(&self, message: &str, limits: Limits, export: &mut ExportWriter) -> Result<(), AdapterError> {
+        for (id, path) in records(&self.store, &self.parts_of(&self.id, message)) {
+            export.part(&self.read(&path, limits)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
         }
         Ok(())
     }
 
     /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
     /// In the global layout they cannot be assigned to a session.
-    fn parts_without_message(&self, message_ids: &[String], export: &mut ExportWriter) -> Result<(), AdapterError> {
+    fn parts_without_message(&self, message_ids: &[String], limits: Limits, export: &mut ExportWriter) -> Result<(), AdapterError> {
         if self.layout == Layout::Global {
             return Ok(());
         }
-        for (message, folder) in entries(&self.store.join("part").join(&self.id)) {
-            if message_ids.binary_search(&message).is_err() && !records(&folder).is_empty() {
+        let parts = Path::new("part").join(&self.id);
+        for message in self.store.record_names(&parts) {
+            if message_ids.binary_search(&message).is_err() && !records(&self.store, &parts.join(&message)).is_empty() {
                 export.message(b"{}", [("id", &message), ("sessionID", &self.id)])?;
-                self.add_parts(&message, export)?;
+                self.add_parts(&message, limits, export)?;
             }
         }
         Ok(())
     }
 
     /// The call of the parent session that started this one (1.0.98 and later).
-    fn parent_call(&self, info: &[u8]) -> Option<String> {
+    fn parent_call(&self, info: &[u8], limits: Limits) -> Option<String> {
         let mut index = StructuralIndex::default();
         let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
         let parent = text(info.member("parentID"))?;
         // The id is compared with folder names, never used as a path.
-        let (parent, messages) = entries(&self.store.join("message")).into_iter().find(|(name, _)| parent.eq_str(name))?;
-        let parts = records(&messages).into_iter().flat_map(|(message, _)| records(&self.parts_of(&parent, &message)));
-        parts.filter_map(|(_, path)| fs::read_to_string(path).ok()).find_map(|part| starting_call_in(&part, &self.id))
+        let messages = Path::new("message");
+        let parent = self.store.record_names(messages).into_iter().find(|name| parent.eq_str(name))?;
+        let messages = records(&self.store, &messages.join(&parent)).into_iter();
+        let parts = messages.flat_map(|(message, _)| records(&self.store, &self.parts_of(&parent, &message)));
+        let texts = parts.filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
+        texts.into_iter().find_map(|part| starting_call_in(&part, &self.id))
     }
 }
 
@@ -165,10 +188,10 @@ pub(super) fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     named
 }
 
-/// The records in a folder, by id.
-fn records(folder: &Path) -> Vec<(String, PathBuf)> {
-    let id = |(name, path): (String, PathBuf)| Some((name.strip_suffix(".json")?.to_owned(), path));
-    let mut records: Vec<_> = entries(folder).into_iter().filter_map(id).collect();
+/// The records in a folder of a store, by id.
+fn records(store: &Neighbours, folder: &Path) -> Vec<(String, PathBuf)> {
+    let id = |name: String| Some((name.strip_suffix(".json")?.to_owned(), folder.join(&name)));
+    let mut records: Vec<_> = store.record_names(folder).into_iter().filter_map(id).collect();
     records.sort();
     records
 }

@@ -38,4 +38,8 @@ impl Database {
     pub fn export(&self, _session_id: &str) -> Result<Export, AdapterError> {
         match self.0 {}
     }
+
+    pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        match self.0 {}
+    }
 }

@@ -22,7 +22,7 @@ const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
 
 const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
 const SAME_ID: &str = "another session of the same id was changed later";
-const NO_ID: &str = "a session without an id";
+const NO_ID: &str = "a session without an id that can be read";
 const NO_SESSION: &str = "messages or parts of a deleted session";
 const CONTINUED_TWICE: &str = "a copy that 1.x continued after 2.x had continued the session";
 const UNKNOWN_TABLE: &str = "a table of sessions that no known version has";
@@ -177,5 +177,9 @@ impl Store for Stores {
             None => Err(AdapterError::new(ErrorCode::Io).expected("a session of this store")),
         };
         exported.map_err(|error| error.path(session.path.to_string_lossy()))
+    }
+
+    fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        self.databases.iter().try_for_each(|database| database.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged())
     }
 }

@@ -4,7 +4,8 @@ use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
-use super::node::Node;
+use super::node::{Escapes, Node};
+use super::plain_names::plain_names;
 use super::scan::Scanner;
 use super::string_mask::{MaskProgress, OffFastPath, StringMask};
 use crate::shared::json_type::JsonType;
@@ -20,6 +21,8 @@ pub struct StructuralIndex {
     pub(super) mask: StringMask,
     /// The nodes of the current record, then unused ones.
     pub(super) nodes: Vec<Node>,
+    /// The text of the current record, if it spells names of members with escapes.
+    plain: String,
 }
 
 /// Why a text could not be indexed.
@@ -38,19 +41,30 @@ impl From<OffFastPath> for Stop {
 }
 
 impl StructuralIndex {
-    /// Validates that `text` is one JSON value, and returns the nodes of its values.
+    /// Validates that `text` is one JSON value, and returns the nodes of its values with the text that they are positions in. It is `text`,
+    /// or the same value with plain names of members.
     ///
     /// # Errors
     /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values.
-    pub(in crate::shared) fn build(&mut self, text: &str) -> Result<&[Node], Fault> {
+    pub(in crate::shared) fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
         match self.index(text) {
-            Ok(count) => Ok(&self.nodes[..count]),
+            Ok((count, names)) if names.are_canonical() => Ok((text, &self.nodes[..count])),
+            Ok((count, _)) => self.with_plain_names(text, count),
             Err(stop) => Err(stop.into_fault(text)),
         }
     }
 
-    /// Indexes `text` and returns the number of its nodes.
-    fn index(&mut self, text: &str) -> Result<usize, Stop> {
+    /// As [`StructuralIndex::build`], for a text with `count` nodes whose names may have escapes.
+    #[cold]
+    fn with_plain_names<'a>(&'a mut self, text: &'a str, count: usize) -> Result<(&'a str, &'a [Node]), Fault> {
+        let Some(plain) = plain_names(text, &self.nodes[..count]) else { return Ok((text, &self.nodes[..count])) };
+        let (count, _) = self.index(&plain).map_err(|stop| stop.into_fault(&plain))?;
+        self.plain = plain;
+        Ok((&self.plain, &self.nodes[..count]))
+    }
+
+    /// Indexes `text` and returns the number of its nodes, and the escapes that its names may have.
+    fn index(&mut self, text: &str) -> Result<(usize, Escapes), Stop> {
         let mut progress = MaskProgress::new(text)?;
         self.mask.clear();
         self.mask.extend(&mut progress, text.len())?;
@@ -70,7 +84,7 @@ impl StructuralIndex {
     ) -> Result<T, Stop> {
         loop {
             let scanner = Scanner::new(text, self.mask.strings(mask_start, at));
-            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0 };
+            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, names: Escapes::NONE };
             match step(&mut builder) {
                 Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => self.grow_nodes(2 * self.nodes.len()),
                 result => return result,
@@ -107,6 +121,8 @@ pub(super) struct Builder<'t, const PRETTY: bool> {
     nodes: &'t mut [Node],
     /// Nodes built so far.
     pub count: usize,
+    /// The escapes that names so far may have.
+    pub names: Escapes,
 }
 
 /// An object or array whose end is not reached.
@@ -130,11 +146,11 @@ struct Next {
 const TOP_LEVEL: Open = Open { node: u32::MAX, close: 0 };
 
 impl<const PRETTY: bool> Builder<'_, PRETTY> {
-    /// Builds the nodes of a text that is one value, and returns their number.
+    /// Builds the nodes of a text that is one value, and returns their number, and the escapes that its names may have.
     #[inline(always)]
-    fn document(&mut self) -> Result<usize, Stop> {
+    fn document(&mut self) -> Result<(usize, Escapes), Stop> {
         let end = self.value(0)?;
-        if self.scanner.is_blank_from(end) { Ok(self.count) } else { Err(Stop::OffFastPath) }
+        if self.scanner.is_blank_from(end) { Ok((self.count, self.names)) } else { Err(Stop::OffFastPath) }
     }
 
     /// Builds the nodes of the value at `at`, which white space may precede, and returns the position after it.
@@ -216,7 +232,8 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
     fn member(&mut self, at: u32) -> Result<Next, Stop> {
         let mut name = self.scanner.find(b'"', at)?;
         loop {
-            let (end, _) = self.scanner.skip_string()?;
+            let (end, escapes) = self.scanner.skip_string()?;
+            self.names = self.names.or(escapes);
             let Some((start, first)) = self.scanner.value_of_name(end) else {
                 return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, has_node: false });
             };

@@ -4,6 +4,7 @@ mod index;
 mod kept;
 mod member_node;
 mod node;
+mod plain_names;
 mod pull;
 mod scan;
 mod string_mask;

@@ -36,6 +36,12 @@ impl Escapes {
         Escapes(u32::from(kinds & (CANONICAL | NONCANONICAL)) << SIZE_BITS)
     }
 
+    /// True if none of the escapes is [`NONCANONICAL`].
+    #[inline(always)]
+    pub(super) fn are_canonical(self) -> bool {
+        self.0 & u32::from(NONCANONICAL) << SIZE_BITS == 0
+    }
+
     #[inline(always)]
     pub(super) fn or(self, other: Escapes) -> Escapes {
         Escapes(self.0 | other.0)

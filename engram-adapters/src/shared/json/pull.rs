@@ -1,10 +1,12 @@
 //! A pull reader: reads one large document value by value, and keeps the index of the current value only.
 
+use std::borrow::Cow;
+
 use engram_core::emit::Fault;
 
 use super::index::{Builder, Stop, StructuralIndex};
 use super::string_mask::{MaskProgress, OffFastPath};
-use super::value::Value;
+use super::value::{Value, parse};
 
 /// Bytes whose string mask is computed at once. They must still be in the cache when the scanner reads them.
 const MASK_BYTES: usize = 32 << 10;
@@ -40,6 +42,8 @@ const FIRST_NODES: usize = 1 << 10;
 pub struct PullReader<'t, 'i> {
     text: &'t str,
     index: &'i mut StructuralIndex,
+    /// The index of a value whose names may have escapes.
+    part: StructuralIndex,
     progress: MaskProgress<'t>,
     /// The position of the mask's first block.
     mask_start: u32,
@@ -58,7 +62,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
         let progress = MaskProgress::new(text).map_err(|error| Stop::from(error).into_fault(text))?;
         index.mask.clear();
         index.grow_nodes(FIRST_NODES);
-        Ok(PullReader { text, index, progress, mask_start: 0, at: 0, is_first: false })
+        Ok(PullReader { text, index, part: StructuralIndex::default(), progress, mask_start: 0, at: 0, is_first: false })
     }
 
     /// Enters the next value if it begins with `open` (`{` or `[`). Returns whether it did.
@@ -77,7 +81,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
     ///
     /// # Errors
     /// See [`PullReader::of`].
-    pub fn member(&mut self) -> Result<Option<&'t str>, Fault> {
+    pub fn member(&mut self) -> Result<Option<Cow<'t, str>>, Fault> {
         if !self.has_next(b'}')? {
             return Ok(None);
         }
@@ -86,7 +90,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
             let start = builder.scanner.find(b'"', at)?;
             let (end, _) = builder.scanner.skip_string()?;
             let name = text.get(start as usize + 1..end as usize - 1).ok_or(OffFastPath)?;
-            Ok((builder.scanner.find(b':', end)? + 1, Some(name)))
+            Ok((builder.scanner.find(b':', end)? + 1, Some(decoded(name))))
         })
     }
 
@@ -103,8 +107,9 @@ impl<'t, 'i> PullReader<'t, 'i> {
     /// # Errors
     /// See [`PullReader::of`].
     pub fn value(&mut self) -> Result<Value<'_>, Fault> {
-        let count = self.step(|builder, at| Ok((builder.value(at)?, builder.count)))?;
-        Ok(Value::of_nodes(self.text, &self.index.nodes[..count]))
+        let (count, names) = self.step(|builder, at| Ok((builder.value(at)?, (builder.count, builder.names))))?;
+        let value = Value::of_nodes(self.text, &self.index.nodes[..count]);
+        if names.are_canonical() { Ok(value) } else { parse(value.raw(), &mut self.part) }
     }
 
     /// Checks that only white space follows.
@@ -153,6 +158,12 @@ impl<'t, 'i> PullReader<'t, 'i> {
     }
 }
 
+/// A name without its quotes. Escapes stay if they cannot be decoded.
+fn decoded(name: &str) -> Cow<'_, str> {
+    let decoded = name.contains('\\').then(|| serde_json::from_str(&format!("\"{name}\"")).ok()).flatten();
+    decoded.map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -170,7 +181,7 @@ mod tests {
             return reader.end().map(|()| found);
         }
         while let Some(name) = reader.member()? {
-            found.push(name.to_owned());
+            found.push(name.into_owned());
             if reader.enter(b'[')? {
                 while reader.element()? {
                     found.push(reader.value()?.raw().to_owned());

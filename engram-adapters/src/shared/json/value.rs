@@ -71,7 +71,8 @@ pub type Field<'a> = Option<Value<'a>>;
 /// # Ok::<(), engram_core::emit::Fault>(())
 /// ```
 pub fn parse<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Result<Value<'a>, Fault> {
-    Ok(Value::of_nodes(text, index.build(text)?))
+    let (text, nodes) = index.build(text)?;
+    Ok(Value::of_nodes(text, nodes))
 }
 
 impl<'a> Value<'a> {

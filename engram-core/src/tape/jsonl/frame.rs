@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::digits::push_number;
 use super::members::{key, push_ascii_str, word};
 use crate::event::*;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Redactions};
 use crate::members::UnknownMembers;
 use crate::text::{Text, push_text};
 
@@ -18,6 +18,9 @@ pub(super) fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
     push_harness(out, &start.harness);
     out.ascii_str(key!("policy"), start.policy.as_str());
     out.ascii_str(key!("anchors"), start.anchors);
+    if let Some(rules) = start.redaction {
+        out.ascii_str(key!("redaction"), rules);
+    }
     push_claims(out, &start.claims);
 }
 
@@ -93,7 +96,7 @@ fn push_beside(out: &mut Buffer, files: &[BesideFile]) {
         let start = out.len();
         out.push_static(key!("name"));
         push_text(out, Text::Plain(&file.name));
-        out.hash(key!("hash"), &Some(file.hash));
+        out.hash(key!("hash"), &file.hash);
         out.number(key!("bytes"), Some(file.bytes));
         out.wrap_object(start);
     }
@@ -124,7 +127,27 @@ fn push_ledger(out: &mut Buffer, ledger: &Ledger) {
         }
         inner.ascii(b"]");
         push_unknown_members(inner, &ledger.unknown);
+        push_redactions(inner, &ledger.redactions);
     });
+}
+
+fn push_redactions(out: &mut Buffer, redactions: &[Redactions]) {
+    if redactions.is_empty() {
+        return;
+    }
+    out.push_static(key!("redactions"));
+    out.ascii(b"[");
+    for (n, redacted) in redactions.iter().enumerate() {
+        if n > 0 {
+            out.ascii(b",");
+        }
+        let start = out.len();
+        out.push_static(key!("rule"));
+        push_text(out, Text::Plain(&redacted.rule));
+        out.number(key!("count"), Some(redacted.count));
+        out.wrap_object(start);
+    }
+    out.ascii(b"]");
 }
 
 fn push_unknown_members(out: &mut Buffer, unknown: &UnknownMembers) {

@@ -93,7 +93,7 @@ fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
     }
 }
 
-/// The line as one of a transcript.
+/// The line in the form that a transcript has.
 fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
     let mut line = Line::empty_of(printed.object());
     for (name, field) in [

@@ -1,0 +1,116 @@
+//! A folder where a harness keeps its sessions: a row of an adapter's table, resolved for a system and its environment variables.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A kind of operating system, as far as folders are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// Linux and other systems that follow the XDG directories.
+    Linux,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The system that this program was built for.
+    pub const fn current() -> System {
+        if cfg!(windows) {
+            System::Windows
+        } else if cfg!(target_os = "macos") {
+            System::MacOs
+        } else {
+            System::Linux
+        }
+    }
+}
+
+/// The folder that a path of a table begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// The person's home folder.
+    Home,
+    /// `XDG_DATA_HOME`, else `~/.local/share`; on every system, for harnesses that use it everywhere.
+    XdgData,
+    /// `XDG_CONFIG_HOME`, else `~/.config`; not on Windows.
+    XdgConfig,
+    /// `~/Library/Application Support`; on macOS only.
+    ApplicationSupport,
+    /// `%APPDATA%`; on Windows only.
+    AppData,
+    /// Nowhere: the row counts only if its variable is set.
+    Nowhere,
+}
+
+/// One row of an adapter's table: a folder with sessions.
+#[derive(Debug, Clone, Copy)]
+pub struct HomeFolder {
+    base: Base,
+    path: &'static str,
+    variable: Option<(&'static str, &'static str)>,
+}
+
+impl HomeFolder {
+    /// The folder `path` in `base`.
+    pub const fn new(base: Base, path: &'static str) -> HomeFolder {
+        HomeFolder { base, path, variable: None }
+    }
+
+    /// If this environment variable is set, the folder is `path` in the folder that it names.
+    #[must_use]
+    pub const fn unless_set(self, variable: &'static str, path: &'static str) -> HomeFolder {
+        HomeFolder { variable: Some((variable, path)), ..self }
+    }
+
+    /// The folder; `None` if there is none on this system.
+    pub(crate) fn resolve(&self, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+        if let Some((variable, path)) = self.variable
+            && let Some(folder) = surroundings.folder(variable)
+        {
+            return Some(below(&folder, path));
+        }
+        Some(below(&surroundings.base(self.base)?, self.path))
+    }
+}
+
+/// The system and its environment variables.
+pub struct Surroundings<'e> {
+    /// The system.
+    pub system: System,
+    /// The value of an environment variable.
+    pub variable: &'e dyn Fn(&str) -> Option<OsString>,
+}
+
+impl Surroundings<'_> {
+    fn folder(&self, variable: &str) -> Option<PathBuf> {
+        (self.variable)(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.folder(if self.system == System::Windows { "USERPROFILE" } else { "HOME" })
+    }
+
+    /// The folder of an XDG variable. A relative path in it does not count.
+    fn xdg(&self, variable: &str, default: &str) -> Option<PathBuf> {
+        let set = self.folder(variable).filter(|path| path.is_absolute());
+        set.or_else(|| Some(below(&self.home()?, default)))
+    }
+
+    fn base(&self, base: Base) -> Option<PathBuf> {
+        match base {
+            Base::Home => self.home(),
+            Base::XdgData => self.xdg("XDG_DATA_HOME", ".local/share"),
+            Base::XdgConfig if self.system != System::Windows => self.xdg("XDG_CONFIG_HOME", ".config"),
+            Base::ApplicationSupport if self.system == System::MacOs => Some(below(&self.home()?, "Library/Application Support")),
+            Base::AppData if self.system == System::Windows => self.folder("APPDATA"),
+            _ => None,
+        }
+    }
+}
+
+/// A path with `/` between its parts, below a folder.
+fn below(folder: &Path, path: &str) -> PathBuf {
+    path.split('/').filter(|part| !part.is_empty()).fold(folder.to_owned(), |folder, part| folder.join(part))
+}

@@ -1,0 +1,94 @@
+//! Where all registered harnesses keep their sessions on a system.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+pub use crate::home_folder::{Base, HomeFolder, Surroundings, System};
+use crate::registry::Registry;
+
+/// A folder where a harness may have sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// The harness.
+    pub harness: &'static str,
+    /// The folder. It need not exist.
+    pub path: PathBuf,
+}
+
+/// The folders of all registered harnesses, each once, in the order of the registry.
+///
+/// ```
+/// use engram_adapters::Registry;
+/// use engram_adapters::homes::{Surroundings, System, homes};
+///
+/// let variable = |name: &str| (name == "HOME").then(|| "/home/dev".into());
+/// let found = homes(&Registry::builtin(), &Surroundings { system: System::Linux, variable: &variable });
+/// assert!(found.iter().any(|home| home.path.ends_with(".codex")));
+/// ```
+pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> {
+    let mut seen = BTreeSet::new();
+    let rows = registry.adapters().flat_map(|adapter| {
+        let harness = adapter.descriptor().harness_family;
+        adapter.homes().iter().filter_map(move |row| Some(Home { harness, path: row.resolve(surroundings)? }))
+    });
+    rows.filter(|home| seen.insert(home.path.clone())).collect()
+}
+
+#[cfg(all(test, feature = "claude-code", feature = "codex", feature = "opencode", feature = "gemini", feature = "cursor"))]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    fn found(system: System, variables: &[(&str, &str)]) -> Vec<String> {
+        let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
+        let surroundings = Surroundings { system, variable: &variable };
+        homes(&Registry::builtin(), &surroundings).iter().map(|home| format!("{} {}", home.harness, home.path.display())).collect()
+    }
+
+    #[test]
+    fn linux_uses_the_home_folder_and_the_xdg_folders() {
+        let expected = [
+            "claude-code /h/.claude",
+            "claude-code /h/.config/claude",
+            "codex /h/.codex",
+            "opencode /h/.local/share/opencode",
+            "gemini /h/.gemini",
+            "cursor /h/.cursor",
+            "cursor /h/.config/cursor",
+            "cursor /h/.config/Cursor/User/globalStorage",
+            "cursor /h/.config/Cursor/User/workspaceStorage",
+        ];
+        assert_eq!(found(System::Linux, &[("HOME", "/h")]), expected);
+        let moved = found(System::Linux, &[("HOME", "/h"), ("XDG_DATA_HOME", "/d"), ("XDG_CONFIG_HOME", "relative")]);
+        assert!(moved.contains(&"opencode /d/opencode".to_owned()), "{moved:?}");
+        assert!(moved.contains(&"claude-code /h/.config/claude".to_owned()), "{moved:?}");
+    }
+
+    #[test]
+    fn a_variable_of_a_harness_takes_the_place_of_its_home() {
+        let variables =
+            [("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c"), ("CODEX_HOME", "/x"), ("GEMINI_CLI_HOME", "/g"), ("CURSOR_DATA_DIR", "/u")];
+        let moved = found(System::Linux, &variables);
+        assert_eq!(moved[..4], ["claude-code /c", "codex /x", "opencode /h/.local/share/opencode", "gemini /g/.gemini"]);
+        assert!(moved.contains(&"cursor /u".to_owned()) && moved.contains(&"cursor /h/.cursor".to_owned()), "{moved:?}");
+        assert_eq!(found(System::Linux, &[("HOME", "/h"), ("CODEX_HOME", "")]), found(System::Linux, &[("HOME", "/h")]));
+    }
+
+    #[test]
+    fn mac_and_windows_keep_editors_elsewhere() {
+        let mac = found(System::MacOs, &[("HOME", "/h")]);
+        assert!(mac.contains(&"cursor /h/Library/Application Support/Cursor/User/globalStorage".to_owned()), "{mac:?}");
+        assert!(mac.contains(&"opencode /h/.local/share/opencode".to_owned()), "{mac:?}");
+        let windows = found(System::Windows, &[("USERPROFILE", "/u"), ("APPDATA", "/a"), ("HOME", "/other")]);
+        assert!(windows.contains(&"cursor /a/Cursor/User/workspaceStorage".to_owned()), "{windows:?}");
+        assert!(windows.contains(&"claude-code /u/.claude".to_owned()), "{windows:?}");
+        assert!(windows.iter().all(|home| !home.contains("Library") && !home.contains(".config")), "{windows:?}");
+    }
+
+    #[test]
+    fn without_a_home_folder_only_variables_count() {
+        assert_eq!(found(System::Linux, &[("CODEX_HOME", "/x")]), ["codex /x"]);
+        assert_eq!(found(System::Windows, &[]), [""; 0]);
+    }
+}

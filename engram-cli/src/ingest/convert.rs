@@ -1,0 +1,170 @@
+//! Converts one session to a temporary file, on any thread.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engram_adapters::sessions::{SessionOptions, Stamp};
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::hash::StreamHasher;
+use engram_core::overview::Overview;
+use engram_core::pipeline::Summary;
+
+use crate::args::Ingest;
+use crate::inputs::SessionInput;
+use crate::interrupt;
+use crate::out::{Finished, Key, OutDir};
+use crate::write::write_tape;
+
+/// What became of one input.
+pub enum Outcome {
+    /// Its tape is written, but has no name yet: names are given in the order of the input.
+    Converted(Box<Converted>),
+    /// A session that the filters leave out.
+    Filtered(Box<Overview>),
+    /// A session of a harness that the filters leave out. Nothing is known of it but that.
+    OtherHarness,
+    /// A file in a searched folder that is not a session.
+    NoSession,
+    /// It cannot be read, converted or written.
+    Failed(AdapterError),
+}
+
+/// A session whose tape is written.
+pub struct Converted {
+    /// What the tape is about.
+    pub overview: Overview,
+    /// What the conversion reports.
+    pub summary: Summary,
+    /// The tape.
+    pub tape: Finished,
+    /// The name of the tape if the content states no session id.
+    pub fallback_id: String,
+    /// True if the text of the older tape's source is the beginning of this one's.
+    pub extends_old: bool,
+}
+
+/// What the index has of a source.
+#[derive(Debug, Clone)]
+pub struct Before {
+    /// The size and hash of the text that the older tape was made from.
+    pub text: Option<(u64, String)>,
+}
+
+/// One source to convert.
+pub struct Work {
+    /// The source.
+    pub input: Result<SessionInput, AdapterError>,
+    /// Its place in the index.
+    pub key: Option<Key>,
+    /// Its state before it is opened.
+    pub stamp: Option<Stamp>,
+    /// What the index has of it.
+    pub before: Before,
+}
+
+/// Converts a session to a temporary file in the folder of its tape.
+pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDir) -> Outcome {
+    let input = match &work.input {
+        Ok(input) => input,
+        Err(error) => return Outcome::Failed(error.clone()),
+    };
+    let prefix = Arc::new(Mutex::new(Prefix::of(&work.before)));
+    let opened = match &work.before.text {
+        Some(_) => input.open_with_copy(PrefixWriter(Arc::clone(&prefix)), options),
+        None => input.open(options),
+    };
+    let source = match opened {
+        Ok(source) => source,
+        Err(error) if error.code == ErrorCode::UnknownHarness && !input.is_named() => return Outcome::NoSession,
+        Err(error) => return Outcome::Failed(error),
+    };
+    let harness = source.harness();
+    if !args.filter.wants_harness(harness) {
+        return Outcome::OtherHarness;
+    }
+    let folder = out.path(&OutDir::folder_name(harness));
+    let at_folder = |error: io::Error| AdapterError::from(error).path(folder.to_string_lossy());
+    let written = out.temporary(harness).map_err(at_folder).and_then(|mut file| {
+        let written = write_tape(source, args.form(), file.as_file_mut(), &folder);
+        match written {
+            Ok(written) if args.filter.wants(&written.overview) => {
+                file.as_file().sync_all().map_err(at_folder)?;
+                Ok((written, Some(file.into_temp_path())))
+            }
+            other => {
+                interrupt::forget(file.path());
+                other.map(|written| (written, None))
+            }
+        }
+    });
+    match written {
+        Err(error) => Outcome::Failed(error),
+        Ok((written, None)) => Outcome::Filtered(Box::new(written.overview)),
+        Ok((written, Some(file))) => {
+            let extends_old = prefix.lock().unwrap_or_else(PoisonError::into_inner).is_whole();
+            let tape = Finished { file: Some(file), hash: written.hash, bytes: written.bytes };
+            let (overview, summary) = (written.overview, written.summary);
+            let fallback_id = input.fallback_id().into_owned();
+            Outcome::Converted(Box::new(Converted { overview, summary, tape, fallback_id, extends_old }))
+        }
+    }
+}
+
+/// Finds out whether a text begins with another one, of which only size and hash are known.
+struct Prefix {
+    missing: u64,
+    hash: String,
+    hasher: StreamHasher,
+}
+
+impl Prefix {
+    fn of(before: &Before) -> Prefix {
+        let (missing, hash) = before.text.clone().unwrap_or_default();
+        Prefix { missing, hash, hasher: StreamHasher::default() }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let taken = usize::try_from(self.missing).unwrap_or(usize::MAX).min(bytes.len());
+        self.hasher.update(&bytes[..taken]);
+        self.missing -= taken as u64;
+    }
+
+    /// True if the whole text has been seen.
+    fn is_whole(&self) -> bool {
+        !self.hash.is_empty() && self.missing == 0 && self.hasher.finish().0.to_string() == self.hash
+    }
+}
+
+/// Takes a text while it is read.
+struct PrefixWriter(Arc<Mutex<Prefix>>);
+
+impl Write for PrefixWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_core::hash::Hash;
+
+    use super::*;
+
+    #[test]
+    fn a_text_begins_with_another_one_or_does_not() {
+        let is_prefix = |old: &str, new: &str| {
+            let text = Some((old.len() as u64, Hash::of_bytes(old.as_bytes()).to_string()));
+            let mut prefix = Prefix::of(&Before { text });
+            new.as_bytes().chunks(2).for_each(|chunk| prefix.add(chunk));
+            prefix.is_whole()
+        };
+        assert!(is_prefix("abc", "abcd") && is_prefix("abc", "abc") && is_prefix("", "abc"));
+        assert!(!is_prefix("abc", "ab") && !is_prefix("abc", "abx") && !is_prefix("abc", ""));
+        assert!(!Prefix::of(&Before { text: None }).is_whole());
+    }
+}

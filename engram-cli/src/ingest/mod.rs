@@ -1,0 +1,63 @@
+//! `engram ingest`: converts one session to standard output, or all of them to files.
+
+mod convert;
+mod pass;
+mod run;
+mod run_summary;
+mod single;
+mod totals;
+mod verdict;
+mod watch;
+
+use std::io;
+use std::path::PathBuf;
+
+use engram_adapters::Registry;
+use engram_adapters::sessions::{SessionOptions, store_at_root};
+
+use crate::args::Ingest;
+use crate::exit::Exit;
+use crate::homes;
+use crate::inputs::{find, session_options};
+use crate::report::Reporter;
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    let options = match session_options(&args.conversion, registry, report.bar()) {
+        Ok(options) => options,
+        Err(error) => return Ok(report.failure(&error)),
+    };
+    if let Some(fault) = args.filter.fault(registry) {
+        return Ok(report.usage(&fault));
+    }
+    match &args.out {
+        None => to_stdout(args, &options, report),
+        Some(out) => {
+            let paths = homes::paths(&args.paths, registry, report);
+            if args.watch { watch::run(args, out, &paths, &options, report) } else { Ok(run::run(args, out, &paths, &options, report)) }
+        }
+    }
+}
+
+fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::Result<Exit> {
+    if args.paths.is_empty() {
+        return Ok(report.usage("without a path, the sessions of all harnesses are converted, which needs `--out DIR`"));
+    }
+    if !args.filter.is_empty() {
+        return Ok(report.usage("filters choose among several sessions, which need `--out DIR`"));
+    }
+    let found = find(&args.paths, options, |_| false);
+    // The root folder of a store is itself what the caller named, not a folder to search.
+    let is_searched = |path: &PathBuf| path.is_dir() && store_at_root(options.registry(), path).is_none();
+    match &found.sessions[..] {
+        [Ok(input)] if !args.paths.iter().any(is_searched) => {
+            report.start_progress(input.bytes());
+            single::to_stdout(args, options, input, &found.skipped, report)
+        }
+        [Err(error)] if !args.paths.iter().any(is_searched) => Ok(report.failure(error)),
+        _ => Ok(report.usage("several sessions, or a directory, need `--out DIR`")),
+    }
+}

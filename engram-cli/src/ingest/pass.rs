@@ -1,0 +1,327 @@
+//! The state of a run over many sessions: what is placed, what is written down, and what is said at the end.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use engram_adapters::Registry;
+use engram_adapters::open::store::SkippedSession;
+use engram_adapters::sessions::Stamp;
+use engram_core::error::AdapterError;
+
+use super::convert::{Converted, Outcome, Work};
+use super::run_summary::RunSummary;
+use super::totals::Totals;
+use crate::args::Ingest;
+use crate::exit::{Exit, Tally};
+use crate::message::sentence;
+use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
+use crate::report::{Reporter, shown};
+use crate::summary::{session, skipped_line, warnings};
+
+/// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
+const SAVE_EVERY: Duration = Duration::from_secs(2);
+/// The most tapes that wait for their names.
+const MAX_PENDING: usize = 256;
+/// The state of a source that changed while it was read: it is read again.
+const CHANGED: &str = "it changed while it was read";
+
+/// What a run needs beside the sessions.
+pub struct Setting {
+    /// The arguments.
+    pub args: Ingest,
+    /// The adapters.
+    pub registry: Registry,
+    /// Where messages go.
+    pub report: Reporter,
+    /// What decides about tapes.
+    pub setup: Setup,
+    /// The states of the sources that are read, before they were opened.
+    pub changed: BTreeMap<String, Stamp>,
+    /// Errors that were reported before and are not reported again.
+    pub old_errors: HashSet<String>,
+}
+
+/// A run over many sessions.
+pub struct Pass {
+    setting: Setting,
+    out: std::sync::Arc<OutDir>,
+    index: Index,
+    placer: Placer,
+    tally: Tally,
+    totals: Totals,
+    /// The sources that have an outcome.
+    answered: BTreeSet<String>,
+    /// The sessions that have an outcome.
+    seen: BTreeSet<Key>,
+    errors: HashSet<String>,
+    pending: Vec<Pending>,
+    saved: Instant,
+}
+
+/// A tape that has a name in the index only.
+struct Pending {
+    path: PathBuf,
+    key: Option<Key>,
+    /// The harness, and the name without number, in lower case.
+    name: (&'static str, String),
+    converted: Converted,
+    placement: Placement,
+}
+
+impl Pass {
+    /// A run that has converted nothing.
+    pub fn new(setting: Setting, out: std::sync::Arc<OutDir>, index: Index) -> Pass {
+        Pass {
+            setting,
+            out,
+            index,
+            placer: Placer::default(),
+            tally: Tally::default(),
+            totals: Totals::default(),
+            answered: BTreeSet::new(),
+            seen: BTreeSet::new(),
+            errors: HashSet::new(),
+            pending: Vec::new(),
+            saved: Instant::now(),
+        }
+    }
+
+    /// Counts a source that has not changed since it was read.
+    pub fn unchanged(&mut self, source: &str) {
+        for entry in self.index.of_source(source) {
+            match (entry.state, &entry.overview) {
+                (State::Current, Some(overview)) if self.setting.args.filter.wants(overview) => {
+                    self.totals.unchanged(overview);
+                    self.tally.success();
+                }
+                (State::Current | State::Filtered, _) => self.totals.filtered += 1,
+                (State::NoSession, _) => self.totals.other_files += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the outcome of one session.
+    pub fn take(&mut self, work: &Work, outcome: Outcome) {
+        if let Some(key) = &work.key {
+            self.answered.insert(key.0.clone());
+        }
+        match outcome {
+            Outcome::OtherHarness => {
+                self.totals.filtered += 1;
+                self.seen.extend(work.key.clone());
+            }
+            Outcome::NoSession => {
+                self.totals.other_files += 1;
+                self.note(work, State::NoSession, |_| {});
+            }
+            Outcome::Filtered(overview) => {
+                self.totals.filtered += 1;
+                // The overview of an entry with a tape is that of the tape.
+                self.note(work, State::Filtered, |entry| entry.overview = entry.overview.take().or(Some(*overview)));
+            }
+            Outcome::Failed(error) => self.failed(work, &error),
+            Outcome::Converted(converted) => {
+                if let Err(error) = self.decide(work, *converted) {
+                    self.failed(work, &error);
+                }
+            }
+        }
+        if self.pending.len() >= MAX_PENDING || self.saved.elapsed() > SAVE_EVERY {
+            self.name_pending();
+        }
+    }
+
+    /// Decides on the name of a tape, and writes it into the index. The tape gets it when the index is saved.
+    fn decide(&mut self, work: &Work, converted: Converted) -> Result<(), AdapterError> {
+        let Converted { overview, summary, tape, fallback_id, .. } = &converted;
+        let session_id = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(fallback_id);
+        let stem = tape_stem(session_id, summary.agent_id.as_deref());
+        let name = (summary.harness, stem.to_lowercase());
+        if self.pending.iter().any(|pending| pending.name == name) {
+            self.name_pending();
+        }
+        let ending = if self.setting.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
+        let key = work.key.as_ref();
+        let target = Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old };
+        let decided = self.placer.decide(&self.out, &self.index, tape, &target);
+        let placement = decided.map_err(|error| self.at_folder(summary.harness, error))?;
+        self.index.forget_missing(&placement.tape, key);
+        let state = if placement.placed == Placed::Unchanged { State::Current } else { State::Writing };
+        let full = self.full_stamp(work, &overview.beside);
+        let (hash, bytes, overview) = (tape.hash.clone(), tape.bytes, overview.clone());
+        let Placement { tape, supersedes, replaces_hash, .. } = placement.clone();
+        self.note(work, state, |entry| {
+            entry.stamp = full.unwrap_or_else(|| entry.stamp.clone());
+            (entry.tape, entry.tape_hash, entry.tape_bytes) = (Some(tape), Some(hash), Some(bytes));
+            (entry.supersedes, entry.overview, entry.replaces_hash) = (supersedes, Some(overview), replaces_hash);
+        });
+        let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
+        self.pending.push(Pending { path, key: work.key.clone(), name, converted, placement });
+        Ok(())
+    }
+
+    /// Saves the index, and gives the tapes the names that it has for them.
+    fn name_pending(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let is_saved = self.save();
+        for pending in std::mem::take(&mut self.pending) {
+            let (path, key) = (pending.path.clone(), pending.key.clone());
+            // A tape that the index does not have must not get its name.
+            let named = if is_saved { self.name(pending) } else { Err(self.not_saved()) };
+            if let Err(error) = named {
+                self.report_failure(&path, &error);
+                key.iter().for_each(|key| self.index.remove(key));
+            }
+        }
+    }
+
+    fn not_saved(&self) -> AdapterError {
+        let error = io::Error::other("no tape is written without its line in the index");
+        AdapterError::from(error).path(self.out.path(INDEX).to_string_lossy())
+    }
+
+    fn name(&mut self, pending: Pending) -> Result<(), AdapterError> {
+        let Pending { path, key, converted, placement, .. } = pending;
+        let Converted { overview, summary, mut tape, .. } = converted;
+        let named = self.placer.commit(&self.out, &mut tape, &placement).map_err(|error| self.at_folder(summary.harness, error))?;
+        if !named {
+            let error = io::Error::new(io::ErrorKind::AlreadyExists, "another program has taken the name; run engram again");
+            return Err(AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy()));
+        }
+        if let Some(key) = &key {
+            self.index.settle(key);
+        }
+        self.tally.success();
+        self.totals.converted(&overview, &summary, placement.placed);
+        let (report, path) = (&self.setting.report, shown(&path));
+        let tape = self.out.path(&placement.tape);
+        report.detail(&format!("{path} -> {} ({}): {}", shown(&tape), placement.placed, session(&summary)));
+        warnings(&summary).iter().for_each(|warning| report.detail(&format!("warning: {path}: {warning}")));
+        Ok(())
+    }
+
+    fn at_folder(&self, harness: &str, error: io::Error) -> AdapterError {
+        AdapterError::from(error).path(self.out.path(&OutDir::folder_name(harness)).to_string_lossy())
+    }
+
+    /// The state of a source with the files beside it.
+    fn full_stamp(&self, work: &Work, beside: &[String]) -> Option<Stamp> {
+        let (key, before) = (work.key.as_ref()?, work.stamp.as_ref()?);
+        let (path, registry) = (Path::new(&key.0), &self.setting.registry);
+        let is_as_before = Stamp::of(registry, path, &[]).is_ok_and(|now| now == *before);
+        let changed = || Stamp { with: Some(CHANGED.to_owned()), ..before.clone() };
+        Some(if is_as_before { Stamp::of(registry, path, beside).unwrap_or_else(|_| changed()) } else { changed() })
+    }
+
+    fn failed(&mut self, work: &Work, error: &AdapterError) {
+        let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
+        let message = self.report_failure(&path, error);
+        let failure = Failure { code: error.code.as_str().to_owned(), message };
+        self.note(work, State::Failed, |entry| entry.error = Some(failure));
+    }
+
+    fn report_failure(&mut self, path: &Path, error: &AdapterError) -> String {
+        self.totals.failed(path, error);
+        let message = sentence(error);
+        let exit = if self.setting.old_errors.contains(&message) { Exit::from(error.code) } else { self.setting.report.failure(error) };
+        self.tally.failure(exit);
+        self.errors.insert(message.clone());
+        message
+    }
+
+    /// Writes down what became of a source. The tape that it has stays the one that it had, if `change` does not name another.
+    fn note(&mut self, work: &Work, state: State, change: impl FnOnce(&mut Entry)) {
+        let (Some(key), Some(stamp)) = (&work.key, &work.stamp) else { return };
+        let mut entry = Entry::new(key, state, stamp.clone(), &self.setting.setup);
+        if let Some(old) = self.index.get(key) {
+            (entry.tape, entry.tape_hash, entry.tape_bytes) = (old.tape.clone(), old.tape_hash.clone(), old.tape_bytes);
+            (entry.supersedes, entry.overview) = (old.supersedes.clone(), old.overview.clone());
+        }
+        change(&mut entry);
+        self.seen.insert(key.clone());
+        self.index.insert(entry);
+    }
+
+    /// Sources that were opened and gave nothing, and sessions that their stores do not have any more.
+    fn settle(&mut self) {
+        for (source, stamp) in &self.setting.changed {
+            let unseen: Vec<Key> = self.index.of_source(source).filter(|entry| !self.seen.contains(&entry.key())).map(Entry::key).collect();
+            for key in unseen {
+                match self.index.get(&key).is_some_and(|entry| entry.tape.is_some()) {
+                    true => self.index.set_state(&key, State::Gone),
+                    false => self.index.remove(&key),
+                }
+            }
+            let key = (source.clone(), None);
+            if !self.answered.contains(source) && self.index.get(&key).is_none() {
+                self.index.insert(Entry::new(&key, State::Nothing, stamp.clone(), &self.setting.setup));
+            }
+        }
+    }
+
+    /// Saves the index. False if that failed, which is reported.
+    fn save(&mut self) -> bool {
+        self.saved = Instant::now();
+        let Err(error) = self.index.save(self.out.root()) else { return true };
+        let path = self.out.path(INDEX);
+        self.report_failure(&path, &AdapterError::from(error).path(path.to_string_lossy()));
+        false
+    }
+
+    /// The end of a run that looked at everything.
+    pub fn end(&mut self, skipped: &[SkippedSession], paths: &[PathBuf]) -> Exit {
+        self.name_pending();
+        self.totals.skipped_sessions = skipped.len() as u64;
+        let report = self.setting.report.clone();
+        if self.totals.is_empty() && self.totals.filtered == 0 {
+            self.out.remove_if_new();
+            let exit = report.no_session(paths);
+            return self.told(exit);
+        }
+        self.settle();
+        self.save();
+        skipped.iter().for_each(|skipped| report.detail(&skipped_line(skipped)));
+        self.totals.lines(self.out.root(), report.is_verbose()).iter().for_each(|line| report.note(line));
+        let exit = self.totals.verdict.exit(&self.setting.args.fail_on, self.tally.exit(), &report);
+        self.told(exit)
+    }
+
+    /// The end of one of the later runs of `--watch`: a line if there is news.
+    pub fn end_quietly(&mut self) -> Exit {
+        self.name_pending();
+        self.settle();
+        self.save();
+        let has_new_errors = self.errors.iter().any(|error| !self.setting.old_errors.contains(error));
+        if self.totals.has_news() || has_new_errors {
+            self.setting.report.note(&self.totals.converted_line());
+        }
+        let exit = self.tally.exit();
+        self.told(exit)
+    }
+
+    /// The end of a run that was interrupted.
+    pub fn interrupted(&mut self) {
+        self.name_pending();
+        self.save();
+        let report = self.setting.report.clone();
+        report.end_progress();
+        report.note("interrupted; this is what is there, and the next run does the rest");
+        self.totals.lines(self.out.root(), false).iter().for_each(|line| report.note(line));
+        self.told(Exit::Interrupted);
+    }
+
+    fn told(&self, exit: Exit) -> Exit {
+        let Setting { args, report, .. } = &self.setting;
+        RunSummary::new(&self.totals, exit, &args.fail_on).write(args.summary.as_deref(), report).unwrap_or(exit)
+    }
+
+    /// The errors of this run.
+    pub fn errors(&self) -> &HashSet<String> {
+        &self.errors
+    }
+}

@@ -1,0 +1,158 @@
+//! One run over many sessions: finds what has changed, converts it in parallel, and writes down what became of it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use engram_adapters::open::discard_abandoned_copies;
+use engram_adapters::sessions::SessionOptions;
+use engram_core::error::AdapterError;
+
+use super::convert::{Before, Work, convert};
+use super::pass::{Pass, Setting};
+use super::run_summary::RunSummary;
+use super::totals::Totals;
+use crate::args::Ingest;
+use crate::exit::Exit;
+use crate::inputs::{Inputs, SessionInput, find};
+use crate::interrupt;
+use crate::out::{Index, Known, OutDir, Setup, source_of};
+use crate::pool::in_order;
+use crate::report::Reporter;
+
+/// What is left of a run.
+pub struct Done {
+    /// The exit code.
+    pub exit: Exit,
+    /// What was reported as an error.
+    pub errors: HashSet<String>,
+}
+
+/// Converts all sessions at these paths.
+pub fn run(args: &Ingest, out: &Path, paths: &[PathBuf], options: &SessionOptions, report: &Reporter) -> Exit {
+    once(args, out, paths, options, report, None).exit
+}
+
+/// As [`run`]. With the errors of an earlier run it prints little, and not the same errors again.
+pub fn once(
+    args: &Ingest,
+    out: &Path,
+    paths: &[PathBuf],
+    options: &SessionOptions,
+    report: &Reporter,
+    earlier: Option<HashSet<String>>,
+) -> Done {
+    if paths.is_empty() {
+        let exit = report.no_session(paths);
+        let exit = RunSummary::new(&Totals::default(), exit, &[]).write(args.summary.as_deref(), report).unwrap_or(exit);
+        return Done { exit, errors: HashSet::new() };
+    }
+    discard_abandoned_copies();
+    let at_out = |error: std::io::Error| AdapterError::from(error).path(out.to_string_lossy());
+    let wait = || report.note("another engram is writing to this folder; waiting for it");
+    let opened = OutDir::open(out, wait).and_then(|folder| Index::load(folder.root()).map(|index| (folder, index)));
+    let opened = opened.and_then(|(folder, mut index)| index.recover(folder.root()).map(|()| (folder, index)));
+    let (folder, index) = match opened.map_err(at_out) {
+        Ok(opened) => opened,
+        Err(error) => return Done { exit: report.failure(&error), errors: HashSet::new() },
+    };
+    let setup = Setup::new(options.registry(), options_of(args));
+    let (inputs, changed) = found(args, paths, options, &index, folder.root(), &setup);
+    let work = work_of(inputs.sessions, &index, &changed);
+    let is_first = earlier.is_none();
+    let setting = Setting {
+        args: args.clone(),
+        registry: options.registry().clone(),
+        report: report.clone(),
+        setup,
+        changed,
+        old_errors: earlier.unwrap_or_default(),
+    };
+    let folder = Arc::new(folder);
+    let pass = Arc::new(Mutex::new(Pass::new(setting, Arc::clone(&folder), index)));
+    let interrupted = Arc::clone(&pass);
+    interrupt::at_end(move || {
+        let mut pass = held(&interrupted);
+        pass.interrupted();
+        // The run must not go on while the command ends.
+        std::mem::forget(pass);
+    });
+    inputs.unchanged.iter().filter_map(|path| source_of(path)).for_each(|source| held(&pass).unchanged(&source));
+    if is_first {
+        report.start_progress(bytes_of(&work));
+    }
+    let done = in_order(
+        args.conversion.jobs,
+        &work,
+        |work| convert(args, options, work, &folder),
+        |work, outcome| held(&pass).take(work, outcome),
+    );
+    report.end_progress();
+    let mut pass = held(&pass);
+    let exit = match done {
+        Err(error) => report.failure(&error),
+        Ok(()) if is_first => pass.end(&inputs.skipped, paths),
+        Ok(()) => pass.end_quietly(),
+    };
+    interrupt::at_end(|| ());
+    Done { exit, errors: pass.errors().clone() }
+}
+
+fn held(pass: &Mutex<Pass>) -> MutexGuard<'_, Pass> {
+    pass.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The options that decide about a tape.
+fn options_of(args: &Ingest) -> String {
+    let conversion = &args.conversion;
+    let adapter = conversion.adapter.as_deref().unwrap_or("detected");
+    let form = if args.zstd { "zstd" } else { "plain" };
+    let words = if args.redact { "redacted" } else { "whole" };
+    format!("{} {} {adapter} {form} {words}", conversion.policy.as_str(), conversion.max_record_bytes)
+}
+
+type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;
+
+/// The sessions to convert, and the states of their sources before they were opened.
+fn found(args: &Ingest, paths: &[PathBuf], options: &SessionOptions, index: &Index, root: &Path, setup: &Setup) -> (Inputs, Changed) {
+    let known = Known {
+        index,
+        root,
+        registry: options.registry(),
+        setup,
+        wants: &|session| args.filter.wants(session),
+        named: args.paths.iter().filter_map(|path| source_of(path)).collect(),
+        changed: RefCell::default(),
+    };
+    let inputs = find(paths, options, |path| !args.again && known.is_unchanged(path));
+    let changed = if args.again { states(&inputs, options) } else { known.changed.into_inner() };
+    (inputs, changed)
+}
+
+/// The states of all sources, when every one is read.
+fn states(inputs: &Inputs, options: &SessionOptions) -> Changed {
+    let containers = inputs.sessions.iter().flatten().filter_map(SessionInput::container);
+    containers
+        .filter_map(|path| Some((source_of(path)?, engram_adapters::sessions::Stamp::of(options.registry(), path, &[]).ok()?)))
+        .collect()
+}
+
+fn work_of(sessions: Vec<Result<SessionInput, AdapterError>>, index: &Index, changed: &Changed) -> Vec<Work> {
+    let one = |input: Result<SessionInput, AdapterError>| {
+        let key = match &input {
+            Ok(input) => input.container().and_then(source_of).map(|source| (source, input.id_in_store())),
+            Err(error) => error.path.as_deref().and_then(|path| source_of(Path::new(path))).map(|source| (source, None)),
+        };
+        let stamp = key.as_ref().and_then(|key| changed.get(&key.0)).cloned();
+        let old = key.as_ref().and_then(|key| index.get(key)).filter(|entry| entry.tape.is_some());
+        let text = old.and_then(|entry| entry.overview.as_ref()).map(|overview| (overview.input_bytes, overview.input_hash.clone()));
+        Work { input, key, stamp, before: Before { text } }
+    };
+    sessions.into_iter().map(one).collect()
+}
+
+/// The bytes of all sessions that are to be read.
+fn bytes_of(work: &[Work]) -> u64 {
+    work.iter().flat_map(|work| &work.input).map(SessionInput::bytes).sum()
+}

@@ -1,0 +1,71 @@
+//! The numbers of a run as JSON, for other programs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use engram_core::error::AdapterError;
+use serde::Serialize;
+
+use super::totals::{Failed, Totals};
+use super::verdict::Verdict;
+use crate::exit::Exit;
+use crate::fail_on::FailOn;
+use crate::report::Reporter;
+
+/// The numbers of a run. `--summary` writes them.
+#[derive(Debug, Serialize)]
+pub struct RunSummary<'t> {
+    engram: &'static str,
+    exit_code: u8,
+    interrupted: bool,
+    /// Sessions and sub-agents that have a tape, by harness.
+    sessions: &'t BTreeMap<String, u64>,
+    new: u64,
+    replaced: u64,
+    unchanged: u64,
+    failed: usize,
+    filtered: u64,
+    skipped_files: u64,
+    skipped_sessions: u64,
+    events: u64,
+    records: u64,
+    input_bytes: u64,
+    /// Sessions that were not fully understood.
+    warnings: Verdict,
+    failed_on: Vec<String>,
+    errors: &'t [Failed],
+}
+
+impl<'t> RunSummary<'t> {
+    /// The numbers of a run that ends with this exit code.
+    pub fn new(totals: &'t Totals, exit: Exit, fail_on: &[FailOn]) -> Self {
+        RunSummary {
+            engram: env!("CARGO_PKG_VERSION"),
+            exit_code: exit as u8,
+            interrupted: exit == Exit::Interrupted,
+            sessions: totals.sessions(),
+            new: totals.new,
+            replaced: totals.replaced,
+            unchanged: totals.unchanged,
+            failed: totals.errors().len(),
+            filtered: totals.filtered,
+            skipped_files: totals.other_files,
+            skipped_sessions: totals.skipped_sessions,
+            events: totals.events,
+            records: totals.records,
+            input_bytes: totals.bytes,
+            warnings: totals.verdict,
+            failed_on: fail_on.iter().filter(|what| totals.verdict.sessions(**what) > 0).map(|what| what.name()).collect(),
+            errors: totals.errors(),
+        }
+    }
+
+    /// Writes the summary to a file, if one is asked for. Returns the exit code of a failure.
+    pub fn write(&self, file: Option<&Path>, report: &Reporter) -> Option<Exit> {
+        let file = file?;
+        let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
+        let error = fs::write(file, text).err()?;
+        Some(report.failure(&AdapterError::from(error).path(file.to_string_lossy())))
+    }
+}

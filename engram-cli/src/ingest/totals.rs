@@ -1,0 +1,169 @@
+//! The numbers of a run, and the few lines that it ends with.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use engram_core::error::AdapterError;
+use engram_core::overview::Overview;
+use engram_core::pipeline::Summary;
+use indicatif::{DecimalBytes, HumanCount};
+use serde::Serialize;
+
+use super::verdict::Verdict;
+use crate::message::sentence;
+use crate::out::Placed;
+use crate::summary::{Details, count};
+
+/// The most warnings that a short summary lists.
+const MAX_WARNINGS: usize = 4;
+/// The most errors that a summary keeps.
+const MAX_ERRORS: usize = 10_000;
+
+/// A session that failed.
+#[derive(Debug, Serialize)]
+pub struct Failed {
+    path: String,
+    code: &'static str,
+    message: String,
+}
+
+/// Sums over the sessions of a run.
+#[derive(Debug, Default)]
+pub struct Totals {
+    sessions: BTreeMap<String, u64>,
+    errors: Vec<Failed>,
+    details: Details,
+    /// Tapes that are new.
+    pub new: u64,
+    /// Tapes that took the place of older ones.
+    pub replaced: u64,
+    /// Tapes that are as they were.
+    pub unchanged: u64,
+    /// Sessions that the filters left out.
+    pub filtered: u64,
+    /// Files that are not sessions.
+    pub other_files: u64,
+    /// Sessions of stores that are not converted.
+    pub skipped_sessions: u64,
+    /// Events of the new and replaced tapes.
+    pub events: u64,
+    /// Records that were read for them.
+    pub records: u64,
+    /// Bytes that were read for them.
+    pub bytes: u64,
+    /// Sessions that were not fully understood.
+    pub verdict: Verdict,
+}
+
+impl Totals {
+    /// Counts a session that was converted.
+    pub fn converted(&mut self, overview: &Overview, summary: &Summary, placed: Placed) {
+        match placed {
+            Placed::New => self.count_new(overview),
+            Placed::Replaced => {
+                self.replaced += 1;
+                self.count_read(overview);
+            }
+            Placed::Unchanged => self.unchanged(overview),
+        }
+        self.details.add(summary);
+        if placed != Placed::Unchanged {
+            self.verdict.add(Verdict::of(overview));
+        }
+    }
+
+    /// Counts a new tape.
+    pub fn count_new(&mut self, overview: &Overview) {
+        self.new += 1;
+        self.count_read(overview);
+    }
+
+    /// Counts a tape that is as it was.
+    pub fn unchanged(&mut self, overview: &Overview) {
+        self.unchanged += 1;
+        *self.sessions.entry(overview.harness.clone()).or_default() += 1;
+        self.verdict.add(Verdict::of(overview));
+    }
+
+    fn count_read(&mut self, overview: &Overview) {
+        *self.sessions.entry(overview.harness.clone()).or_default() += 1;
+        self.events += overview.events;
+        self.records += overview.records;
+        self.bytes += overview.input_bytes;
+    }
+
+    /// Counts a failure.
+    pub fn failed(&mut self, path: &Path, error: &AdapterError) {
+        if self.errors.len() < MAX_ERRORS {
+            let path = error.path.clone().unwrap_or_else(|| path.to_string_lossy().into_owned());
+            self.errors.push(Failed { path, code: error.code.as_str(), message: sentence(error) });
+        }
+    }
+
+    /// Sessions and sub-agents with a tape, by harness.
+    pub fn sessions(&self) -> &BTreeMap<String, u64> {
+        &self.sessions
+    }
+
+    /// What failed.
+    pub fn errors(&self) -> &[Failed] {
+        &self.errors
+    }
+
+    /// True if there was no session and no failure.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.errors.is_empty()
+    }
+
+    /// True if a tape was written.
+    pub fn has_news(&self) -> bool {
+        self.new + self.replaced > 0
+    }
+
+    /// `1 new, 0 replaced, 3 unchanged, 0 failed`.
+    pub fn converted_line(&self) -> String {
+        format!("{} new, {} replaced, {} unchanged, {} failed", self.new, self.replaced, self.unchanged, self.errors.len())
+    }
+
+    /// The short summary.
+    pub fn lines(&self, out: &Path, is_verbose: bool) -> Vec<String> {
+        let by_harness: Vec<String> = self.sessions.iter().map(|(harness, sessions)| format!("{sessions} {harness}")).collect();
+        let all: u64 = self.sessions.values().sum();
+        let mut lines = Vec::new();
+        if all > 0 {
+            lines.push(line("sessions", format!("{all} ({})", by_harness.join(", "))));
+        }
+        lines.push(line("tapes", self.converted_line()));
+        if self.has_news() {
+            lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
+        }
+        let warnings = self.details.warnings();
+        let shown = if is_verbose { warnings.len() } else { MAX_WARNINGS };
+        lines.extend(warnings.iter().take(shown).map(|warning| line("warning", warning.clone())));
+        if warnings.len() > shown {
+            lines.push(line("warning", format!("{} more; `-v` lists them", warnings.len() - shown)));
+        }
+        lines.extend(self.skipped().map(|skipped| line("skipped", skipped)));
+        if all > 0 {
+            lines.push(line("written to", format!("{} (index.jsonl has a line per session)", out.display())));
+        }
+        if is_verbose && self.has_news() {
+            lines.extend(self.details.lines());
+        }
+        lines
+    }
+
+    fn skipped(&self) -> Option<String> {
+        let parts = [
+            (self.other_files, count(self.other_files, "file") + " without a session"),
+            (self.skipped_sessions, count(self.skipped_sessions, "session") + " of stores, older copies and the like (`-v` lists them)"),
+            (self.filtered, count(self.filtered, "session") + " by the filters"),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+fn line(word: &str, text: String) -> String {
+    format!("{word:<11} {text}")
+}

@@ -1,0 +1,244 @@
+//! The index of a folder of tapes: `index.jsonl`, one line per source. Files that are not sessions are remembered in a file of their own.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use engram_core::overview::{Overview, OverviewSink};
+use engram_core::tape::replay;
+
+use super::entry::{Entry, Failure, Key, State};
+use super::file_hash::hash_of;
+use super::names::is_tape_path;
+use crate::interrupt;
+use crate::tapes::open_tape;
+
+/// The index.
+pub const INDEX: &str = "index.jsonl";
+/// What is known of files that are not sessions, so that they are not read again.
+const OTHERS: &str = ".engram-others.jsonl";
+
+/// All entries, by source.
+#[derive(Debug, Default)]
+pub struct Index {
+    entries: BTreeMap<Key, Entry>,
+    /// The sources of each tape.
+    claims: HashMap<String, BTreeSet<Key>>,
+    has_changed: bool,
+}
+
+impl Index {
+    /// The index of the folder at `root`; empty if there is none. Lines that are not entries are left out: their sources are read again.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn load(root: &Path) -> io::Result<Index> {
+        let mut index = Index::default();
+        for name in [OTHERS, INDEX] {
+            index.load_file(&root.join(name))?;
+        }
+        index.has_changed = false;
+        Ok(index)
+    }
+
+    fn load_file(&mut self, path: &Path) -> io::Result<()> {
+        match path.symlink_metadata() {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "the index is not a regular file")),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let mut lines = BufReader::new(File::open(path)?);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            if let Ok(entry) = serde_json::from_slice::<Entry>(&line)
+                && entry.tape.as_deref().is_none_or(is_tape_path)
+                && entry.supersedes.iter().all(|old| is_tape_path(&old.tape))
+            {
+                self.insert(entry);
+            }
+            line.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes the index, if it has changed. The file is complete before it takes the place of the old one.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn save(&mut self, root: &Path) -> io::Result<()> {
+        if !self.has_changed {
+            return Ok(());
+        }
+        let is_other = |entry: &&Entry| matches!(entry.state, State::NoSession | State::Nothing | State::Filtered) && entry.tape.is_none();
+        write(root, OTHERS, self.entries.values().filter(is_other))?;
+        write(root, INDEX, self.entries.values().filter(|entry| !is_other(entry)))?;
+        self.has_changed = false;
+        Ok(())
+    }
+
+    /// The entry of a source.
+    pub fn get(&self, key: &Key) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// The entries of a file or store.
+    pub fn of_source<'i>(&'i self, source: &str) -> impl Iterator<Item = &'i Entry> + use<'i> {
+        let source = source.to_owned();
+        self.entries.range((source.clone(), None)..).map(|(_, entry)| entry).take_while(move |entry| entry.source == source)
+    }
+
+    /// All entries.
+    #[cfg(test)]
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Adds an entry, in place of the one of the same source.
+    pub fn insert(&mut self, entry: Entry) {
+        let key = entry.key();
+        self.remove(&key);
+        if let Some(tape) = &entry.tape {
+            self.claims.entry(tape.clone()).or_default().insert(key.clone());
+        }
+        self.entries.insert(key, entry);
+        self.has_changed = true;
+    }
+
+    /// The sources that a tape was made from.
+    pub fn sources_of(&self, tape: &str) -> impl Iterator<Item = &Key> {
+        self.claims.get(tape).into_iter().flatten()
+    }
+
+    /// Removes the entry of a source.
+    pub fn remove(&mut self, key: &Key) {
+        let Some(entry) = self.entries.remove(key) else { return };
+        self.has_changed = true;
+        if let Some(keys) = entry.tape.as_ref().and_then(|tape| self.claims.get_mut(tape)) {
+            keys.remove(key);
+        }
+    }
+
+    /// Removes the entries of sources that are not there any more, and whose tape gets a new source.
+    pub fn forget_missing(&mut self, tape: &str, own: Option<&Key>) {
+        let is_missing = |key: &&Key| Some(*key) != own && Path::new(&key.0).symlink_metadata().is_err();
+        let missing: Vec<Key> = self.sources_of(tape).filter(is_missing).cloned().collect();
+        missing.iter().for_each(|key| self.remove(key));
+    }
+
+    /// Makes the entries true that a killed run was about to make true.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn recover(&mut self, root: &Path) -> io::Result<()> {
+        let unsettled: Vec<Entry> = self.entries.values().filter(|entry| entry.state == State::Writing).cloned().collect();
+        for mut entry in unsettled {
+            let path = entry.tape.as_ref().map(|tape| root.join(tape)).unwrap_or_default();
+            let there = if path.symlink_metadata().is_ok_and(|found| found.is_file()) { Some(hash_of(&path)?) } else { None };
+            let old = entry.replaces_hash.take();
+            match there {
+                Some((hash, _)) if Some(&hash) == entry.tape_hash.as_ref() => {
+                    entry.state = State::Current;
+                    self.insert(entry);
+                }
+                Some((hash, bytes)) if Some(&hash) == old.as_ref() => {
+                    entry.overview = overview_of(&path);
+                    (entry.state, entry.tape_hash, entry.tape_bytes) = (State::Failed, Some(hash), Some(bytes));
+                    let message = "the run was killed before it could replace the tape".to_owned();
+                    entry.error = Some(Failure { code: "interrupted".to_owned(), message });
+                    self.insert(entry);
+                }
+                _ => self.remove(&entry.key()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The tape of a source has its name.
+    pub fn settle(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state == State::Writing) {
+            (entry.state, entry.replaces_hash) = (State::Current, None);
+            self.has_changed = true;
+        }
+    }
+
+    /// Changes the state of a source's entry.
+    pub fn set_state(&mut self, key: &Key, state: State) {
+        if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state != state) {
+            entry.state = state;
+            self.has_changed = true;
+        }
+    }
+}
+
+/// What a tape is about; `None` if it cannot be read.
+fn overview_of(tape: &Path) -> Option<Overview> {
+    let mut sink = OverviewSink::default();
+    open_tape(tape).and_then(|tape| replay(tape, &mut sink)).ok()?;
+    Some(sink.overview())
+}
+
+fn write<'e>(root: &Path, name: &str, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {
+    let file = interrupt::temporary(|| super::folder::temporary_in(root))?;
+    let temporary: PathBuf = file.path().to_owned();
+    let mut out = BufWriter::new(file);
+    for entry in entries {
+        serde_json::to_writer(&mut out, entry)?;
+        out.write_all(b"\n")?;
+    }
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    let saved = file.persist(root.join(name));
+    interrupt::forget(&temporary);
+    saved.map(drop).map_err(|error| error.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use engram_adapters::sessions::Stamp;
+
+    use super::*;
+    use crate::out::entry::Setup;
+
+    fn entry(source: &str, session: Option<&str>, state: State) -> Entry {
+        let stamp = Stamp { size: 1, modified: "2026-01-01T00:00:00Z".to_owned(), with: None };
+        Entry::new(&(source.to_owned(), session.map(str::to_owned)), state, stamp, &Setup::default())
+    }
+
+    #[test]
+    fn an_index_is_read_as_it_was_written_and_files_that_are_no_sessions_are_apart() {
+        let root = tempfile::tempdir().unwrap();
+        let mut index = Index::default();
+        index.insert(entry("/b", Some("2"), State::Current));
+        index.insert(entry("/b", Some("1"), State::Failed));
+        index.insert(entry("/a", None, State::NoSession));
+        index.save(root.path()).unwrap();
+        assert_eq!(fs::read_to_string(root.path().join(INDEX)).unwrap().lines().count(), 2);
+        let read = Index::load(root.path()).unwrap();
+        assert_eq!(read.entries().count(), 3);
+        assert_eq!(read.of_source("/b").map(|entry| entry.session.clone().unwrap()).collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(read.of_source("/").count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_entry_or_leads_elsewhere_is_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let mut outside = entry("/a", None, State::Current);
+        outside.tape = Some("../../a.tape.jsonl".to_owned());
+        let lines = format!("{}\nnonsense\n{{}}\n", serde_json::to_string(&outside).unwrap());
+        fs::write(root.path().join(INDEX), lines).unwrap();
+        assert_eq!(Index::load(root.path()).unwrap().entries().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("elsewhere"), "").unwrap();
+        std::os::unix::fs::symlink("elsewhere", root.path().join(INDEX)).unwrap();
+        assert!(Index::load(root.path()).is_err());
+    }
+}

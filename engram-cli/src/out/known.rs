@@ -1,0 +1,70 @@
+//! Which sources have not changed since the index was written, by a look at their files' states only.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use engram_adapters::Registry;
+use engram_adapters::sessions::Stamp;
+use engram_core::overview::Overview;
+
+use super::entry::{Entry, Setup, State};
+use super::index::Index;
+
+/// The index compared with the files that it is about.
+pub struct Known<'k> {
+    /// The index.
+    pub index: &'k Index,
+    /// The folder of tapes.
+    pub root: &'k Path,
+    /// The adapters.
+    pub registry: &'k Registry,
+    /// What decides about tapes in this run. Without options, they do not count.
+    pub setup: &'k Setup,
+    /// True for sessions that this run wants.
+    pub wants: &'k dyn Fn(&Overview) -> bool,
+    /// The files that the caller named: each must be a session, so that it is not one is said each time.
+    pub named: HashSet<String>,
+    /// The states of sources that must be read, as they were before they are opened.
+    pub changed: RefCell<BTreeMap<String, Stamp>>,
+}
+
+impl Known<'_> {
+    /// True if no file or store at this path needs to be opened.
+    pub fn is_unchanged(&self, path: &Path) -> bool {
+        let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) else { return false };
+        let mut entries = self.index.of_source(&source).filter(|entry| entry.state != State::Gone).peekable();
+        let is_unchanged = entries.peek().is_some() && entries.all(|entry| self.is_current(entry, path, &now));
+        if !is_unchanged {
+            self.changed.borrow_mut().insert(source, now);
+        }
+        is_unchanged
+    }
+
+    fn is_current(&self, entry: &Entry, path: &Path, now: &Stamp) -> bool {
+        let beside = entry.overview.as_ref().map(|overview| &overview.beside[..]).unwrap_or_default();
+        let has_stamp = || match beside {
+            [] => entry.stamp == *now,
+            beside => Stamp::of(self.registry, path, beside).is_ok_and(|now| entry.stamp == now),
+        };
+        let wanted = || entry.overview.as_ref().is_some_and(self.wants);
+        let is_settled = match entry.state {
+            State::Current => self.has_tape(entry),
+            State::NoSession | State::Nothing => !self.named.contains(&entry.source),
+            State::Filtered => entry.tape.is_none() && !wanted(),
+            State::Writing | State::Failed | State::Gone => false,
+        };
+        let has_options = self.setup.options.is_empty() || entry.setup.options == self.setup.options;
+        is_settled && entry.setup.adapters == self.setup.adapters && has_options && has_stamp()
+    }
+
+    fn has_tape(&self, entry: &Entry) -> bool {
+        let tape: Option<PathBuf> = entry.tape.as_ref().map(|tape| self.root.join(tape));
+        tape.and_then(|tape| tape.symlink_metadata().ok()).is_some_and(|found| found.is_file() && Some(found.len()) == entry.tape_bytes)
+    }
+}
+
+/// The path of a source in the index. `None` for a path that is not Unicode: it would not be the same path when it is read again.
+pub fn source_of(path: &Path) -> Option<String> {
+    std::path::absolute(path).ok()?.into_os_string().into_string().ok()
+}

@@ -1,0 +1,237 @@
+//! Gives a finished tape its name. It takes the place of an older tape only if nothing of that one is lost.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use tempfile::TempPath;
+
+use super::contains::has_events_of;
+use super::entry::{Entry, Key, Superseded};
+use super::file_hash::hash_of;
+use super::folder::OutDir;
+use super::index::Index;
+use super::names::numbered;
+use crate::interrupt;
+
+/// A tape that is written and has no name yet.
+#[derive(Debug)]
+pub struct Finished {
+    /// The temporary file, until it has its name.
+    pub file: Option<TempPath>,
+    /// The hash of its bytes.
+    pub hash: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Which name a tape should have.
+#[derive(Debug)]
+pub struct Target<'t> {
+    /// The source; `None` for one that has no entry.
+    pub key: Option<&'t Key>,
+    /// The harness.
+    pub harness: &'t str,
+    /// The name without number and ending.
+    pub stem: &'t str,
+    /// The ending.
+    pub ending: &'static str,
+    /// True if the text of the older tape's source is the beginning of this one's.
+    pub extends_old: bool,
+}
+
+/// What became of a tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// It is in a new file.
+    New,
+    /// A file already had the same bytes.
+    Unchanged,
+    /// It took the place of an older tape.
+    Replaced,
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Placed::New => "new",
+            Placed::Unchanged => "unchanged",
+            Placed::Replaced => "replaced",
+        })
+    }
+}
+
+/// Where a tape is to be.
+#[derive(Debug, Clone)]
+pub struct Placement {
+    /// What becomes of it.
+    pub placed: Placed,
+    /// Its path from the folder of tapes.
+    pub tape: String,
+    /// The hash of the tape that it replaces.
+    pub replaces_hash: Option<String>,
+    /// Older tapes of the same source that stay.
+    pub supersedes: Vec<Superseded>,
+}
+
+/// The names that are used, by folder: in lower case (some file systems treat `A` as `a`), with the name of the file.
+#[derive(Debug, Default)]
+pub struct Placer {
+    taken: HashMap<String, HashMap<String, String>>,
+    /// Paths that were decided on for tapes which do not have them yet.
+    reserved: HashSet<String>,
+}
+
+impl Placer {
+    /// Decides on the name of a tape. No other name may be decided on for the same stem until the tape has it.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn decide(&mut self, out: &OutDir, index: &Index, tape: &Finished, target: &Target<'_>) -> io::Result<Placement> {
+        let old = target.key.and_then(|key| index.get(key));
+        let mut supersedes = old.map(|old| old.supersedes.clone()).unwrap_or_default();
+        let mut kept = None;
+        let old = old.and_then(|old| Some((old, old.tape.clone()?))).filter(|(_, name)| is_file(&out.path(name)));
+        if let Some((_, name)) = old.as_ref().filter(|(_, name)| !has_name(name, target)) {
+            supersedes.push(Superseded { tape: name.clone(), why: "it has another session id, or another form".to_owned() });
+        } else if let Some((old, name)) = old {
+            let (hash, _) = hash_of(&out.path(&name))?;
+            if hash == tape.hash {
+                return Ok(Placement { placed: Placed::Unchanged, tape: name, replaces_hash: None, supersedes });
+            }
+            match why_not(out, index, old, (&name, &hash), tape, target)? {
+                None => return Ok(Placement { placed: Placed::Replaced, tape: name, replaces_hash: Some(hash), supersedes }),
+                Some(why) => {
+                    kept = Some(name.clone());
+                    supersedes.push(Superseded { tape: name, why: why.to_owned() });
+                }
+            }
+        }
+        let (placed, tape, replaces_hash) = self.free_name(out, index, tape, target, kept.as_deref())?;
+        supersedes.retain(|old| old.tape != tape);
+        Ok(Placement { placed, tape, replaces_hash, supersedes })
+    }
+
+    /// Gives a tape the name that was decided on. False if another program has taken that name meanwhile.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn commit(&mut self, out: &OutDir, tape: &mut Finished, placement: &Placement) -> io::Result<bool> {
+        self.reserved.remove(&placement.tape);
+        let Some(file) = tape.file.take() else { return Ok(true) };
+        let (temporary, path) = (file.to_path_buf(), out.path(&placement.tape));
+        let named = match placement.placed {
+            Placed::Unchanged => file.close(),
+            Placed::Replaced => file.persist(path).map_err(|error| error.error),
+            Placed::New => match file.persist_noclobber(path) {
+                Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
+                    tape.file = Some(refused.path);
+                    return Ok(false);
+                }
+                named => named.map_err(|error| error.error),
+            },
+        };
+        interrupt::forget(&temporary);
+        named.map(|()| true)
+    }
+
+    /// The first free name, or the first file that this tape is or may replace.
+    fn free_name(
+        &mut self,
+        out: &OutDir,
+        index: &Index,
+        tape: &Finished,
+        target: &Target<'_>,
+        kept: Option<&str>,
+    ) -> io::Result<(Placed, String, Option<String>)> {
+        let folder = OutDir::folder_name(target.harness);
+        if !self.taken.contains_key(&folder) {
+            self.taken.insert(folder.clone(), names_in(&out.path(&folder))?);
+        }
+        let taken = self.taken.entry(folder.clone()).or_default();
+        for number in 1u64.. {
+            let name = numbered(target.stem, number, target.ending);
+            let there = taken.entry(name.to_lowercase()).or_insert_with(|| name.clone()).clone();
+            let place = format!("{folder}/{there}");
+            let path = out.path(&place);
+            // A session may have the id that another one's number gives.
+            if kept == Some(place.as_str()) || self.reserved.contains(&place) {
+                continue;
+            }
+            if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                self.reserved.insert(place.clone());
+                return Ok((Placed::New, place, None));
+            }
+            if !is_file(&path) {
+                continue;
+            }
+            // Some harnesses give one id to hundreds of sessions: files of another size are not read.
+            if path.metadata()?.len() == tape.bytes && hash_of(&path)?.0 == tape.hash {
+                return Ok((Placed::Unchanged, place, None));
+            }
+            // Names that differ only in case are those of different sessions.
+            if there == name && !is_claimed(index, &place, target.key) && has_events_of(tape.path()?, &path)? {
+                return Ok((Placed::Replaced, place, Some(hash_of(&path)?.0)));
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Finished {
+    fn path(&self) -> io::Result<&Path> {
+        self.file.as_deref().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+}
+
+/// Why the tape of a source may not be replaced by its new one; `None` if it may.
+fn why_not(
+    out: &OutDir,
+    index: &Index,
+    old: &Entry,
+    (name, hash): (&str, &str),
+    tape: &Finished,
+    target: &Target<'_>,
+) -> io::Result<Option<&'static str>> {
+    if is_claimed(index, name, target.key) {
+        return Ok(Some("it is the tape of another source too"));
+    }
+    if Some(hash) != old.tape_hash.as_deref() {
+        return Ok(Some("the tape is not as it was written"));
+    }
+    if target.extends_old || has_events_of(tape.path()?, &out.path(name))? {
+        return Ok(None);
+    }
+    Ok(Some("the source does not begin as it did, and events of this tape are not in the new one"))
+}
+
+/// True if a source that is still there has this tape, besides `own`.
+fn is_claimed(index: &Index, tape: &str, own: Option<&Key>) -> bool {
+    index.sources_of(tape).any(|key| Some(key) != own && Path::new(&key.0).symlink_metadata().is_ok())
+}
+
+/// True if a tape with this path may be that of the target: the name, with or without a number.
+fn has_name(path: &str, target: &Target<'_>) -> bool {
+    let number = || {
+        let name = path.strip_prefix(&OutDir::folder_name(target.harness))?.strip_prefix('/')?;
+        name.strip_prefix(target.stem)?.strip_suffix(target.ending)
+    };
+    let is_number = |rest: &str| rest.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
+    number().is_some_and(|rest| rest.is_empty() || is_number(rest))
+}
+
+fn names_in(folder: &Path) -> io::Result<HashMap<String, String>> {
+    let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    let names = entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok());
+    Ok(names.map(|name| (name.to_lowercase(), name)).collect())
+}
+
+/// True for a regular file that is not reached by a link.
+fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Builds a view from the events of a tape, whether they come from a tape or from the conversion of a log.
+
+use std::collections::HashMap;
+use std::io;
+
+use engram_core::event::*;
+use engram_core::sink::EventSink;
+use engram_core::text::Text;
+
+use super::arguments::Arguments;
+use super::step::{Step, What};
+use super::view::*;
+
+/// A sink that builds the view of one tape.
+#[derive(Debug, Default)]
+pub struct Builder {
+    pending: Vec<Step>,
+    /// The tape's own session first, then its sub-agents in the order of their first events.
+    threads: Vec<Thread>,
+    by_agent: HashMap<Option<String>, usize>,
+    /// The thread and the item of each call.
+    calls: HashMap<Seq, (usize, usize)>,
+}
+
+/// The events of one agent.
+#[derive(Debug, Default)]
+struct Thread {
+    view: SessionView,
+    /// The call that its first event names.
+    started_by: Option<Seq>,
+}
+
+impl Builder {
+    /// The finished view, with the sub-agents of this tape at their calls.
+    pub fn finish(mut self) -> SessionView {
+        while self.threads.len() > 1 {
+            let Some(thread) = self.threads.pop() else { break };
+            let agent = thread.view;
+            let place = thread.started_by.and_then(|call| self.calls.get(&call)).filter(|(of, _)| *of < self.threads.len());
+            let (of, item) = place.copied().map_or((0, None), |(of, item)| (of, Some(item)));
+            let items = &mut self.threads[of].view.items;
+            match item.map(|item| &mut items[item].body) {
+                Some(Body::Call(call)) => call.agents.insert(0, agent),
+                _ => push_agent(items, agent),
+            }
+        }
+        let mut view = self.threads.pop().unwrap_or_default().view;
+        view.facts.models.retain(|model| !model.is_empty());
+        view
+    }
+
+    fn thread(&mut self, agent_id: &Option<String>, parent: Option<Seq>) -> usize {
+        if let Some(thread) = self.by_agent.get(agent_id) {
+            return *thread;
+        }
+        let mut view = SessionView { is_complete: true, ..SessionView::default() };
+        if let Some(own) = self.threads.first() {
+            view.facts = Facts { harness: own.view.facts.harness.clone(), agent_id: agent_id.clone(), ..Facts::default() };
+        }
+        self.threads.push(Thread { view, started_by: parent });
+        self.by_agent.insert(agent_id.clone(), self.threads.len() - 1);
+        self.threads.len() - 1
+    }
+
+    fn apply(&mut self, step: Step) {
+        let Step { seq, time, parent, is_replay, session_id, agent_id, what } = step;
+        let first = self.threads.is_empty();
+        let mut thread = self.thread(&agent_id, parent);
+        if first {
+            // An event without an agent belongs to the tape's own session, too.
+            self.by_agent.insert(None, 0);
+        }
+        let parent = parent.and_then(|call| self.calls.get(&call)).copied();
+        if let (Some((of, _)), true) = (parent, matches!(what, What::Result(..) | What::Effect { .. })) {
+            thread = of;
+        }
+        let view = &mut self.threads[thread].view;
+        note_facts(&mut view.facts, &time, session_id, agent_id);
+        match what {
+            What::Facts(facts) => facts.apply(&mut view.facts),
+            What::Stop { is_complete, redacted } => {
+                view.is_complete = is_complete;
+                view.facts.redacted = redacted;
+            }
+            What::Rewind { to, files } => {
+                view.items.iter_mut().filter(|item| item.seq > to).for_each(|item| item.is_undone = true);
+                let title = if files { "went back to an earlier point, with files restored" } else { "went back to an earlier point" };
+                let notice = Notice { kind: NoticeKind::Turn, title: title.to_owned(), text: None };
+                view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Notice(notice) });
+            }
+            What::Effect { text, is_edit } => {
+                view.totals.edits += u64::from(is_edit && !is_replay);
+                add_effect(view, parent, text, (seq, time, is_replay));
+            }
+            What::Result(result, tool) => {
+                view.totals.failed_calls += u64::from(result.is_failure() && !is_replay);
+                add_result(view, parent, *result, tool, (seq, time, is_replay));
+            }
+            What::Body(body) => {
+                count(&mut view.totals, &body, is_replay);
+                if matches!(body, Body::Call(_)) {
+                    self.calls.insert(seq, (thread, view.items.len()));
+                }
+                view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body });
+            }
+        }
+    }
+}
+
+/// Adds a sub-agent whose call is not known, in the place where it begins.
+pub fn push_agent(items: &mut Vec<Item>, agent: SessionView) {
+    let seq = agent.items.first().map_or(u64::MAX, |item| item.seq);
+    let time = agent.facts.times.as_ref().map(|(first, _)| first.clone());
+    items.push(Item { seq, time, is_replay: false, is_undone: false, body: Body::Agent(Box::new(agent)) });
+}
+
+fn note_facts(facts: &mut Facts, time: &Option<String>, session_id: Option<String>, agent_id: Option<String>) {
+    if facts.session_id.is_none() {
+        facts.session_id = session_id;
+    }
+    if facts.agent_id.is_none() {
+        facts.agent_id = agent_id;
+    }
+    if let Some(time) = time {
+        let (_, last) = facts.times.get_or_insert_with(|| (time.clone(), time.clone()));
+        last.clone_from(time);
+    }
+}
+
+fn count(totals: &mut Totals, body: &Body, is_replay: bool) {
+    if is_replay {
+        return;
+    }
+    match body {
+        Body::Message(message) => totals.prompts += u64::from(message.who == Who::Person),
+        Body::Call(_) => totals.calls += 1,
+        Body::Usage(tokens, _) => totals.tokens.add(*tokens),
+        Body::Notice(_) | Body::Agent(_) => {}
+    }
+}
+
+impl TokenSum {
+    /// Adds the tokens of another response or session. A log can contain any number.
+    pub fn add(&mut self, more: TokenSum) {
+        self.input = self.input.saturating_add(more.input);
+        self.cache_read = self.cache_read.saturating_add(more.cache_read);
+        self.cache_write = self.cache_write.saturating_add(more.cache_write);
+        self.output = self.output.saturating_add(more.output);
+        self.cost_usd += more.cost_usd;
+    }
+}
+
+fn add_effect(view: &mut SessionView, call: Option<(usize, usize)>, text: String, (seq, time, is_replay): (Seq, Option<String>, bool)) {
+    match call.map(|(_, item)| &mut view.items[item].body) {
+        Some(Body::Call(call)) => call.effects.push(text),
+        _ => {
+            let notice = Notice { kind: NoticeKind::Detail, title: text, text: None };
+            view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Notice(notice) });
+        }
+    }
+}
+
+/// Adds a result to its call. A second result of a call, or one whose call is not on the tape, stands for itself.
+fn add_result(
+    view: &mut SessionView,
+    call: Option<(usize, usize)>,
+    result: CallResult,
+    tool: Option<String>,
+    (seq, time, is_replay): (Seq, Option<String>, bool),
+) {
+    if let Some(Body::Call(call)) = call.map(|(_, item)| &mut view.items[item].body)
+        && call.result.is_none()
+    {
+        call.result = Some(result);
+        return;
+    }
+    let tool = tool.unwrap_or_else(|| "result".to_owned());
+    let call = Call { result: Some(result), ..new_call(tool) };
+    view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Call(Box::new(call)) });
+}
+
+/// A call with a name and nothing else.
+pub fn new_call(tool: String) -> Call {
+    let (summary, arguments, diffs) = (None, Vec::new(), Vec::new());
+    Call { tool, call_id: None, summary, arguments, diffs, result: None, effects: Vec::new(), agents: Vec::new() }
+}
+
+/// The call of an event.
+pub fn call(call: &ToolCall<'_>) -> Call {
+    let Arguments { summary, named, diffs } = Arguments::read(call.args, call.kind);
+    let tool = match call.server {
+        Some(server) => format!("{} ({})", owned(call.tool), owned(server)),
+        None => owned(call.tool),
+    };
+    Call { call_id: call.call_id.map(owned), summary, arguments: named, diffs, ..new_call(tool) }
+}
+
+/// The text of an event.
+pub fn owned(text: Text<'_>) -> String {
+    text.decode_lossy().into_owned()
+}
+
+impl EventSink for Builder {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        self.pending.extend(Step::of(record));
+        Ok(())
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        for step in std::mem::take(&mut self.pending) {
+            self.apply(step);
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        self.pending.clear();
+    }
+}

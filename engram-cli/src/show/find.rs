@@ -1,0 +1,194 @@
+//! Finds the session that the command line names, and the places of its sub-agents.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_adapters::sessions::SessionOptions;
+use engram_core::error::{AdapterError, ErrorCode};
+
+use super::args::Show;
+use super::place::{Peek, Place};
+use crate::inputs::find;
+use crate::tapes::{is_tape, tapes_in};
+
+/// Files beside a log or tape that are looked at for sub-agents.
+const MAX_NEIGHBOURS: usize = 2000;
+
+/// Sessions that a message lists.
+const LISTED: usize = 20;
+
+/// Why there is nothing to show.
+pub enum Refusal {
+    Failed(AdapterError),
+    /// Several sessions fit.
+    Several(String),
+}
+
+/// A session, and the places of its sub-agents.
+pub struct Family {
+    pub root: Place,
+    pub agents: Vec<Place>,
+}
+
+/// A place, and whose session it is.
+struct Known {
+    place: Place,
+    peek: Peek,
+}
+
+/// Finds what the arguments name.
+///
+/// # Errors
+/// If it is no session, or several are.
+pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> {
+    let target = &args.target;
+    if target.as_os_str() == "-" {
+        return Ok(Family { root: Place::Stdin, agents: Vec::new() });
+    }
+    if is_tape(target) {
+        return Ok(with_neighbours(Place::Tape(target.clone()), tapes_beside(target), options));
+    }
+    if !target.exists() {
+        let prefix = target.to_string_lossy();
+        return chosen(known(tapes(&args.tapes)?, options), Some(&prefix), || nothing(target, Some(&args.tapes)));
+    }
+    let tapes = if target.is_dir() { tapes(target)? } else { Vec::new() };
+    let places = if tapes.is_empty() { sessions(std::slice::from_ref(target), options)? } else { tapes };
+    match &places[..] {
+        [only] if target.is_file() => Ok(with_neighbours(only.clone(), sessions_beside(target, options), options)),
+        _ => chosen(known(places, options), args.session.as_deref(), || nothing(target, None)),
+    }
+}
+
+fn nothing(target: &Path, tapes: Option<&Path>) -> AdapterError {
+    let error = AdapterError::new(if tapes.is_some() { ErrorCode::Io } else { ErrorCode::UnknownHarness });
+    let expected = match tapes {
+        Some(folder) => format!("a file, or the beginning of the id of a session in `{}`", folder.display()),
+        None => "a session".to_owned(),
+    };
+    error.expected(expected).path(target.to_string_lossy())
+}
+
+fn tapes(folder: &Path) -> Result<Vec<Place>, Refusal> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    tapes_in(folder).into_iter().map(|tape| tape.map(Place::Tape).map_err(Refusal::Failed)).collect()
+}
+
+fn sessions(paths: &[PathBuf], options: &SessionOptions) -> Result<Vec<Place>, Refusal> {
+    find(paths, options, |_| false).sessions.into_iter().map(|input| input.map(Place::Session).map_err(Refusal::Failed)).collect()
+}
+
+/// The tapes in the folder of a tape.
+fn tapes_beside(tape: &Path) -> Vec<Place> {
+    files_beside(tape).into_iter().filter(|path| is_tape(path)).map(Place::Tape).collect()
+}
+
+/// The sessions in the folder of a log, and in the folder beside it that has its name.
+fn sessions_beside(log: &Path, options: &SessionOptions) -> Vec<Place> {
+    let mut paths = files_beside(log);
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json"));
+    let own_folder = log.with_extension("");
+    if own_folder.is_dir() {
+        paths.push(own_folder);
+    }
+    // What cannot be opened is not a sub-agent.
+    find(&paths, options, |_| false).sessions.into_iter().flatten().map(Place::Session).collect()
+}
+
+fn files_beside(path: &Path) -> Vec<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|file| file.is_file() && !is_same(file, path)).collect();
+    files.sort();
+    files.truncate(MAX_NEIGHBOURS);
+    files
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.file_name() == other.file_name()
+}
+
+fn known(places: Vec<Place>, options: &SessionOptions) -> Vec<Known> {
+    places.into_iter().filter_map(|place| place.peek(options).map(|peek| Known { place, peek })).collect()
+}
+
+fn with_neighbours(root: Place, neighbours: Vec<Place>, options: &SessionOptions) -> Family {
+    let Some(peek) = root.peek(options) else { return Family { root, agents: Vec::new() } };
+    let agents = agents_of(&peek, known(neighbours, options));
+    Family { root, agents }
+}
+
+/// The one session among several that is no sub-agent, or whose id begins with `prefix`.
+fn chosen(mut known: Vec<Known>, prefix: Option<&str>, nothing: impl FnOnce() -> AdapterError) -> Result<Family, Refusal> {
+    let ids: HashSet<String> = known.iter().filter_map(|known| known.peek.session_id.clone()).collect();
+    let fits = |known: &Known| {
+        let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
+        match prefix {
+            Some(prefix) => agent_id.is_none() && session_id.as_ref().is_some_and(|id| id.starts_with(prefix)),
+            None => agent_id.is_none() && parent_session_id.as_ref().is_none_or(|parent| !ids.contains(parent)),
+        }
+    };
+    let fitting: Vec<usize> = (0..known.len()).filter(|index| fits(&known[*index])).collect();
+    let exact = |index: &&usize| prefix.is_some() && known[**index].peek.session_id.as_deref() == prefix;
+    let fitting: Vec<usize> = match fitting.iter().any(|index| exact(&index)) {
+        true => fitting.iter().filter(exact).copied().collect(),
+        false => fitting,
+    };
+    let sessions: HashSet<&Option<String>> = fitting.iter().map(|index| &known[*index].peek.session_id).collect();
+    if sessions.len() > 1 || (fitting.len() > 1 && sessions.contains(&None)) {
+        return Err(Refusal::Several(listing(fitting.iter().map(|index| &known[*index]))));
+    }
+    // A session that was converted more than once, while it grew, has several tapes.
+    let Some(root) = fitting.into_iter().max_by_key(|index| known[*index].place.bytes()) else {
+        return Err(Refusal::Failed(nothing()));
+    };
+    let Known { place: root, peek } = known.swap_remove(root);
+    Ok(Family { root, agents: agents_of(&peek, known) })
+}
+
+fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone) -> String {
+    let line = |known: &Known| {
+        let Peek { session_id, title, start, .. } = &known.peek;
+        let id = session_id.clone().unwrap_or_else(|| known.place.path().to_string_lossy().into_owned());
+        format!("\n  {id}  {start}  {}", title.as_deref().unwrap_or_default()).trim_end().to_owned()
+    };
+    let more = known.clone().count().saturating_sub(LISTED);
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    format!("several sessions, choose one with `--session ID`:{}{more}", known.take(LISTED).map(line).collect::<String>())
+}
+
+/// The sub-agents of a session, and theirs.
+fn agents_of(root: &Peek, mut others: Vec<Known>) -> Vec<Place> {
+    let mut family: HashSet<String> = root.session_id.iter().cloned().collect();
+    let mut found: HashMap<(Option<String>, Option<String>), Place> = HashMap::new();
+    let mut order = Vec::new();
+    loop {
+        let is_in = |known: &Known| {
+            let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
+            let has_id = |id: &Option<String>| id.as_ref().is_some_and(|id| family.contains(id));
+            let is_root = *session_id == root.session_id && *agent_id == root.agent_id;
+            !is_root && (has_id(parent_session_id) || (agent_id.is_some() && has_id(session_id)))
+        };
+        let (members, rest): (Vec<Known>, Vec<Known>) = others.into_iter().partition(is_in);
+        others = rest;
+        if members.is_empty() {
+            return order.into_iter().filter_map(|key| found.remove(&key)).collect();
+        }
+        for Known { place, peek } in members {
+            family.extend(peek.session_id.clone());
+            let key = (peek.session_id, peek.agent_id);
+            match found.get(&key) {
+                Some(there) if there.bytes() >= place.bytes() => {}
+                Some(_) => drop(found.insert(key, place)),
+                None => {
+                    order.push(key.clone());
+                    found.insert(key, place);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A view as Markdown. Text of the log is only in code blocks and, escaped, in headings, so that nothing in it is markup.
+
+use std::io::{self, Write};
+
+use super::safe::{visible, visible_line};
+use super::view::*;
+use super::words::{clock, heading, outcome, summary, tokens};
+
+/// Writes a view.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write(view: &SessionView, out: &mut impl Write) -> io::Result<()> {
+    Markdown { out, level: 1 }.view(view)
+}
+
+struct Markdown<'o, W> {
+    out: &'o mut W,
+    /// The level of the heading of the current session.
+    level: usize,
+}
+
+impl<W: Write> Markdown<'_, W> {
+    fn view(&mut self, view: &SessionView) -> io::Result<()> {
+        let title = view.facts.title.clone().unwrap_or_else(|| heading(&view.facts));
+        self.heading(0, &title)?;
+        if view.facts.title.is_some() {
+            writeln!(self.out, "- {}", escaped(&heading(&view.facts)))?;
+        }
+        for line in summary(view) {
+            writeln!(self.out, "- {}", escaped(&line))?;
+        }
+        for item in &view.items {
+            self.item(item)?;
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &Item) -> io::Result<()> {
+        match &item.body {
+            Body::Message(message) => {
+                self.title(item, message.who.name())?;
+                if message.is_opaque {
+                    writeln!(self.out, "\nThe log has only an encrypted form.")?;
+                }
+                self.block("text", message.text.as_deref())?;
+                self.list(&message.attachments)
+            }
+            Body::Call(call) => self.call(item, call),
+            Body::Usage(sum, model) => {
+                let model = model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+                let line = format!("{}{model}", tokens(sum));
+                if line.is_empty() { Ok(()) } else { writeln!(self.out, "\n{}", escaped(&line)) }
+            }
+            Body::Notice(notice) => {
+                let error = if notice.kind == NoticeKind::Error { "Error: " } else { "" };
+                self.title(item, &format!("{error}{}", notice.title))?;
+                self.block("text", notice.text.as_deref())
+            }
+            Body::Agent(agent) => self.agent(agent),
+        }
+    }
+
+    fn call(&mut self, item: &Item, call: &Call) -> io::Result<()> {
+        let failed = if call.has_failed() { "Failed: " } else { "" };
+        self.title(item, &format!("{failed}{} {}", call.tool, call.summary.as_deref().unwrap_or_default()))?;
+        for (name, value) in &call.arguments {
+            writeln!(self.out, "\n{}:", escaped(name))?;
+            self.block("text", Some(value))?;
+        }
+        for diff in &call.diffs {
+            self.block("diff", Some(&diff_text(diff)))?;
+        }
+        for agent in &call.agents {
+            self.agent(agent)?;
+        }
+        self.list(&call.effects)?;
+        writeln!(self.out, "\nResult: {}", escaped(&outcome(call)))?;
+        let Some(result) = &call.result else { return Ok(()) };
+        self.block("text", result.stdout.as_deref())?;
+        self.block("text", result.stderr.as_deref())?;
+        self.list(&result.files)
+    }
+
+    fn agent(&mut self, agent: &SessionView) -> io::Result<()> {
+        self.level += 2;
+        let written = self.view(agent);
+        self.level -= 2;
+        written?;
+        writeln!(self.out, "\nEnd of {}.", escaped(&heading(&agent.facts)))
+    }
+
+    fn title(&mut self, item: &Item, title: &str) -> io::Result<()> {
+        let marks = [(item.is_replay, " (repeated from another session)"), (item.is_undone, " (undone)")];
+        let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+        let time = item.time.as_deref().map_or("", clock);
+        writeln!(self.out)?;
+        self.heading(1, &format!("{time} {title}{marks}"))
+    }
+
+    fn heading(&mut self, below: usize, title: &str) -> io::Result<()> {
+        writeln!(self.out, "{} {}\n", "#".repeat((self.level + below).min(6)), escaped(title))
+    }
+
+    fn list(&mut self, lines: &[String]) -> io::Result<()> {
+        if !lines.is_empty() {
+            writeln!(self.out)?;
+        }
+        lines.iter().try_for_each(|line| writeln!(self.out, "- {}", escaped(line)))
+    }
+
+    /// A code block, fenced by more backticks than the text has in a row.
+    fn block(&mut self, language: &str, text: Option<&str>) -> io::Result<()> {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
+        let text = visible(text);
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat((longest + 1).max(3));
+        writeln!(self.out, "\n{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+    }
+}
+
+fn diff_text(diff: &Diff) -> String {
+    let mut text = String::new();
+    for (sign, lines) in &diff.parts {
+        for line in lines.split('\n') {
+            text.push_str(sign.prefix());
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// One line in which no character is markup.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible_line(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A full stop or a colon in an address would make it a link.
+            ':' if out.ends_with("http") || out.ends_with("https") || out.ends_with("ftp") => out.push_str("&#58;"),
+            '@' => out.push_str("&#64;"),
+            c if out.ends_with("www") && c == '.' => out.push_str("&#46;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '+' | '!' | '|' | '~' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_markup() {
+        assert_eq!(escaped("<b>*x*</b> [a](b)\n# c"), "&lt;b&gt;\\*x\\*&lt;/b&gt; \\[a\\]\\(b\\) \\# c");
+        assert_eq!(escaped("https://a.b www.c.d e@f"), "https&#58;//a.b www&#46;c.d e&#64;f");
+    }
+
+    #[test]
+    fn a_text_cannot_end_its_block() {
+        let mut out = Vec::new();
+        let mut markdown = Markdown { out: &mut out, level: 1 };
+        markdown.block("text", Some("a\n````\n<script>\n")).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "\n`````text\na\n````\n<script>\n`````\n");
+    }
+}

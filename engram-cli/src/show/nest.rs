@@ -1,0 +1,120 @@
+//! Puts sub-agents that have tapes of their own at the calls that started them.
+
+use std::collections::HashMap;
+
+use super::build::push_agent;
+use super::view::{Body, Facts, SessionView};
+
+/// A session, or a sub-agent of one.
+type Place = usize;
+
+/// The session with its sub-agents. One whose call is not known comes at the end of its session.
+pub fn nest(root: SessionView, agents: Vec<SessionView>) -> SessionView {
+    let mut views: Vec<Option<SessionView>> = std::iter::once(root).chain(agents).map(Some).collect();
+    let calls = calls(&views);
+    let parents: Vec<(Place, Option<usize>)> =
+        (0..views.len()).map(|index| views[index].as_ref().map_or((0, None), |view| parent(&view.facts, index, &calls, &views))).collect();
+    // The deepest first, so that each is complete before it moves.
+    let mut order: Vec<usize> = (1..views.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(depth(*index, &parents)));
+    for index in order {
+        let (mut place, mut item) = parents[index];
+        if views[place].is_none() {
+            (place, item) = (0, None);
+        }
+        let Some(agent) = views[index].take() else { continue };
+        let Some(view) = &mut views[place] else { continue };
+        match item.map(|item| &mut view.items[item].body) {
+            Some(Body::Call(call)) => call.agents.push(agent),
+            _ => push_agent(&mut view.items, agent),
+        }
+    }
+    views.swap_remove(0).unwrap_or_default()
+}
+
+/// The place of each call, by session and id.
+fn calls(views: &[Option<SessionView>]) -> HashMap<(Option<String>, String), (Place, usize)> {
+    let mut calls = HashMap::new();
+    for (place, view) in views.iter().enumerate() {
+        let Some(view) = view else { continue };
+        for (at, item) in view.items.iter().enumerate() {
+            if let Body::Call(call) = &item.body
+                && let Some(id) = &call.call_id
+            {
+                calls.entry((view.facts.session_id.clone(), id.clone())).or_insert((place, at));
+            }
+        }
+    }
+    calls
+}
+
+/// The place of the call that started an agent; else that of its parent session.
+fn parent(
+    facts: &Facts,
+    own: usize,
+    calls: &HashMap<(Option<String>, String), (Place, usize)>,
+    views: &[Option<SessionView>],
+) -> (Place, Option<usize>) {
+    let session = facts.parent_session_id.clone().or_else(|| facts.session_id.clone());
+    let call = facts.parent_call_id.clone().and_then(|call| calls.get(&(session.clone(), call)));
+    if let Some((place, item)) = call.filter(|(place, _)| *place != own) {
+        return (*place, Some(*item));
+    }
+    let is_parent = |view: &SessionView| view.facts.session_id == session && view.facts.agent_id.is_none();
+    let place = views.iter().position(|view| view.as_ref().is_some_and(is_parent)).filter(|place| *place != own);
+    (place.unwrap_or(0), None)
+}
+
+/// The number of views above this one. What claims to be above itself counts as deepest.
+fn depth(index: usize, parents: &[(Place, Option<usize>)]) -> usize {
+    let (mut depth, mut place) = (0, index);
+    while place != 0 && depth <= parents.len() {
+        place = parents[place].0;
+        depth += 1;
+    }
+    depth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::build::new_call;
+    use crate::show::view::{Call, Item};
+
+    fn view(session: &str, parent: Option<(&str, &str)>, calls: &[&str]) -> SessionView {
+        let item = |(seq, id): (usize, &&str)| {
+            let call = Call { call_id: Some((*id).to_owned()), ..new_call("task".to_owned()) };
+            Item { seq: seq as u64, time: None, is_replay: false, is_undone: false, body: Body::Call(Box::new(call)) }
+        };
+        let facts = Facts {
+            session_id: Some(session.to_owned()),
+            parent_session_id: parent.map(|(session, _)| session.to_owned()),
+            parent_call_id: parent.map(|(_, call)| call.to_owned()),
+            ..Facts::default()
+        };
+        SessionView { facts, items: calls.iter().enumerate().map(item).collect(), ..SessionView::default() }
+    }
+
+    /// `root(child(...) ...)`.
+    fn shape(view: &SessionView) -> String {
+        let of_item = |item: &Item| match &item.body {
+            Body::Call(call) => call.agents.iter().map(shape).collect::<Vec<_>>().join(""),
+            Body::Agent(agent) => format!("+{}", shape(agent)),
+            _ => String::new(),
+        };
+        format!("{}({})", view.facts.session_id.as_deref().unwrap_or("?"), view.items.iter().map(of_item).collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn agents_are_at_their_calls_at_any_depth() {
+        let agents = vec![view("c", Some(("b", "2")), &[]), view("b", Some(("a", "1")), &["2"]), view("d", Some(("a", "?")), &[])];
+        assert_eq!(shape(&nest(view("a", None, &["0", "1"]), agents)), "a(,b(c()),+d())");
+    }
+
+    #[test]
+    fn a_circle_ends_at_the_root() {
+        let agents = vec![view("b", Some(("c", "1")), &["1"]), view("c", Some(("b", "1")), &["1"]), view("d", Some(("d", "1")), &["1"])];
+        let shape = shape(&nest(view("a", None, &[]), agents));
+        assert!(["b(", "c(", "d("].iter().all(|session| shape.matches(session).count() == 1), "{shape}");
+    }
+}

@@ -1,0 +1,232 @@
+//! A session as a person reads it: what was said, the calls with their results, and totals. Built once; every renderer reads it.
+
+/// A session or a sub-agent. All text is as the tape has it: a renderer makes it safe for its target.
+#[derive(Debug, Default)]
+pub struct SessionView {
+    pub facts: Facts,
+    pub items: Vec<Item>,
+    pub totals: Totals,
+    /// False if the log ends inside a record.
+    pub is_complete: bool,
+}
+
+/// Facts about a session, as last stated.
+#[derive(Debug, Default, Clone)]
+pub struct Facts {
+    pub harness: String,
+    pub version: Option<String>,
+    pub session_id: Option<String>,
+    pub agent_id: Option<String>,
+    /// The name of the agent or mode.
+    pub agent: Option<String>,
+    pub title: Option<String>,
+    pub cwd: Option<String>,
+    pub branch: Option<String>,
+    /// Every model, in the order in which they were first named.
+    pub models: Vec<String>,
+    pub parent_session_id: Option<String>,
+    pub parent_call_id: Option<String>,
+    /// Why claims of the tape are lowered.
+    pub degraded: Vec<String>,
+    /// How many texts each redaction rule replaced.
+    pub redacted: Vec<(String, u64)>,
+    /// The first and last known time.
+    pub times: Option<(String, String)>,
+}
+
+/// Numbers of a session. Events that repeat another session's history are not counted, as in `engram stats`.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Totals {
+    pub prompts: u64,
+    pub calls: u64,
+    pub failed_calls: u64,
+    pub edits: u64,
+    pub tokens: TokenSum,
+}
+
+/// Sums of token counts.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct TokenSum {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub cost_usd: f64,
+}
+
+/// Items as they are shown: notices of no importance that follow each other are one group.
+pub fn groups(items: &[Item]) -> impl Iterator<Item = &[Item]> {
+    items.chunk_by(|one, next| one.detail().is_some() && next.detail().is_some())
+}
+
+/// One thing that a person sees.
+#[derive(Debug)]
+pub struct Item {
+    /// The number of its event.
+    pub seq: u64,
+    /// The event's own time.
+    pub time: Option<String>,
+    /// It repeats the history of another session.
+    pub is_replay: bool,
+    /// The person went back to a point before it.
+    pub is_undone: bool,
+    pub body: Body,
+}
+
+impl Item {
+    /// The notice, if it is one of no importance.
+    pub fn detail(&self) -> Option<&Notice> {
+        match &self.body {
+            Body::Notice(notice) if notice.kind == NoticeKind::Detail => Some(notice),
+            _ => None,
+        }
+    }
+}
+
+/// The content of an item.
+#[derive(Debug)]
+pub enum Body {
+    Message(Message),
+    Call(Box<Call>),
+    Usage(TokenSum, Option<String>),
+    Notice(Notice),
+    /// A sub-agent whose call is not known.
+    Agent(Box<SessionView>),
+}
+
+/// Who a message is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Person,
+    /// The agent that started this one.
+    Agent,
+    Harness,
+    /// A message of role `system` or `developer`.
+    Instructions,
+    Answer,
+    Commentary,
+    Reasoning,
+}
+
+impl Who {
+    /// How it is called in every form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Who::Person => "user",
+            Who::Agent => "calling agent",
+            Who::Harness => "harness",
+            Who::Instructions => "instructions",
+            Who::Answer => "assistant",
+            Who::Commentary => "assistant, commentary",
+            Who::Reasoning => "reasoning",
+        }
+    }
+
+    /// True for what is folded where that is possible: it is not part of the conversation.
+    pub fn is_folded(self) -> bool {
+        matches!(self, Who::Harness | Who::Instructions | Who::Reasoning)
+    }
+}
+
+/// A message to or from the agent.
+#[derive(Debug)]
+pub struct Message {
+    pub who: Who,
+    /// `None` if the log has only an opaque form, or attachments alone.
+    pub text: Option<String>,
+    pub attachments: Vec<String>,
+    pub is_opaque: bool,
+}
+
+/// A call of a tool with everything that belongs to it.
+#[derive(Debug)]
+pub struct Call {
+    pub tool: String,
+    pub call_id: Option<String>,
+    /// The most telling argument, such as the command or the file.
+    pub summary: Option<String>,
+    /// The other arguments: name and text.
+    pub arguments: Vec<(String, String)>,
+    /// The change that the call asks for.
+    pub diffs: Vec<Diff>,
+    pub result: Option<CallResult>,
+    /// What the log shows to be read or changed: `update src/main.rs, lines 3 to 7`.
+    pub effects: Vec<String>,
+    /// Sub-agents that the call started.
+    pub agents: Vec<SessionView>,
+}
+
+impl Call {
+    /// True if the result states a failure.
+    pub fn has_failed(&self) -> bool {
+        self.result.as_ref().is_some_and(CallResult::is_failure)
+    }
+}
+
+/// What a call returned.
+#[derive(Debug, Default)]
+pub struct CallResult {
+    /// `ok`, `error`, `denied` or `cancelled`, if the log states it.
+    pub status: Option<&'static str>,
+    pub exit: Option<i64>,
+    pub stdout: Option<String>,
+    pub stderr: Option<String>,
+    pub is_truncated: bool,
+    /// Attachments, and the file with the rest of the output.
+    pub files: Vec<String>,
+    pub duration_ms: Option<u64>,
+}
+
+impl CallResult {
+    /// True if status or exit code state a failure.
+    pub fn is_failure(&self) -> bool {
+        self.status.is_some_and(|status| status != "ok") || self.exit.is_some_and(|exit| exit != 0)
+    }
+}
+
+/// A change that a call asks for, as its arguments state it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Diff {
+    pub parts: Vec<(Sign, String)>,
+}
+
+/// What a run of lines of a diff is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Same,
+    Removed,
+    Added,
+    /// A header of a patch.
+    Header,
+}
+
+impl Sign {
+    /// The character before such a line.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Sign::Same => " ",
+            Sign::Removed => "-",
+            Sign::Added => "+",
+            Sign::Header => "",
+        }
+    }
+}
+
+/// Anything else that happened.
+#[derive(Debug)]
+pub struct Notice {
+    pub kind: NoticeKind,
+    /// One line.
+    pub title: String,
+    pub text: Option<String>,
+}
+
+/// How much a notice matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeKind {
+    Error,
+    /// It changes the course of the session: an interrupt, a compaction, a step back, a denied call.
+    Turn,
+    /// Input of the model beside the conversation, and notices of the harness.
+    Detail,
+}

@@ -1,0 +1,120 @@
+//! Words and numbers that every form of a view has in common.
+
+use super::view::{Call, CallResult, Facts, SessionView, TokenSum};
+
+/// The time of day of a time in a tape; the time itself if it has another form.
+pub fn clock(time: &str) -> &str {
+    time.get(11..19).unwrap_or(time)
+}
+
+/// The first line of a view: harness, version, session and agent.
+pub fn heading(facts: &Facts) -> String {
+    let harness = [Some(facts.harness.as_str()), facts.version.as_deref()];
+    let mut parts = vec![joined(&harness, " ")];
+    parts.extend(facts.session_id.as_ref().map(|id| format!("session {id}")));
+    parts.extend(facts.agent_id.as_ref().map(|id| format!("sub-agent {id}")));
+    parts.join(", ")
+}
+
+/// The lines below the heading.
+pub fn summary(view: &SessionView) -> Vec<String> {
+    let SessionView { facts, totals, .. } = view;
+    let branch = facts.branch.as_ref().map(|branch| format!("branch {branch}"));
+    let agent = facts.agent.as_ref().map(|agent| format!("agent {agent}"));
+    let models = facts.models.join(", ");
+    let place = joined(&[facts.cwd.as_deref(), branch.as_deref(), agent.as_deref(), Some(&models)], ", ");
+    let times = facts.times.as_ref().map(|(first, last)| times(first, last));
+    let failed = if totals.failed_calls > 0 { format!(" ({} failed)", number(totals.failed_calls)) } else { String::new() };
+    let counts = format!("{}, {}{failed}, {}", count(totals.prompts, "prompt"), count(totals.calls, "call"), count(totals.edits, "edit"));
+    let mut lines = vec![place, times.unwrap_or_default(), counts, tokens(&totals.tokens)];
+    if !facts.degraded.is_empty() {
+        lines.push(format!("lowered claims: {}", facts.degraded.join(", ")));
+    }
+    if !facts.redacted.is_empty() {
+        let rules: Vec<String> = facts.redacted.iter().map(|(rule, count)| format!("{rule} {}", number(*count))).collect();
+        lines.push(format!("redacted: {}", rules.join(", ")));
+    }
+    if !view.is_complete {
+        lines.push("the log ends inside a record".to_owned());
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// `2026-01-02 03:04:05 to 03:09:00 UTC`.
+fn times(first: &str, last: &str) -> String {
+    let (day, last_day) = (first.get(..10).unwrap_or_default(), last.get(..10).unwrap_or_default());
+    let last = if day == last_day { clock(last).to_owned() } else { format!("{last_day} {}", clock(last)) };
+    format!("{day} {} to {last} UTC", clock(first))
+}
+
+/// Tokens and cost; empty if there are none.
+pub fn tokens(sum: &TokenSum) -> String {
+    if *sum == TokenSum::default() {
+        return String::new();
+    }
+    let of = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", number(count)));
+    let cost = (sum.cost_usd > 0.0).then(|| format!("{:.4} USD", sum.cost_usd));
+    let parts = [of(sum.input, "in"), of(sum.cache_read, "cache read"), of(sum.cache_write, "cache write"), of(sum.output, "out"), cost];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!("tokens: {}", parts.join(", ")) }
+}
+
+/// How a call ended: `error, exit 1, 2.3 s`.
+pub fn outcome(call: &Call) -> String {
+    let Some(result) = &call.result else { return "no result".to_owned() };
+    let CallResult { status, exit, is_truncated, duration_ms, .. } = result;
+    let exit = exit.filter(|exit| *exit != 0).map(|exit| format!("exit {exit}"));
+    let cut = is_truncated.then_some("output cut by the harness");
+    let duration = duration_ms.map(duration);
+    joined(&[*status, exit.as_deref(), duration.as_deref(), cut], ", ")
+}
+
+fn duration(ms: u64) -> String {
+    if ms < 1000 { format!("{ms} ms") } else { format!("{}.{} s", number(ms / 1000), ms % 1000 / 100) }
+}
+
+/// `1,234 prompts`.
+pub fn count(n: u64, what: &str) -> String {
+    format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
+/// A number with commas between thousands.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn joined(parts: &[Option<&str>], separator: &str) -> String {
+    let parts: Vec<&str> = parts.iter().copied().flatten().filter(|part| !part.is_empty()).collect();
+    parts.join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(number), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([count(1, "call"), count(2000, "call")], ["1 call", "2,000 calls"]);
+    }
+
+    #[test]
+    fn the_day_is_written_once() {
+        assert_eq!(times("2026-01-02T03:04:05.1Z", "2026-01-02T03:09:00Z"), "2026-01-02 03:04:05 to 03:09:00 UTC");
+        assert_eq!(times("2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z"), "2026-01-02 03:04:05 to 2026-01-03 00:00:00 UTC");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!([duration(12), duration(1250)], ["12 ms", "1.2 s"]);
+    }
+}

@@ -1,0 +1,71 @@
+//! `engram ingest --out DIR` without a path: the homes of all harnesses.
+
+use super::*;
+
+/// A home folder with sessions of three harnesses.
+fn home() -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let codex = only_file(&fixture(CODEX), ".jsonl");
+    let chat = only_file(&fixture("cursor/2026.09/store"), ".db");
+    for (from, to) in [
+        (claude_file(), ".claude/projects/p/a.jsonl"),
+        (codex, ".codex/sessions/2026/11/21/rollout-1.jsonl"),
+        (chat, ".cursor/chats/x/y/store.db"),
+    ] {
+        let to = home.path().join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    }
+    home
+}
+
+fn at_home(home: &Path, args: &[&str]) -> Command {
+    let mut command = engram();
+    command.args(args).env("HOME", home).env("USERPROFILE", home).env("APPDATA", home.join("AppData"));
+    command
+}
+
+#[test]
+fn every_home_that_is_there_is_converted_and_a_missing_one_is_no_error() {
+    let (home, out) = (home(), tempfile::tempdir().unwrap());
+    let output = at_home(home.path(), &["ingest", "--out", text(out.path())]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.contains("looking in  ~/.claude, ~/.codex, ~/.cursor\n"), "{said}");
+    assert!(said.contains("not there ") && said.contains("~/.gemini"), "{said}");
+    assert!(said.contains("sessions    3 (1 claude-code, 1 codex, 1 cursor)\n"), "{said}");
+    assert!(said.lines().count() <= 8, "{said}");
+    assert_eq!(tapes(out.path()).len(), 3);
+    let quiet = at_home(home.path(), &["-q", "ingest", "--out", text(out.path())]).output().unwrap();
+    assert_eq!((code(&quiet), stderr(&quiet)), (0, String::new()));
+}
+
+#[test]
+fn a_variable_of_a_harness_names_its_home() {
+    let (home, empty, out) = (home(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let output = at_home(empty.path(), &["ingest", "--out", text(out.path())])
+        .env("CLAUDE_CONFIG_DIR", home.path().join(".claude"))
+        .env("CODEX_HOME", home.path().join(".codex"))
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("sessions    2 (1 claude-code, 1 codex)\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn without_any_home_nothing_is_recognised() {
+    let (empty, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (tapes, summary) = (out.path().join("tapes"), out.path().join("summary.json"));
+    let output = at_home(empty.path(), &["ingest", "--out", text(&tapes), "--summary", text(&summary)]).output().unwrap();
+    assert_eq!(code(&output), 3);
+    assert!(stderr(&output).contains("error: no session found"), "{}", stderr(&output));
+    assert!(!tapes.exists());
+    assert_eq!(serde_json::from_str::<Value>(&fs::read_to_string(summary).unwrap()).unwrap()["exit_code"], 3);
+}
+
+#[test]
+fn without_out_a_path_is_needed() {
+    let output = at_home(home().path(), &["ingest"]).output().unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("needs `--out DIR`"), "{}", stderr(&output));
+}

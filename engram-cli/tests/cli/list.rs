@@ -1,0 +1,103 @@
+//! `engram list`: sessions as a table, from logs, tapes and the index; and filters.
+
+use super::*;
+
+fn list(args: &[&str]) -> Vec<Value> {
+    let output = engram().args(["list", "--json"]).args(args).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn states(rows: &[Value]) -> Vec<&str> {
+    rows.iter().map(|row| row["tape"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn sessions_are_listed_with_what_is_worth_knowing() {
+    let rows = list(&[text(&fixture(CLAUDE)), text(&fixture(CODEX))]);
+    assert_eq!(rows.len(), 2);
+    let claude = rows.iter().find(|row| row["harness"] == "claude-code").unwrap();
+    assert_eq!((&claude["session_id"], &claude["version"]), (&CLAUDE_ID.into(), &"2.1.329".into()));
+    assert_eq!((&claude["project"], &claude["prompts"]), (&"/home/dev/proj".into(), &1.into()));
+    assert!(claude["calls"].as_u64() > Some(10) && claude["tokens"]["output"].as_u64() > Some(0), "{claude}");
+    assert!(claude["start"].as_str() < claude["end"].as_str() && claude["start"].is_string());
+    assert_eq!(states(&rows), ["none", "none"]);
+}
+
+#[test]
+fn a_tape_is_none_current_or_old() {
+    let session = claude_session("a");
+    let half: String = session.split_inclusive('\n').take(40).collect();
+    let folder = folder_of(&[("1.jsonl", &half)]);
+    let out = tempfile::tempdir().unwrap();
+    let seen = || list(&[text(folder.path()), "--tapes", text(out.path())]);
+    assert_eq!(states(&seen()), ["none"]);
+    run(&["ingest", text(folder.path()), "--out", text(out.path()), "--zstd"]);
+    let listed = seen();
+    assert_eq!(states(&listed), ["current"]);
+    fs::write(folder.path().join("1.jsonl"), &session).unwrap();
+    let grown = seen();
+    assert_eq!(states(&grown), ["old"]);
+    assert!(grown[0]["records"].as_u64() > listed[0]["records"].as_u64());
+}
+
+#[test]
+fn tapes_give_the_rows_of_their_sessions() {
+    let out = tempfile::tempdir().unwrap();
+    run(&["ingest", text(&fixture(CLAUDE)), "--out", text(out.path())]);
+    let (mut tapes, mut logs) = (list(&[text(out.path())]), list(&[text(&fixture(CLAUDE))]));
+    for rows in [&mut tapes, &mut logs] {
+        rows[0].as_object_mut().unwrap().retain(|key, _| key != "path" && key != "tape");
+    }
+    assert_eq!(tapes, logs);
+}
+
+#[test]
+fn sub_agents_are_listed_on_request() {
+    let folder = fixture("claude-code/2.1.329/c_subagent");
+    assert_eq!((list(&[text(&folder)]).len(), list(&[text(&folder), "--agents"]).len()), (1, 5));
+}
+
+#[test]
+fn filters_choose_sessions() {
+    let (claude, codex) = (fixture(CLAUDE), fixture(CODEX));
+    let count = |args: &[&str]| list(&[&[text(&claude), text(&codex)], args].concat()).len();
+    assert_eq!([count(&[]), count(&["--harness", "codex"]), count(&["--project", "proj"]), count(&["--project", "none"])], [2, 1, 2, 0]);
+    assert_eq!([count(&["--since", "2026-11-21"]), count(&["--since", "2099-01-01"])], [2, 0]);
+    assert_eq!([count(&["--until", "2026-11-22"]), count(&["--until", "2020-01-01"])], [2, 0]);
+    for command in ["list", "stats", "drift"] {
+        assert_eq!(code(&run(&[command, text(&claude), "--harness", "none"])), 2, "{command}");
+    }
+    let counts = |args: &[&str]| {
+        let output = engram().args(["stats", "--json", text(&claude), text(&codex)]).args(args).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["sessions"].clone()
+    };
+    assert_eq!([counts(&[]), counts(&["--harness", "codex"]), counts(&["--since", "2099-01-01"])], [2, 1, 0]);
+    let drift = |args: &[&str]| {
+        let output = engram().args(["drift", "--json", text(&claude), text(&codex)]).args(args).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()["sessions"].clone()
+    };
+    assert_eq!([drift(&[]), drift(&["--project", "/home/dev", "--harness", "claude-code"])], [2, 1]);
+}
+
+#[test]
+fn what_a_log_contains_cannot_command_the_terminal() {
+    let evil = claude_session("a\u{1b}[2J\u{9b}31m\u{202e}b").replace("/home/dev/proj", "/tmp/\\u001b]0;x\\u0007\u{202e}");
+    let folder = folder_of(&[("1.jsonl", &evil)]);
+    let is_command = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+    let out = tempfile::tempdir().unwrap();
+    for args in [
+        vec!["list"],
+        vec!["list", "--json"],
+        vec!["detect"],
+        vec!["detect", "--json"],
+        vec!["audit", "--json"],
+        vec!["stats"],
+        vec!["ingest", "-v", "--out", text(out.path())],
+    ] {
+        let output = engram().args(&args).arg(folder.path()).output().unwrap();
+        let printed = String::from_utf8(output.stdout.clone()).unwrap() + &stderr(&output);
+        assert!(!printed.contains(is_command), "{args:?}: {printed:?}");
+        assert!(!printed.is_empty());
+    }
+}

@@ -1,0 +1,228 @@
+//! A second run: what has not changed is not read, what grew is replaced, and nothing else is overwritten.
+
+use std::fs::{self, File};
+
+use rusqlite::Connection;
+
+use super::*;
+
+fn ingest(path: &Path, out: &Path, more: &[&str]) -> Output {
+    let output = engram().args(["ingest", text(path), "--out", text(out)]).args(more).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    output
+}
+
+/// The line of the summary about tapes.
+fn counts(output: &Output) -> String {
+    stderr(output).lines().find_map(|line| line.strip_prefix("tapes       ")).unwrap_or_default().to_owned()
+}
+
+/// The first records of the Claude Code session.
+fn first(records: usize) -> String {
+    claude_session("a").split_inclusive('\n').take(records).collect()
+}
+
+#[test]
+fn what_has_not_changed_is_not_read() {
+    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), ("notes.txt", "user:\nhello\n")]);
+    fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), folder.path().join("s.db")).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let before: Vec<_> = tape_files(out.path()).iter().map(|path| (path.clone(), path.metadata().unwrap().modified().unwrap())).collect();
+    // The same size and time, but nothing that can be read as what it was.
+    for name in ["1.jsonl", "x.json", "s.db"] {
+        let path = folder.path().join(name);
+        let (time, size) = (path.metadata().unwrap().modified().unwrap(), fs::read(&path).unwrap().len());
+        fs::write(&path, vec![b'x'; size]).unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    }
+    let again = ingest(folder.path(), out.path(), &[]);
+    let tapes = before.len();
+    assert_eq!(counts(&again), format!("0 new, 0 replaced, {tapes} unchanged, 0 failed"));
+    assert!(before.iter().all(|(path, time)| path.metadata().unwrap().modified().unwrap() == *time));
+    let everything = engram().args(["ingest", text(folder.path()), "--again", "--out", text(out.path())]).output().unwrap();
+    assert_ne!(counts(&everything), counts(&again), "with --again everything is read");
+}
+
+#[test]
+fn a_session_that_grew_replaces_its_tape_and_the_index_is_true() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let (out, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "1 new, 0 replaced, 0 unchanged, 0 failed");
+    fs::write(folder.path().join("1.jsonl"), first(60)).unwrap();
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "0 new, 1 replaced, 0 unchanged, 0 failed");
+    assert_eq!(tapes(out.path()), ["claude-code/a.tape.jsonl"]);
+    ingest(folder.path(), fresh.path(), &[]);
+    let tape = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
+    assert_same(&tape, &fs::read(fresh.path().join("claude-code/a.tape.jsonl")).unwrap());
+    let index = index(out.path());
+    let entry = &index[0];
+    assert_eq!((index.len(), &entry["state"], &entry["tape"]), (1, &"current".into(), &"claude-code/a.tape.jsonl".into()));
+    assert_eq!(entry["tape_bytes"], tape.len());
+    assert_eq!(entry["size"], first(60).len());
+    assert_eq!(entry["overview"]["input_bytes"], first(60).len());
+    assert_eq!((&entry["overview"]["session_id"], &entry["overview"]["harness"]), (&"a".into(), &"claude-code".into()));
+    assert_eq!(entry["source"], text(&folder.path().join("1.jsonl")));
+    let last: Value = serde_json::from_slice(tape.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    assert_eq!(last["input"]["hash"], entry["overview"]["input_hash"]);
+}
+
+#[test]
+fn a_session_that_lost_records_leaves_its_tape_and_the_index_says_why() {
+    let folder = folder_of(&[("1.jsonl", &first(60))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
+    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl"]);
+    assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
+    let superseded = &index(out.path())[0]["supersedes"][0];
+    assert_eq!(superseded["tape"], "claude-code/a.tape.jsonl");
+    assert!(superseded["why"].as_str().unwrap().contains("does not begin as it did"), "{superseded}");
+    fs::write(folder.path().join("1.jsonl"), first(50)).unwrap();
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "0 new, 1 replaced, 0 unchanged, 0 failed");
+    assert_eq!(tapes(out.path()).len(), 2);
+}
+
+#[test]
+fn a_store_that_grew_changes_the_tapes_of_its_changed_sessions_only() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store.db");
+    fs::copy(only_file(&fixture("cursor/2026.09/store"), ".db"), &path).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    ingest(home.path(), out.path(), &[]);
+    let store = Connection::open(&path).unwrap();
+    store.execute_batch("CREATE TABLE later (x); INSERT INTO later VALUES (1)").unwrap();
+    store.close().unwrap();
+    assert_eq!(counts(&ingest(home.path(), out.path(), &[])), "0 new, 0 replaced, 1 unchanged, 0 failed");
+    assert_eq!(counts(&ingest(home.path(), out.path(), &[])), "0 new, 0 replaced, 1 unchanged, 0 failed");
+}
+
+#[test]
+fn a_changed_file_beside_a_session_is_noticed() {
+    let home = tempfile::tempdir().unwrap();
+    for name in names(&fixture("claude-code/2.1.329/c_subagent")) {
+        let to = home.path().join(&name);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(fixture("claude-code/2.1.329/c_subagent").join(&name), to).unwrap();
+    }
+    let out = tempfile::tempdir().unwrap();
+    ingest(home.path(), out.path(), &[]);
+    let meta = files(home.path()).into_iter().find(|path| text(path).ends_with(".meta.json")).unwrap();
+    fs::write(&meta, "{}").unwrap();
+    let again = counts(&ingest(home.path(), out.path(), &[]));
+    assert!(again.starts_with("0 new, 1 replaced, ") || again.starts_with("1 new, 0 replaced, "), "{again}");
+}
+
+#[test]
+fn another_version_of_an_adapter_reads_everything_again() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let path = out.path().join("index.jsonl");
+    let adapters = index(out.path())[0]["adapters"].as_str().unwrap().to_owned();
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace(&adapters, "0000")).unwrap();
+    let verbose = stderr(&ingest(folder.path(), out.path(), &["-v"]));
+    assert!(verbose.contains("(unchanged): claude-code"), "it was converted again: {verbose}");
+    assert_eq!(index(out.path())[0]["adapters"], adapters);
+}
+
+#[test]
+fn a_lost_index_or_a_lost_tape_is_made_again() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    fs::remove_file(out.path().join("index.jsonl")).unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    assert_eq!((tapes(out.path()).len(), index(out.path()).len()), (1, 1));
+    fs::remove_file(&tape_files(out.path())[0]).unwrap();
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "1 new, 0 replaced, 0 unchanged, 0 failed");
+}
+
+#[test]
+fn a_failure_is_tried_again_and_keeps_the_older_tape() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let out = tempfile::tempdir().unwrap();
+    let strict = ["--policy", "strict"];
+    ingest(folder.path(), out.path(), &strict);
+    fs::write(folder.path().join("1.jsonl"), first(30) + "{broken\n").unwrap();
+    for _ in 0..2 {
+        let failed = engram().args(["ingest", text(folder.path()), "--out", text(out.path())]).args(strict).output().unwrap();
+        assert_eq!(code(&failed), 5, "{}", stderr(&failed));
+        let entry = &index(out.path())[0];
+        assert_eq!((&entry["state"], &entry["error"]["code"]), (&"failed".into(), &"malformed_record".into()));
+        assert_eq!(entry["tape"], "claude-code/a.tape.jsonl");
+    }
+    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &strict)), "0 new, 1 replaced, 0 unchanged, 0 failed");
+}
+
+#[test]
+fn filters_leave_out_sessions_and_what_they_left_out_can_come_later() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    fs::copy(only_file(&fixture(CODEX), ".jsonl"), folder.path().join("2.jsonl")).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let output = engram().args(["ingest", text(folder.path()), "--out", text(out.path()), "--since", "1d"]).output().unwrap();
+        let said = stderr(&output);
+        // The machine's clock decides whether the recordings are old.
+        assert!(said.contains("2 sessions by the filters") || !tapes(out.path()).is_empty(), "{said}");
+    }
+    ingest(folder.path(), out.path(), &["--harness", "codex"]);
+    assert!(tapes(out.path()).iter().any(|name| name.starts_with("codex/")));
+    ingest(folder.path(), out.path(), &[]);
+    assert_eq!(tapes(out.path()).len(), 2);
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "0 new, 0 replaced, 2 unchanged, 0 failed");
+}
+
+#[test]
+fn runs_at_the_same_time_give_the_tapes_of_one() {
+    let sessions: Vec<(String, String)> = (0..12).map(|n| (format!("{n:02}.jsonl"), claude_session(&format!("s{n}")))).collect();
+    let borrowed: Vec<(&str, &str)> = sessions.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
+    let folder = folder_of(&borrowed);
+    let (out, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = out.path().join("tapes");
+    let start = || engram().args(["ingest", text(folder.path()), "--out", text(&root)]).stderr(Stdio::piped()).spawn().unwrap();
+    let runs: Vec<_> = (0..4).map(|_| start()).collect();
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    ingest(folder.path(), alone.path(), &[]);
+    let contents = |folder: &Path| tape_files(folder).iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+    assert_eq!(tapes(&root), tapes(alone.path()));
+    assert!(contents(&root) == contents(alone.path()));
+    assert_eq!(index(&root).len(), 12);
+    assert!(index(&root).iter().all(|entry| entry["state"] == "current"));
+}
+
+#[test]
+fn an_index_that_cannot_be_read_stops_the_run() {
+    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
+    fs::write(folder.path().join("1.jsonl"), first(60)).unwrap();
+    fs::remove_file(out.path().join(".engram-others.jsonl")).unwrap();
+    fs::create_dir_all(out.path().join(".engram-others.jsonl/x")).unwrap();
+    let failed = engram().args(["ingest", text(folder.path()), "--out", text(out.path())]).output().unwrap();
+    assert_eq!(code(&failed), 6, "{}", stderr(&failed));
+    assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
+}
+
+#[test]
+fn a_filter_does_not_change_what_the_index_states_of_a_tape() {
+    let folder = folder_of(&[("1.jsonl", &first(60))]);
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let tape = out.path().join("claude-code/a.tape.jsonl");
+    let before = fs::read(&tape).unwrap();
+    // What is left out does not extend the text of the tape, and what comes later extends only that.
+    fs::write(folder.path().join("1.jsonl"), first(30)).unwrap();
+    ingest(folder.path(), out.path(), &["--project", "nowhere"]);
+    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    assert_same(&fs::read(&tape).unwrap(), &before);
+    assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl"]);
+}

@@ -1,0 +1,170 @@
+//! `engram show`: what a person reads, and what must never reach a terminal, a document or a page.
+
+use super::*;
+
+/// Text that would control a terminal, or be markup.
+const HOSTILE: &str = "\u{1b}]0;own\u{7}\u{1b}[2J\u{9b}31m\u{202e}<script>alert(1)</script><img src=x onerror=alert(1)>\r````\n# heading\n";
+
+/// A tape with a hostile text in every place that is shown.
+pub fn hostile_tape() -> String {
+    let text = serde_json::to_string(HOSTILE).unwrap();
+    let events = [
+        format!(r#""k":"meta","label":"session","title":{text},"cwd":{text},"model":{text}"#),
+        format!(r#""k":"msg.in","role":"user","by":"person","text":{text},"attachments":[{{"name":{text}}}]"#),
+        format!(r#""k":"msg.out","text":{text}"#),
+        format!(r#""k":"tool.call","tool":{text},"kind":"edit","call_id":"c","args":{{"old_string":{text},"new_string":"b","x":{text}}}"#),
+        format!(r#""k":"tool.result","call_id":"c","status":"error","stdout":{text},"stderr":{text},"parent":3"#),
+        format!(r#""k":"code.edit","op":"update","file":{text},"parent":3"#),
+        format!(r#""k":"meta","label":"error","code":{text},"text":{text}"#),
+        format!(r#""k":"meta","label":"system","name":{text},"text":{text}"#),
+        format!(r#""k":"meta","label":"system","name":{text},"text":{text}"#),
+        format!(r#""k":"meta","label":"unrecognized","name":{text},"raw":{text}"#),
+    ];
+    let line = |(seq, event): (usize, &String)| {
+        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}}}\n", event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1))
+    };
+    events.iter().enumerate().map(line).collect()
+}
+
+fn show(args: &[&str], tape: &str) -> String {
+    let shown = run_with_input(&[&["show", "-"], args].concat(), tape.as_bytes());
+    assert_eq!(code(&shown), 0, "{}", stderr(&shown));
+    String::from_utf8(shown.stdout).unwrap()
+}
+
+#[test]
+fn a_session_is_shown_with_prompts_calls_changes_and_totals() {
+    let shown = String::from_utf8(run(&["show", text(&claude_file())]).stdout).unwrap();
+    for line in
+        ["claude-code 2.1.329", "1 prompt, 36 calls (6 failed), 22 edits", "LAB please do many edits", "  -    return 2", "  = update "]
+    {
+        assert!(shown.contains(line), "{line:?} is missing");
+    }
+    assert!(shown.lines().any(|line| line.contains("Edit /home/dev/proj/src/a.py")));
+    assert!(!shown.contains('\u{1b}'), "no colours without a terminal");
+}
+
+#[test]
+fn a_tape_and_its_log_are_shown_alike() {
+    let tape = run(&["ingest", "-q", text(&claude_file())]).stdout;
+    for form in [&["--full"][..], &["--markdown"], &["--html", "-"]] {
+        let of_tape = show(form, std::str::from_utf8(&tape).unwrap());
+        let of_log = run(&[&["show", text(&claude_file())], form].concat());
+        assert_same(of_tape.as_bytes(), &of_log.stdout);
+    }
+}
+
+#[test]
+fn nothing_of_a_log_controls_a_terminal() {
+    for form in [&[][..], &["--full"], &["--markdown"], &["--html", "-"]] {
+        let shown = show(form, &hostile_tape());
+        let unsafe_text = shown.find(|c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}');
+        assert_eq!(unsafe_text, None, "{form:?}: {:?}", unsafe_text.map(|at| &shown[at..(at + 40).min(shown.len())]));
+        assert!(shown.contains("␛]0;own␇"), "{form:?}");
+    }
+}
+
+#[test]
+fn markup_in_a_log_stays_text() {
+    let page = show(&["--html", "-"], &hostile_tape());
+    assert_eq!(page.matches("<script").count(), 1, "only the page's own");
+    assert!(!page.contains("<img") && !page.contains("style=") && !page.contains("href="));
+    assert!(page.matches("&lt;script&gt;").count() > 10);
+    let markdown = show(&["--markdown"], &hostile_tape());
+    let mut fence: Option<String> = None;
+    for line in markdown.lines() {
+        let ticks: String = line.chars().take_while(|c| *c == '`').collect();
+        match &fence {
+            Some(open) if line == open => fence = None,
+            Some(_) => {}
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => assert!(!line.contains('<'), "{line:?} is markup"),
+        }
+    }
+    assert_eq!(fence, None);
+}
+
+#[test]
+fn a_session_is_found_by_the_beginning_of_its_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let tapes = text(folder.path());
+    for id in ["aa-1", "aa-2", "bb-1"] {
+        let ingested = run_with_input(&["ingest", "-q", "-", "--out", tapes], claude_session(id).as_bytes());
+        assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
+    }
+    let show = |id: &str| run(&["show", id, "--tapes", tapes]);
+    assert!(String::from_utf8(show("bb").stdout).unwrap().contains("session bb-1"));
+    assert!(String::from_utf8(show("aa-2").stdout).unwrap().contains("session aa-2"));
+    let several = show("aa");
+    assert_eq!(code(&several), 2);
+    assert!(stderr(&several).contains("aa-1") && stderr(&several).contains("aa-2"));
+    assert_eq!(code(&show("cc")), 6);
+    let chosen = run(&["show", tapes, "--session", "bb"]);
+    assert!(String::from_utf8(chosen.stdout).unwrap().contains("session bb-1"));
+}
+
+#[test]
+fn sub_agents_are_at_their_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let ingested = run(&["ingest", "-q", text(&fixture(SUB_AGENTS)), "--out", text(folder.path())]);
+    assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
+    let of_tapes = run(&["show", text(folder.path()), "--full"]);
+    let of_logs = run(&["show", text(&fixture(SUB_AGENTS)), "--full"]);
+    assert_same(&of_tapes.stdout, &of_logs.stdout);
+    let shown = String::from_utf8(of_tapes.stdout).unwrap();
+    let nested = shown.lines().filter(|line| line.starts_with("  | claude-code") && line.contains("sub-agent")).count();
+    assert!(nested > 0, "{shown}");
+    let call = shown.lines().position(|line| line.contains(" Task ") || line.contains(" Agent ")).unwrap();
+    let agent = shown.lines().position(|line| line.starts_with("  | claude-code")).unwrap();
+    assert!(
+        agent > call && shown.lines().skip(call).take(agent - call).all(|line| !line.contains(" user")),
+        "the agent is inside its call"
+    );
+}
+
+#[test]
+fn a_page_is_written_to_a_file_completely_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("session.html");
+    assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&page)])), 0);
+    let written = fs::read_to_string(&page).unwrap();
+    assert!(written.starts_with("<!doctype html>") && written.ends_with("</html>\n"));
+    assert!(written.contains("default-src 'none'"));
+    assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&folder.path().join("no/x.html"))])), 6);
+    assert_eq!(code(&run(&["show", text(&folder.path().join("none.jsonl"))])), 6);
+    assert_eq!(names(folder.path()), ["session.html"]);
+}
+
+/// A session with a key in a prompt, and the key.
+fn session_with_key() -> (String, String) {
+    let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    (claude_session("s-1").replace("LAB please do many edits", &format!("LAB {key}")), key)
+}
+
+#[test]
+fn keys_are_not_shown_unless_they_are_wanted() {
+    let (log, key) = session_with_key();
+    for form in [&[][..], &["--markdown"], &["--html", "-"]] {
+        let shown = show(form, &log);
+        assert!(!shown.contains(&key) && shown.contains("redacted:github-token"), "{form:?}");
+        assert!(show(&[form, &["--no-redact"]].concat(), &log).contains(&key), "{form:?}");
+    }
+}
+
+#[test]
+fn a_tape_is_redacted_if_that_is_wanted() {
+    let (log, key) = session_with_key();
+    let plain = run_with_input(&["ingest", "-q", "-"], log.as_bytes()).stdout;
+    let redacted = run_with_input(&["ingest", "-q", "--redact", "-"], log.as_bytes()).stdout;
+    assert_checked(&redacted);
+    let (plain, redacted) = (String::from_utf8(plain).unwrap(), String::from_utf8(redacted).unwrap());
+    assert!(plain.contains(&key) && !plain.contains("redaction"));
+    assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/1""#));
+    assert!(redacted.contains(r#""redactions":[{"rule":"github-token","count":"#));
+    assert_eq!(plain.lines().count(), redacted.lines().count());
+    assert!(show(&[], &redacted).contains("redacted: github-token"));
+    let folder = tempfile::tempdir().unwrap();
+    let ingested = run_with_input(&["ingest", "-q", "--redact", "--zstd", "-", "--out", text(folder.path())], log.as_bytes());
+    assert_eq!(code(&ingested), 0);
+    assert_eq!(code(&run(&["check", text(folder.path())])), 0);
+}

@@ -1,0 +1,30 @@
+//! Members that an object has more than once.
+
+use super::node::JsonNode;
+
+/// The members whose name an earlier member of the object has. Readers of JSON disagree on which of them counts.
+pub(super) fn repeated<'a, N: JsonNode<'a>>(object: N) -> Vec<(&'a str, N)> {
+    let mut members: Vec<(usize, (&str, N))> = object.members().enumerate().collect();
+    members.sort_by_key(|(at, (name, _))| (*name, *at));
+    let mut again: Vec<(usize, (&str, N))> =
+        members.windows(2).filter(|pair| matches!(pair, [(_, (one, _)), (_, (other, _))] if one == other)).map(|pair| pair[1]).collect();
+    again.sort_by_key(|(at, _)| *at);
+    again.into_iter().map(|(_, member)| member).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::RawNode;
+    use super::*;
+
+    fn names(json: &str) -> Vec<&str> {
+        repeated(RawNode::parse(json).unwrap()).into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn every_further_member_of_a_name_is_found_in_order() {
+        assert_eq!(names(r#"{"b":1,"a":1,"b":2,"a":2,"b":3}"#), ["b", "a", "b"]);
+        assert_eq!(names(r#"{"b":1,"a":1}"#), [""; 0]);
+        assert_eq!(names("{}"), [""; 0]);
+    }
+}

@@ -1,0 +1,272 @@
+//! An overview of one tape, from typed events: whose session it is, when it ran, its size, and how well it was understood.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::*;
+use crate::ledger::Ledger;
+use crate::sink::EventSink;
+use crate::stats::{Stats, TokenCounts};
+use crate::text::Text;
+
+/// The longest text of an overview, in characters. A log can contain a title of any length.
+const TEXT_CHARS: usize = 1024;
+
+/// What is worth knowing about a tape without reading it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Overview {
+    /// The harness family.
+    pub harness: String,
+    /// The last harness version that the artifact records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The schema of the log, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// The id of the adapter.
+    pub adapter: String,
+    /// The version of the adapter.
+    pub adapter_version: String,
+    /// How well the harness version is known.
+    pub support: String,
+    /// Reason codes of lowered claims.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<String>,
+    /// The id of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The id of the sub-agent, if the tape is that of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// The first time in the session's own records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// The last time in the session's own records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// The first working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The last title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Prompts of a person.
+    pub prompts: u64,
+    /// Tool calls.
+    pub calls: u64,
+    /// Tokens of all models.
+    pub tokens: TokenCounts,
+    /// Events.
+    pub events: u64,
+    /// Records of the source.
+    pub records: u64,
+    /// Records of a type that the adapter does not know.
+    pub unrecognized: u64,
+    /// Records that could not be read.
+    pub malformed: u64,
+    /// Members that the adapter does not know.
+    pub unknown_members: u64,
+    /// False if the artifact ends inside a record.
+    pub complete: bool,
+    /// The hash of the input.
+    pub input_hash: String,
+    /// The size of the input in bytes.
+    pub input_bytes: u64,
+    /// The neighbouring files whose content is in the tape: paths from the artifact's folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
+}
+
+/// A sink that makes an [`Overview`] of one tape.
+///
+/// ```
+/// use engram_core::overview::OverviewSink;
+/// use engram_core::tape::replay;
+///
+/// let tape = concat!(
+///     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"meta","source":{"harness":"toy"},"label":"session","title":"fix it"}"#,
+///     "\n"
+/// );
+/// let mut sink = OverviewSink::default();
+/// replay(tape.as_bytes(), &mut sink)?;
+/// assert_eq!(sink.overview().title.as_deref(), Some("fix it"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct OverviewSink {
+    stats: Stats,
+    known: Overview,
+    pending: Overview,
+}
+
+impl OverviewSink {
+    /// What is known so far.
+    pub fn overview(&self) -> Overview {
+        let counts = self.stats.counts();
+        let mut tokens = TokenCounts::default();
+        counts.tokens.values().for_each(|more| tokens.add(*more));
+        let calls = counts.calls.values().flat_map(|statuses| statuses.values()).sum();
+        Overview { prompts: counts.prompts, calls, tokens, ..self.known.clone() }
+    }
+}
+
+impl EventSink for OverviewSink {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        self.pending.note(record);
+        self.stats.event(record)
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        self.known.update(std::mem::take(&mut self.pending));
+        self.stats.commit()
+    }
+
+    fn rollback(&mut self) {
+        self.pending = Overview::default();
+        self.stats.rollback();
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.stats.finish()
+    }
+}
+
+impl Overview {
+    /// Adds what one event states.
+    fn note(&mut self, record: &EventRef<'_>) {
+        let is_own_time = record.t_basis != Some(TimeBasis::Absent) && !record.replay;
+        match record.event {
+            Event::Meta(Meta::TapeStart(start)) => {
+                self.adapter = bounded(start.adapter_id);
+                self.adapter_version = bounded(start.adapter_version);
+                self.harness = bounded(start.harness.family);
+                self.session_id = record.source.session_id.map(owned);
+                self.agent_id = record.source.agent_id.map(owned);
+                self.note_version(&start.harness, &start.claims);
+            }
+            Event::Meta(Meta::Revision(change)) => self.note_version(&change.harness, &change.claims),
+            Event::Meta(Meta::Session(facts)) => {
+                if self.project.is_none() {
+                    self.project = facts.cwd.filter(|cwd| !cwd.is_empty()).map(owned);
+                }
+                self.title = facts.title.map(owned).or(self.title.take());
+            }
+            Event::Meta(Meta::TapeStop(stop)) => self.note_stop(stop),
+            _ if is_own_time => self.note_time(record.t),
+            _ => {}
+        }
+    }
+
+    fn note_version(&mut self, harness: &Harness<'_>, claims: &Claims<'_>) {
+        self.version = harness.version.map(owned);
+        self.schema = harness.schema.map(bounded);
+        self.support = claims.support.as_str().to_owned();
+        self.degraded = claims.degraded.iter().map(|reason| bounded(reason)).collect();
+    }
+
+    fn note_stop(&mut self, stop: &TapeStop) {
+        let Ledger { records, unrecognized, malformed, ref unknown, .. } = stop.ledger;
+        (self.records, self.unrecognized, self.malformed, self.unknown_members) = (records, unrecognized, malformed, unknown.total());
+        (self.events, self.complete) = (stop.counts.total(), stop.complete);
+        (self.input_hash, self.input_bytes) = (stop.input.hash.to_string(), stop.input.bytes);
+        self.beside = stop.input.beside.iter().map(|file| file.name.clone()).collect();
+    }
+
+    fn note_time(&mut self, time: &str) {
+        if self.start.as_deref().is_none_or(|start| seconds(time) < seconds(start)) {
+            self.start = Some(bounded(time));
+        }
+        if self.end.as_deref().is_none_or(|end| seconds(time) >= seconds(end)) {
+            self.end = Some(bounded(time));
+        }
+    }
+
+    /// Adds what later events stated.
+    fn update(&mut self, later: Overview) {
+        if !later.adapter.is_empty() {
+            *self = later;
+            return;
+        }
+        if !later.support.is_empty() {
+            (self.version, self.schema) = (later.version, later.schema);
+            (self.support, self.degraded) = (later.support, later.degraded);
+        }
+        self.project = self.project.take().or(later.project);
+        self.title = later.title.or(self.title.take());
+        later.start.iter().chain(&later.end).for_each(|time| self.note_time(time));
+        if !later.input_hash.is_empty() {
+            let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } =
+                later;
+            (self.records, self.unrecognized, self.malformed, self.unknown_members) = (records, unrecognized, malformed, unknown_members);
+            (self.events, self.complete) = (events, complete);
+            (self.input_hash, self.input_bytes, self.beside) = (input_hash, input_bytes, beside);
+        }
+    }
+}
+
+/// A time without its fraction, whose length differs.
+fn seconds(time: &str) -> &str {
+    time.get(..19).unwrap_or(time)
+}
+
+fn owned(text: Text<'_>) -> String {
+    bounded(&text.decode_lossy())
+}
+
+fn bounded(text: &str) -> String {
+    match text.char_indices().nth(TEXT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::replay;
+
+    fn overview(lines: &[(&str, &str)]) -> Overview {
+        let line = |(seq, (t, rest)): (usize, &(&str, &str))| {
+            let rest = rest.replacen("\",", "\",\"source\":{\"harness\":\"toy\"},", 1);
+            format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:{t}Z\",{rest}\n")
+        };
+        let tape: String = lines.iter().enumerate().map(line).collect();
+        let mut sink = OverviewSink::default();
+        replay(tape.as_bytes(), &mut sink).unwrap();
+        sink.overview()
+    }
+
+    #[test]
+    fn the_first_directory_and_the_last_title_count() {
+        let seen = overview(&[
+            ("04:05", r#""k":"meta","label":"session","cwd":"/a","title":"one"}"#),
+            ("04:06", r#""k":"meta","label":"session","cwd":"/b","title":"two"}"#),
+            ("04:07", r#""k":"meta","label":"session","cwd":"/c"}"#),
+        ]);
+        assert_eq!((seen.project.as_deref(), seen.title.as_deref()), (Some("/a"), Some("two")));
+    }
+
+    #[test]
+    fn repeated_history_and_missing_times_do_not_count() {
+        let text = r#""k":"msg.in","role":"user","by":"person","text":"x""#;
+        let seen = overview(&[
+            ("00:00", &format!("{text},\"replay\":true}}")),
+            ("04:06.5", &format!("{text}}}")),
+            ("04:05", &format!("{text}}}")),
+            ("59:59", &format!("{text},\"t_basis\":\"absent\"}}")),
+        ]);
+        assert_eq!(seen.start.as_deref(), Some("2026-01-02T03:04:05Z"));
+        assert_eq!(seen.end.as_deref(), Some("2026-01-02T03:04:06.5Z"));
+        assert_eq!(seen.prompts, 3);
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let title = "é".repeat(100_000);
+        let seen = overview(&[("04:05", &format!(r#""k":"meta","label":"session","title":"{title}"}}"#))]);
+        assert_eq!(seen.title.map(|title| title.chars().count()), Some(TEXT_CHARS + 1));
+    }
+}

@@ -1,0 +1,135 @@
+//! The search for secrets in one text, and in the strings of a JSON value.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memchr2_iter;
+use regex::{Regex, RegexSet};
+
+use super::rules::{Needs, RULES, Rule, TABLE};
+use crate::text::{Text, push_text};
+
+/// The compiled rules. Patterns are constants, and a test compiles each; if one did not compile, nothing would be searched for, so that is
+/// an error and not an empty list.
+pub(super) static COMPILED: LazyLock<Result<Compiled, String>> = LazyLock::new(Compiled::new);
+
+/// The rules, ready for use.
+pub(super) struct Compiled {
+    set: RegexSet,
+    rules: Vec<(&'static Rule, Regex)>,
+}
+
+impl Compiled {
+    fn new() -> Result<Compiled, String> {
+        let error = |error: regex::Error| format!("{RULES}: {error}");
+        let set = RegexSet::new(TABLE.iter().map(|rule| rule.pattern)).map_err(error)?;
+        let rules = TABLE.iter().map(|rule| Regex::new(rule.pattern).map(|regex| (rule, regex)).map_err(error));
+        Ok(Compiled { set, rules: rules.collect::<Result<_, _>>()? })
+    }
+
+    /// The text without its secrets; `None` if it has none. `found` gets the index of the rule of each.
+    pub fn text(&self, text: &str, found: &mut Vec<usize>) -> Option<String> {
+        let matching = self.set.matches(text);
+        if !matching.matched_any() {
+            return None;
+        }
+        let mut secrets: Vec<(usize, usize, usize)> = Vec::new();
+        for rule in matching {
+            let (Rule { needs, .. }, regex) = &self.rules[rule];
+            for captures in regex.captures_iter(text) {
+                if let Some(secret) = captures.get(1)
+                    && is_secret(*needs, secret.as_str(), &text[secret.end()..])
+                {
+                    secrets.push((secret.start(), secret.end(), rule));
+                }
+            }
+        }
+        secrets.sort_unstable_by_key(|(start, _, rule)| (*start, *rule));
+        // Secrets that overlap are one, with the name of the first rule.
+        secrets.dedup_by(|next, one| {
+            let overlaps = next.0 < one.1;
+            one.1 = if overlaps { one.1.max(next.1) } else { one.1 };
+            overlaps
+        });
+        let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+        for (start, secret_end, rule) in &secrets {
+            out.push_str(&text[end..*start]);
+            out.push_str(&format!("[redacted:{}]", TABLE[*rule].name));
+            found.push(*rule);
+            end = *secret_end;
+        }
+        out.push_str(&text[end..]);
+        (!secrets.is_empty()).then_some(out)
+    }
+
+    /// As [`Compiled::text`], for the text of an event.
+    pub fn event_text(&self, text: Text<'_>, found: &mut Vec<usize>) -> Option<String> {
+        self.text(&text.decode_lossy(), found)
+    }
+
+    /// As [`Compiled::text`], for every string of a JSON value. A string that is the value of a member is also searched together with its
+    /// name. The rest of the value stays as it is.
+    pub fn json(&self, json: &str, found: &mut Vec<usize>) -> Option<String> {
+        let (mut out, mut end) = (String::new(), 0);
+        let mut name: Option<Cow<'_, str>> = None;
+        for token in strings(json) {
+            let (start, after) = token;
+            let text = Text::Token(&json[start..after]).decode_lossy();
+            let is_name = json[after..].trim_ascii_start().starts_with(':');
+            let replaced = match self.text(&text, found) {
+                None if !is_name => name.take().and_then(|name| self.member(&name, &text, found)),
+                replaced => replaced,
+            };
+            name = is_name.then_some(text);
+            if let Some(replaced) = replaced {
+                out.push_str(&json[end..start]);
+                push_text(&mut out, Text::Plain(&replaced));
+                end = after;
+            }
+        }
+        if end == 0 {
+            return None;
+        }
+        out.push_str(&json[end..]);
+        Some(out)
+    }
+
+    /// A value that is a secret because of the name of its member.
+    fn member(&self, name: &str, value: &str, found: &mut Vec<usize>) -> Option<String> {
+        let begin = format!("{name}: ");
+        let replaced = self.text(&format!("{begin}{value}"), found)?;
+        replaced.strip_prefix(&begin).map(str::to_owned)
+    }
+}
+
+fn is_secret(needs: Needs, secret: &str, rest: &str) -> bool {
+    match needs {
+        Needs::Nothing => true,
+        Needs::DigitAndLetter => secret.bytes().any(|byte| byte.is_ascii_digit()) && secret.bytes().any(|byte| byte.is_ascii_alphabetic()),
+        Needs::End => !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_')),
+    }
+}
+
+/// The places of the strings in JSON text, with their quotes.
+pub(super) fn strings(json: &str) -> impl Iterator<Item = (usize, usize)> + use<'_> {
+    let (mut start, mut escaped) = (None, usize::MAX);
+    memchr2_iter(b'"', b'\\', json.as_bytes()).filter_map(move |at| {
+        if at == escaped {
+            return None;
+        }
+        match (json.as_bytes()[at], start) {
+            (b'\\', _) => {
+                escaped = at + 1;
+                None
+            }
+            (_, None) => {
+                start = Some(at);
+                None
+            }
+            (_, Some(begin)) => {
+                start = None;
+                Some((begin, at + 1))
+            }
+        }
+    })
+}

@@ -1,0 +1,144 @@
+//! Which hashes and fingerprints stay in a redacted tape.
+//!
+//! A hash of a text with a secret is a leak: a guess can be tested with it. So one stays only if the text that it covers is on the tape,
+//! and has no secret.
+
+use std::collections::BTreeMap;
+
+use memchr::memchr;
+
+use crate::event::*;
+use crate::hash::Hash;
+use crate::text::Text;
+use crate::tool_kind::ToolKind;
+
+/// Calls that are remembered. The hashes of reads and edits of older ones are left out.
+const MAX_CALLS: usize = 4096;
+
+/// Texts of one call whose hashes are remembered.
+const MAX_TEXTS: usize = 64;
+
+/// What is known about a call.
+#[derive(Debug, Clone, Default)]
+struct Call {
+    /// The call or its result had a secret.
+    has_secret: bool,
+    /// Its result is on the tape completely.
+    has_result: bool,
+    /// Hashes of the texts in its arguments, each with and without the last line end.
+    texts: Vec<Hash>,
+}
+
+/// The calls of a tape so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: BTreeMap<Seq, Call>,
+    /// What the pending events changed: a call, and what was known before.
+    undo: Vec<(Seq, Option<Call>)>,
+}
+
+impl Calls {
+    /// Takes a call or result into account. `has_secret` is true if it had one.
+    pub fn note(&mut self, record: &EventRef<'_>, has_secret: bool) {
+        match (record.event, record.parent) {
+            (Event::ToolCall(call), _) => {
+                let texts = if has_secret { Vec::new() } else { texts(call) };
+                self.change(record.seq, |call| *call = Call { has_secret, has_result: false, texts });
+            }
+            (Event::ToolResult(result), Some(parent)) => self.change(parent, |call| {
+                call.has_secret |= has_secret;
+                call.has_result |= !result.truncated && result.stdout.is_some();
+            }),
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Call)) {
+        self.undo.push((seq, self.calls.get(&seq).cloned()));
+        change(self.calls.entry(seq).or_default());
+    }
+
+    pub fn commit(&mut self) {
+        self.undo.clear();
+        while self.calls.len() > MAX_CALLS {
+            self.calls.pop_first();
+        }
+    }
+
+    pub fn rollback(&mut self) {
+        for (seq, before) in self.undo.drain(..).rev() {
+            match before {
+                Some(call) => drop(self.calls.insert(seq, call)),
+                None => drop(self.calls.remove(&seq)),
+            }
+        }
+    }
+
+    /// Removes the hashes that must not stay. `has_secret` is true if the event itself had a secret.
+    pub fn strip(&self, event: &mut Event<'_>, parent: Option<Seq>, has_secret: bool) {
+        let call = parent.and_then(|parent| self.calls.get(&parent)).filter(|call| !call.has_secret);
+        match event {
+            Event::CodeRead(read) if !call.is_some_and(|call| call.has_result) => {
+                read.hash = None;
+                read.anchor_hashes.clear();
+            }
+            Event::CodeEdit(edit) => strip_edit(edit, call),
+            Event::ToolResult(result) => {
+                result.artifact.iter_mut().for_each(|file| file.hash = None);
+                strip_attachments(&mut result.attachments);
+            }
+            Event::MsgIn(message) => strip_attachments(&mut message.attachments),
+            // The text is what the hash covers, if it is there.
+            Event::Meta(Meta::Context(input)) if has_secret || input.text.is_none() => input.hash = None,
+            _ => {}
+        }
+    }
+}
+
+/// Of a whole file, only the changed part is on the tape. A snippet is a text of the call; lines of a file need not be.
+fn strip_edit(edit: &mut CodeEdit<'_>, call: Option<&Call>) {
+    edit.file_before_hash = None;
+    edit.file_after_hash = None;
+    let stays = |hash: &Option<Hash>| match (hash, call) {
+        (Some(hash), Some(call)) => edit.snippet || call.texts.contains(hash),
+        _ => false,
+    };
+    if !stays(&edit.before_hash) {
+        edit.before_hash = None;
+        edit.before_anchor_hashes.clear();
+    }
+    if !stays(&edit.after_hash) {
+        edit.after_hash = None;
+        edit.after_anchor_hashes.clear();
+    }
+    // Only hashes have a basis.
+    edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
+}
+
+/// A picture has no text. The content of any other attachment is not on the tape.
+fn strip_attachments(attachments: &mut [Attachment<'_>]) {
+    for attachment in attachments {
+        let is_picture = attachment.media_type.is_some_and(|media_type| media_type.starts_with("image/"));
+        if !is_picture {
+            attachment.hash = None;
+        }
+    }
+}
+
+/// Hashes of the texts in the arguments of an edit.
+fn texts(call: &ToolCall<'_>) -> Vec<Hash> {
+    if !matches!(call.kind, ToolKind::Edit | ToolKind::Write) {
+        return Vec::new();
+    }
+    let mut texts = vec![Hash::of_text("")];
+    let args = call.args.unwrap_or_default();
+    for (start, end) in super::find::strings(args).take(MAX_TEXTS) {
+        let Ok(text) = Text::Token(&args[start..end]).decode() else { continue };
+        texts.push(Hash::of_text(&text));
+        if memchr(b'\n', text.as_bytes()).is_some() {
+            let line_end = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n'));
+            texts.extend(line_end.map(Hash::of_text));
+        }
+    }
+    texts
+}

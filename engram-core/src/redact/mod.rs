@@ -1,0 +1,191 @@
+//! Redaction: a sink that replaces keys and tokens in the texts of events, and leaves out hashes that would prove them.
+//!
+//! Events keep their number, order, kind and place. Secrets that no rule describes stay, such as a password in a sentence: redaction makes
+//! a tape less dangerous, not safe to publish.
+
+mod find;
+mod hashes;
+mod rules;
+mod slots;
+
+use std::borrow::Cow;
+use std::io;
+
+use self::find::{COMPILED, Compiled};
+use self::hashes::Calls;
+pub use self::rules::RULES;
+use self::rules::TABLE;
+use self::slots::{Slot, each_slot};
+use crate::event::{Event, EventRef, Meta, Pointer, TapeStop};
+use crate::ledger::Redactions;
+use crate::sink::EventSink;
+use crate::text::Text;
+
+/// A sink that passes events on without keys and tokens. Each is replaced by `[redacted:<rule>]`.
+///
+/// ```
+/// use engram_core::redact::Redacting;
+/// use engram_core::tape::{JsonLines, replay};
+///
+/// let tape = concat!(
+///     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{"harness":"toy"},"role":"user","by":"person","#,
+///     r#""text":"use AKIAIOSFODNN7EXAMPLE"}"#,
+///     "\n"
+/// );
+/// let mut redacted = Vec::new();
+/// replay(tape.as_bytes(), &mut Redacting::new(JsonLines::new(&mut redacted))?)?;
+/// assert!(String::from_utf8_lossy(&redacted).contains("use [redacted:aws-access-key-id]"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Redacting<S> {
+    sink: S,
+    rules: &'static Compiled,
+    calls: Calls,
+    /// Secrets per rule, of events that are final.
+    counts: Vec<u64>,
+    /// The rules of the secrets in pending events.
+    pending: Vec<usize>,
+}
+
+/// The names of all rules.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|rule| rule.name)
+}
+
+impl<S: EventSink> Redacting<S> {
+    /// A sink that passes events on to `sink`.
+    ///
+    /// # Errors
+    /// If the rules are not valid, which a test excludes.
+    pub fn new(sink: S) -> io::Result<Self> {
+        let rules = COMPILED.as_ref().map_err(|error| io::Error::other(error.clone()))?;
+        Ok(Redacting { sink, rules, calls: Calls::default(), counts: vec![0; TABLE.len()], pending: Vec::new() })
+    }
+
+    /// How many secrets were replaced, by rule. Rules that replaced nothing are left out.
+    pub fn redactions(&self) -> Vec<Redactions> {
+        let counted = TABLE.iter().zip(&self.counts).filter(|(_, count)| **count > 0);
+        let mut redactions: Vec<Redactions> =
+            counted.map(|(rule, count)| Redactions { rule: Cow::Borrowed(rule.name), count: *count }).collect();
+        redactions.sort_by(|one, other| one.rule.cmp(&other.rule));
+        redactions
+    }
+
+    /// The sink that events were passed on to.
+    pub fn into_inner(self) -> S {
+        self.sink
+    }
+
+    /// The replacements of the texts of an event, in the order of their slots.
+    fn replacements(&mut self, event: &Event<'_>) -> Vec<Option<String>> {
+        let (mut replacements, found, rules) = (Vec::new(), &mut self.pending, self.rules);
+        each_slot(&mut event.clone(), &mut |slot| {
+            replacements.push(match slot {
+                Slot::Text(text) => rules.event_text(*text, found),
+                Slot::Json(json) => rules.json(json, found),
+            });
+        });
+        replacements
+    }
+
+    /// The stop with its counts, and without secrets in names that come from the source.
+    fn stop(&mut self, stop: &TapeStop) -> TapeStop {
+        let (mut stop, rules) = (stop.clone(), self.rules);
+        let mut found = Vec::new();
+        let mut replace = |name: &mut String| {
+            if let Some(replaced) = rules.text(name, &mut found) {
+                *name = replaced;
+            }
+        };
+        stop.input.beside.iter_mut().for_each(|file| {
+            replace(&mut file.name);
+            file.hash = None;
+        });
+        stop.ledger.omitted.iter_mut().for_each(|row| replace(row.record.to_mut()));
+        stop.ledger.omitted.sort_by(|row, next| (&row.record, &row.rule).cmp(&(&next.record, &next.rule)));
+        stop.ledger.omitted.dedup_by(|next, row| {
+            let is_same = (&next.record, &next.rule) == (&row.record, &row.rule);
+            row.count = if is_same { row.count.saturating_add(next.count) } else { row.count };
+            is_same
+        });
+        for member in &mut stop.ledger.unknown.listed {
+            replace(&mut member.record);
+            replace(&mut member.pointer);
+        }
+        found.into_iter().for_each(|rule| self.counts[rule] += 1);
+        // A tape that is redacted again keeps its earlier counts.
+        let mut redactions = std::mem::take(&mut stop.ledger.redactions);
+        for more in self.redactions() {
+            match redactions.iter_mut().find(|known| known.rule == more.rule) {
+                Some(known) => known.count = known.count.saturating_add(more.count),
+                None => redactions.push(more),
+            }
+        }
+        redactions.sort_by(|one, other| one.rule.cmp(&other.rule));
+        stop.ledger.redactions = redactions;
+        stop
+    }
+
+    /// True for a pointer with a secret in the name of a member.
+    fn has_secret(&mut self, pointer: Pointer<'_>) -> bool {
+        let may_have = matches!(pointer, Pointer::Member(..) | Pointer::Read(_));
+        may_have && self.rules.text(&pointer.to_string(), &mut self.pending).is_some()
+    }
+}
+
+impl<S: EventSink> EventSink for Redacting<S> {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        let replacements = self.replacements(record.event);
+        let has_secret = replacements.iter().any(Option::is_some);
+        let mut event = record.event.clone();
+        let mut texts = replacements.iter();
+        each_slot(&mut event, &mut |slot| {
+            if let Some(Some(text)) = texts.next() {
+                match slot {
+                    Slot::Text(slot) => *slot = Text::Plain(text),
+                    Slot::Json(slot) => *slot = text,
+                }
+            }
+        });
+        match &mut event {
+            Event::Meta(Meta::TapeStart(start)) => start.redaction = Some(RULES),
+            Event::Meta(Meta::TapeStop(stop)) => {
+                self.commit_counts();
+                **stop = self.stop(stop);
+            }
+            _ => {}
+        }
+        self.calls.note(record, has_secret);
+        self.calls.strip(&mut event, record.parent, has_secret);
+        let mut redacted = EventRef { event: &event, ..record.clone() };
+        if self.has_secret(record.origin.pointer) || self.has_secret(record.origin.pointer_prefix) {
+            redacted.origin.pointer = Pointer::Root;
+            redacted.origin.pointer_prefix = Pointer::Root;
+        }
+        self.sink.event(&redacted)
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        self.commit_counts();
+        self.calls.commit();
+        self.sink.commit()
+    }
+
+    fn rollback(&mut self) {
+        self.pending.clear();
+        self.calls.rollback();
+        self.sink.rollback();
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.sink.finish()
+    }
+}
+
+impl<S> Redacting<S> {
+    fn commit_counts(&mut self) {
+        for rule in self.pending.drain(..) {
+            self.counts[rule] += 1;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The reader and the checker of tapes: any text, never a panic.
+
+use engram_core::check::check;
+use engram_core::keys::hash64;
+use engram_core::policy::Policy;
+use engram_core::stats::Stats;
+use engram_core::tape::{events, replay};
+
+use super::{Target, adapter};
+use crate::seeds;
+
+/// Damaged tapes.
+pub struct Tapes;
+
+impl Target for Tapes {
+    fn name(&self) -> &'static str {
+        "tape"
+    }
+
+    fn seeds(&self) -> Vec<Vec<u8>> {
+        let logs = ["claude-code", "codex", "gemini", "opencode", "cursor"].into_iter().flat_map(|harness| seeds::logs(harness).into_iter().step_by(40));
+        logs.filter_map(|log| adapter::convert(&log, Policy::Permissive).ok()).map(String::into_bytes).collect()
+    }
+
+    fn run(&mut self, input: &[u8]) -> Result<u64, String> {
+        let _ = replay(input, &mut Stats::default());
+        let Ok(tape) = std::str::from_utf8(input) else { return Ok(0) };
+        let mut rules: Vec<String> = check(tape).iter().map(|violation| format!("{:?}", violation.rule)).collect();
+        rules.sort();
+        rules.dedup();
+        let readable = events(tape).filter(Result::is_ok).count();
+        Ok(hash64((rules, readable.min(8))))
+    }
+}
