@@ -290,7 +290,7 @@ fn going_back_names_the_last_event_that_holds() {
 #[test]
 fn a_repeated_record_of_a_copy_and_a_repeated_cut_record_are_duplicates() {
     let record =
-        |kind: &str, payload: Value| format!("{}\n", json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload}));
+        |kind: &str, payload: Value| format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");
     let header = |id: &str| {
         record(
             "session_meta",

@@ -57,14 +57,15 @@ impl Session for CodexSession {
     }
 
     fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
+        let is_cut = is_cut_record(text);
+        if is_cut && !self.state.records.insert(text) {
+            return Some(Ok(Outcome::Duplicate { record: CUT_RECORD, rule: omissions::REPEATED.rule }));
+        }
+        self.state.records.commit();
         if let Err(fault) = prompts::release(&mut self.state, || Twin::Unknown, out) {
             return Some(Err(fault));
         }
-        is_cut_record(text).then(|| {
-            if !self.state.records.insert(text) {
-                return Ok(Outcome::Duplicate { record: CUT_RECORD, rule: omissions::REPEATED.rule });
-            }
-            self.state.records.commit();
+        is_cut.then(|| {
             let code = Some(Text::Plain(CUT_RECORD));
             out.emit(Meta::Error { code, text: Some(Text::Plain(text)) }, Pointer::Root).map(|_| Outcome::Mapped)
         })
