@@ -70,9 +70,9 @@ pub enum Command {
     /// a path, the homes of all harnesses are searched. A second run reads only what has changed. A session that grew replaces its tape;
     /// nothing else is ever overwritten.
     Ingest(Ingest),
-    /// List sessions: harness, start, project, title, size, and whether their tapes are up to date
+    /// List sessions, and whether their tapes are up to date
     ///
-    /// Reads logs, stores and tapes. Without a path, the homes of all harnesses are searched. Sessions whose tapes are up to date are
+    /// Prints harness, start, project, title and size of each session. Reads logs, stores and tapes. Without a path, the homes of all harnesses are searched. Sessions whose tapes are up to date are
     /// listed from the index of the tapes, without reading their logs.
     List(List),
     /// Identify the harness and version of a log

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::audit::record_type;
 use crate::coverage::{Coverage, GapCode};
 use crate::event::Kind;
 use crate::ledger::Outcome;
@@ -141,11 +140,6 @@ impl AdapterDescriptor {
     /// The outcome of a record of this type that gives no event, by the first rule that omits such records.
     pub fn ignored_record(&self, record: &str) -> Option<Outcome> {
         self.omission_rules.iter().filter(|rule| rule.record == record).find_map(OmissionRule::outcome)
-    }
-
-    /// The type of a record, as the ledger and the omission rules name it. Empty if the record states none.
-    pub fn type_of(&self, record: &str) -> String {
-        record_type(self, record)
     }
 
     /// True if records of this type may be pieces of a text.

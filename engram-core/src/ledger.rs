@@ -5,7 +5,6 @@ use std::ptr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::descriptor::OmissionRule;
 use crate::members::UnknownMembers;
 
 /// The name of records that cannot be read, in a tape and in its ledger.
@@ -110,10 +109,10 @@ impl Ledger {
     }
 
     /// Counts a record that the pipeline found to be an exact repeat.
-    pub(crate) fn repeated(&mut self, record: String) {
+    pub(crate) fn repeated(&mut self, record: String, rule: &'static str) {
         self.records += 1;
         self.duplicate += 1;
-        self.omit(Cow::Owned(record), OmissionRule::REPEATED.rule);
+        self.omit(Cow::Owned(record), rule);
     }
 
     /// Counts a record of unknown type.

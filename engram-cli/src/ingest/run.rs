@@ -49,6 +49,8 @@ pub fn once(
         return Done { exit, errors: HashSet::new() };
     }
     discard_abandoned_copies();
+    let early = report.clone();
+    interrupt::at_end(move || early.note("interrupted while looking for sessions; nothing was changed"));
     let at_out = |error: std::io::Error| AdapterError::from(error).path(out.to_string_lossy());
     let wait = || report.note("another engram is writing to this folder; waiting for it");
     let opened = OutDir::open(out, wait).and_then(|folder| Index::load(folder.root()).map(|index| (folder, index)));

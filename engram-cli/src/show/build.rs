@@ -5,9 +5,8 @@ use std::io;
 
 use engram_core::event::*;
 use engram_core::sink::EventSink;
-use engram_core::text::Text;
 
-use super::arguments::Arguments;
+use super::calls::new_call;
 use super::step::{Step, What};
 use super::view::*;
 
@@ -177,27 +176,6 @@ fn add_result(
     let tool = tool.unwrap_or_else(|| "result".to_owned());
     let call = Call { result: Some(result), ..new_call(tool) };
     view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Call(Box::new(call)) });
-}
-
-/// A call with a name and nothing else.
-pub fn new_call(tool: String) -> Call {
-    let (summary, arguments, diffs) = (None, Vec::new(), Vec::new());
-    Call { tool, call_id: None, summary, arguments, diffs, result: None, effects: Vec::new(), agents: Vec::new() }
-}
-
-/// The call of an event.
-pub fn call(call: &ToolCall<'_>) -> Call {
-    let Arguments { summary, named, diffs } = Arguments::read(call.args, call.kind);
-    let tool = match call.server {
-        Some(server) => format!("{} ({})", owned(call.tool), owned(server)),
-        None => owned(call.tool),
-    };
-    Call { call_id: call.call_id.map(owned), summary, arguments: named, diffs, ..new_call(tool) }
-}
-
-/// The text of an event.
-pub fn owned(text: Text<'_>) -> String {
-    text.decode_lossy().into_owned()
 }
 
 impl EventSink for Builder {

@@ -11,6 +11,7 @@ use engram_core::error::AdapterError;
 mod args;
 mod arguments;
 mod build;
+mod calls;
 mod diff;
 mod find;
 mod html;

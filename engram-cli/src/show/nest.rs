@@ -78,7 +78,7 @@ fn depth(index: usize, parents: &[(Place, Option<usize>)]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::build::new_call;
+    use crate::show::calls::new_call;
     use crate::show::view::{Call, Item};
 
     fn view(session: &str, parent: Option<(&str, &str)>, calls: &[&str]) -> SessionView {

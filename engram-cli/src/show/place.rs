@@ -11,7 +11,8 @@ use engram_core::redact::Redacting;
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 
-use super::build::{Builder, owned};
+use super::build::Builder;
+use super::calls::owned;
 use super::view::SessionView;
 use crate::inputs::SessionInput;
 use crate::tapes::{FIRST_BYTES, open_tape};

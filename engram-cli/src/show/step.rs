@@ -2,7 +2,7 @@
 
 use engram_core::event::*;
 
-use super::build::{call, owned};
+use super::calls::{call, owned};
 use super::view::{Body, CallResult, Facts, Message, Notice, NoticeKind, TokenSum, Who};
 
 /// What one event adds, with its place.

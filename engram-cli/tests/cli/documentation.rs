@@ -17,7 +17,9 @@ fn help(args: &[&str]) -> String {
 /// The commands that the overview lists.
 fn commands(overview: &str) -> Vec<&str> {
     let lines = overview.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+    // A long description goes on in a line that is indented further.
+    let own = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    own.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
 /// Rewritten with `ENGRAM_BLESS=1`.

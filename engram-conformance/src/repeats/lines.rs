@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engram_core::audit::record_type;
 use engram_core::descriptor::AdapterDescriptor;
 use serde_json::Value;
 
@@ -48,7 +49,7 @@ fn has_own_time(events: &[&Event]) -> bool {
 }
 
 fn is_piece(line: &[u8], descriptor: &AdapterDescriptor) -> bool {
-    std::str::from_utf8(line).is_ok_and(|line| descriptor.has_pieces(&descriptor.type_of(line)))
+    std::str::from_utf8(line).is_ok_and(|line| descriptor.has_pieces(&record_type(descriptor, line)))
 }
 
 /// True if some value of a record is a time. A time in the words of a person is not that of the record: it may be to the minute.

@@ -27,7 +27,7 @@ use crate::tape::TapeError;
 use crate::text::Text;
 use record::{Fates, Known, Record};
 pub use report::{Amount, AuditReport, Leaves, LeftOver};
-pub(crate) use rules::record_type;
+pub use rules::record_type;
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
 

@@ -6,8 +6,9 @@ mod members;
 
 use std::mem;
 
+use crate::audit::record_type;
 use crate::coverage::Grade;
-use crate::descriptor::AdapterDescriptor;
+use crate::descriptor::{AdapterDescriptor, OmissionRule};
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
@@ -424,7 +425,7 @@ impl<'s> Emitter<'s> {
 
     /// Ends a record that is an exact repeat.
     pub(crate) fn settle_repeat(&mut self, record: &str) {
-        self.ledger.repeated(self.descriptor.type_of(record));
+        self.ledger.repeated(record_type(self.descriptor, record), OmissionRule::REPEATED.rule);
     }
 
     /// True if the current record has given an event.
