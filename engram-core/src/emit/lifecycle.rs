@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Emitter;
 use crate::anchor;
 use crate::error::{Fault, excerpt};
-use crate::event::{InputDigest, Kind, Meta, Pointer, RevisionChange, TapeStart, TapeStop, Unrecognized};
+use crate::event::{InputDigest, Kind, Meta, Pointer, RecordLocation, RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED, Outcome};
 use crate::policy::Policy;

@@ -15,7 +15,7 @@ use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, 
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
-use crate::ledger::{Ledger, Outcome};
+use crate::ledger::Ledger;
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
 use crate::sink::EventSink;
