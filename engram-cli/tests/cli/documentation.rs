@@ -75,3 +75,20 @@ fn the_events_of_the_readme_are_in_the_tapes_of_the_fixtures_that_it_names() {
         assert!(events.iter().any(|other| is_part_of(event, other)), "no event of the tapes is {event}");
     }
 }
+
+#[test]
+fn the_changelog_has_each_section_and_each_line_once() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let text = fs::read_to_string(root.join("CHANGELOG.md")).unwrap();
+    let (_, unreleased) = text.split_once("\n## [Unreleased]\n").expect("a section of what is not released");
+    let unreleased = unreleased.split("\n## ").next().unwrap();
+    let sections: Vec<&str> = unreleased.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    let order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
+    let expected: Vec<&str> = order.into_iter().filter(|name| sections.contains(name)).collect();
+    assert_eq!(sections, expected, "the sections of Keep a Changelog, each once and in order");
+    let mut items: Vec<&str> = unreleased.lines().filter(|line| line.trim_start().starts_with("- ") && line.len() > 30).collect();
+    let all = items.len();
+    items.sort_unstable();
+    items.dedup();
+    assert!(all > 0 && items.len() == all, "a line is there twice");
+}

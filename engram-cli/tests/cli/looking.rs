@@ -106,6 +106,9 @@ fn every_command_has_a_manual_page() {
     assert!(fs::read_to_string(pages.join("engram-ingest.1")).unwrap().contains("\\-\\-redact"));
     assert_eq!(fs::read(pages.join("engram.1")).unwrap(), run(&["man"]).stdout, "the page that is printed is the one that is written");
     let file = pages.join("engram.1");
+    let page = fs::read_to_string(&file).unwrap();
+    let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\n").expect("lines that are not filled");
+    assert!(examples.contains("engram list  ") && examples.contains("\nExit codes:\n"), "{examples}");
     assert_eq!(code(&run(&["man", text(&file)])), 6, "a file is no directory");
 }
 
