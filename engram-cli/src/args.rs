@@ -114,6 +114,11 @@ pub enum Command {
     ///
     /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.
     Completions(Completions),
+    /// Generate manual pages
+    ///
+    /// Writes `engram.1` and a page for each command to DIR; prints `engram.1` without DIR. For example, `engram man
+    /// ~/.local/share/man/man1`.
+    Man(Man),
 }
 
 /// How sessions are converted.
@@ -292,6 +297,14 @@ pub struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: Shell,
+}
+
+/// Arguments of `engram man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The directory for the pages; it is created if it is not there
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
 }
 
 /// Arguments of `engram adapters`.
