@@ -92,7 +92,7 @@ fn output_failed(error: io::Error, report: &Reporter) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::Success;
     }
-    report.failure(&AdapterError::from(error).path("-"))
+    report.failure(&AdapterError::from(error).path("standard output"))
 }
 
 /// Help and version are not errors. A usage error uses the requested error format.

@@ -90,7 +90,7 @@ fn file_system(error: &AdapterError) -> String {
         Some(ErrorKind::PermissionDenied) => "permission denied; check who may read or write it".to_owned(),
         Some(ErrorKind::NotADirectory) => "a part of this path is a file, not a folder".to_owned(),
         Some(ErrorKind::IsADirectory) => "this is a folder, not a file".to_owned(),
-        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => "the disk is full; nothing was overwritten".to_owned(),
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => "the disk is full".to_owned(),
         Some(ErrorKind::ReadOnlyFilesystem) => "the file system is read-only".to_owned(),
         _ => match error.expected.as_deref() {
             Some(expected) => format!("expected {expected}, found {found}"),

@@ -16,14 +16,18 @@ use super::totals::Totals;
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::message::sentence;
-use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
+use crate::out::{Entry, Failure, Finished, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
 use crate::report::{Reporter, shown};
 use crate::summary::{session, skipped_line, warnings};
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
 const SAVE_EVERY: Duration = Duration::from_secs(2);
-/// The most tapes that wait for their names.
+/// The most tapes that wait for their names. In a large index it is a share of it, because each save writes all of it.
 const MAX_PENDING: usize = 256;
+/// The share of the index.
+const PENDING_SHARE: usize = 4;
+/// A save may take this share of the time.
+const SAVE_SHARE: u32 = 10;
 /// The state of a source that changed while it was read: it is read again.
 const CHANGED: &str = "it changed while it was read";
 
@@ -58,6 +62,7 @@ pub struct Pass {
     errors: HashSet<String>,
     pending: Vec<Pending>,
     saved: Instant,
+    save_every: Duration,
 }
 
 /// A tape that has a name in the index only.
@@ -85,6 +90,7 @@ impl Pass {
             errors: HashSet::new(),
             pending: Vec::new(),
             saved: Instant::now(),
+            save_every: SAVE_EVERY,
         }
     }
 
@@ -129,7 +135,8 @@ impl Pass {
                 }
             }
         }
-        if self.pending.len() >= MAX_PENDING || self.saved.elapsed() > SAVE_EVERY {
+        let most = MAX_PENDING.max(self.index.len() / PENDING_SHARE);
+        if self.pending.len() >= most || self.saved.elapsed() > self.save_every {
             self.name_pending();
         }
     }
@@ -140,7 +147,7 @@ impl Pass {
         let session_id = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(fallback_id);
         let stem = tape_stem(session_id, summary.agent_id.as_deref());
         let name = (summary.harness, stem.to_lowercase());
-        if self.pending.iter().any(|pending| pending.name == name) {
+        if self.pending.iter().any(|pending| pending.name == name && !self.is_apart(pending, tape)) {
             self.name_pending();
         }
         let ending = if self.setting.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
@@ -161,6 +168,18 @@ impl Pass {
         let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
         self.pending.push(Pending { path, key: work.key.clone(), name, converted, placement });
         Ok(())
+    }
+
+    /// True if a tape with the same name may be decided on before a pending one has its name: that one is another tape in a new file, and the
+    /// index has it.
+    fn is_apart(&self, pending: &Pending, tape: &Finished) -> bool {
+        let entry = pending.key.as_ref().and_then(|key| self.index.get(key));
+        let has_entry = entry.is_some_and(|entry| entry.tape.as_ref() == Some(&pending.placement.tape));
+        match pending.placement.placed {
+            Placed::Unchanged => true,
+            Placed::New => has_entry && pending.converted.tape.hash != tape.hash,
+            Placed::Replaced => false,
+        }
     }
 
     /// Saves the index, and gives the tapes the names that it has for them.
@@ -266,8 +285,11 @@ impl Pass {
 
     /// Saves the index. False if that failed, which is reported.
     fn save(&mut self) -> bool {
+        let started = Instant::now();
+        let saved = self.index.save(self.out.root());
         self.saved = Instant::now();
-        let Err(error) = self.index.save(self.out.root()) else { return true };
+        self.save_every = SAVE_EVERY.max(started.elapsed() * SAVE_SHARE);
+        let Err(error) = saved else { return true };
         let path = self.out.path(INDEX);
         self.report_failure(&path, &AdapterError::from(error).path(path.to_string_lossy()));
         false

@@ -1,7 +1,7 @@
 //! One session to standard output, completely or not at all.
 
+use std::env::temp_dir;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Seek, SeekFrom, Write, stdout};
-use std::path::Path;
 
 use engram_adapters::open::store::SkippedSession;
 use engram_adapters::sessions::SessionOptions;
@@ -33,7 +33,7 @@ pub fn to_stdout(
     report: &Reporter,
 ) -> io::Result<Exit> {
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
-    let converted = input.open(options).and_then(|source| write_tape(source, args.form(), &mut spool, Path::new("-")));
+    let converted = input.open(options).and_then(|source| write_tape(source, args.form(), &mut spool, &temp_dir()));
     report.end_progress();
     let written = match converted {
         Ok(written) => written,

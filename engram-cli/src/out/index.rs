@@ -78,6 +78,11 @@ impl Index {
         Ok(())
     }
 
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The entry of a source.
     pub fn get(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)

@@ -82,10 +82,21 @@ pub struct Placer {
     taken: HashMap<String, HashMap<String, String>>,
     /// Paths that were decided on for tapes which do not have them yet.
     reserved: HashSet<String>,
+    /// What is known of the tapes with one stem, by the path without number. Some harnesses give one id to thousands of sessions.
+    passed: HashMap<String, Passed>,
+}
+
+/// The first numbers of a stem: each is the tape of another source, so none is free.
+#[derive(Debug, Default)]
+struct Passed {
+    count: u64,
+    /// Their paths, by the hash that the index has.
+    by_hash: HashMap<String, String>,
 }
 
 impl Placer {
-    /// Decides on the name of a tape. No other name may be decided on for the same stem until the tape has it.
+    /// Decides on the name of a tape. Until it has that name, none may be decided on for a tape with the same name that has the same bytes,
+    /// nor for any tape with the same name if this one takes the place of another or the index does not have it.
     ///
     /// # Errors
     /// As the file system gives them.
@@ -151,29 +162,37 @@ impl Placer {
             self.taken.insert(folder.clone(), names_in(&out.path(&folder))?);
         }
         let taken = self.taken.entry(folder.clone()).or_default();
-        for number in 1u64.. {
+        let passed = self.passed.entry(format!("{folder}/{}{}", target.stem, target.ending)).or_default();
+        if let Some(place) = passed.by_hash.get(&tape.hash).filter(|place| kept != Some(place.as_str()) && !self.reserved.contains(*place))
+            && is_same(&out.path(place), tape)?
+        {
+            return Ok((Placed::Unchanged, place.clone(), None));
+        }
+        let mut all_passed = true;
+        for number in passed.count + 1.. {
             let name = numbered(target.stem, number, target.ending);
             let there = taken.entry(name.to_lowercase()).or_insert_with(|| name.clone()).clone();
             let place = format!("{folder}/{there}");
             let path = out.path(&place);
+            let owner = owner(index, &place, target.key);
             // A session may have the id that another one's number gives.
-            if kept == Some(place.as_str()) || self.reserved.contains(&place) {
-                continue;
+            if kept != Some(place.as_str()) && !self.reserved.contains(&place) {
+                if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                    self.reserved.insert(place.clone());
+                    return Ok((Placed::New, place, None));
+                }
+                if is_same(&path, tape)? {
+                    return Ok((Placed::Unchanged, place, None));
+                }
+                // Names that differ only in case are those of different sessions.
+                if is_file(&path) && there == name && owner.is_none() && has_events_of(tape.path()?, &path)? {
+                    return Ok((Placed::Replaced, place, Some(hash_of(&path)?.0)));
+                }
             }
-            if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-                self.reserved.insert(place.clone());
-                return Ok((Placed::New, place, None));
-            }
-            if !is_file(&path) {
-                continue;
-            }
-            // Some harnesses give one id to hundreds of sessions: files of another size are not read.
-            if path.metadata()?.len() == tape.bytes && hash_of(&path)?.0 == tape.hash {
-                return Ok((Placed::Unchanged, place, None));
-            }
-            // Names that differ only in case are those of different sessions.
-            if there == name && !is_claimed(index, &place, target.key) && has_events_of(tape.path()?, &path)? {
-                return Ok((Placed::Replaced, place, Some(hash_of(&path)?.0)));
+            all_passed &= owner.is_some();
+            if let Some(hash) = owner.filter(|_| all_passed) {
+                passed.count = number;
+                passed.by_hash.entry(hash.to_owned()).or_insert(place);
             }
         }
         Err(ErrorKind::AlreadyExists.into())
@@ -209,7 +228,19 @@ fn why_not(
 
 /// True if a source that is still there has this tape, besides `own`.
 fn is_claimed(index: &Index, tape: &str, own: Option<&Key>) -> bool {
-    index.sources_of(tape).any(|key| Some(key) != own && Path::new(&key.0).symlink_metadata().is_ok())
+    owner(index, tape, own).is_some()
+}
+
+/// The hash of this tape in the index, if a source that is still there has it, besides `own`.
+fn owner<'i>(index: &'i Index, tape: &str, own: Option<&Key>) -> Option<&'i str> {
+    let key = index.sources_of(tape).find(|key| Some(*key) != own && Path::new(&key.0).symlink_metadata().is_ok())?;
+    Some(index.get(key)?.tape_hash.as_deref().unwrap_or_default())
+}
+
+/// True if the file at this path has the bytes of a tape. Files of another size are not read.
+fn is_same(path: &Path, tape: &Finished) -> io::Result<bool> {
+    let has_size = path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == tape.bytes);
+    Ok(has_size && hash_of(path)?.0 == tape.hash)
 }
 
 /// True if a tape with this path may be that of the target: the name, with or without a number.

@@ -20,7 +20,7 @@ fn write_sessions(folder: &Path, log: &str, records: usize) {
 }
 
 /// Every tape is whole, and what the index states of a tape is so.
-fn assert_whole_and_true(out: &Path) -> BTreeSet<String> {
+pub(super) fn assert_whole_and_true(out: &Path) -> BTreeSet<String> {
     for path in tape_files(out) {
         let tape = fs::read_to_string(&path).unwrap();
         let last = tape.lines().last().unwrap_or_default();
@@ -37,6 +37,19 @@ fn assert_whole_and_true(out: &Path) -> BTreeSet<String> {
         }
     }
     entries.iter().map(|entry| entry["state"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The folders have the same tapes. No tape has a number that the other one does not have.
+pub(super) fn assert_same_tapes(out: &Path, fresh: &Path) {
+    assert_eq!(tapes(out), tapes(fresh));
+    for name in tapes(out) {
+        assert_same(&fs::read(out.join(&name)).unwrap(), &fs::read(fresh.join(&name)).unwrap());
+    }
+}
+
+/// The temporary files in a folder.
+pub(super) fn leftovers(out: &Path) -> Vec<String> {
+    names(out).into_iter().filter(|name| name.ends_with(".tmp")).collect()
 }
 
 #[test]
@@ -63,10 +76,6 @@ fn a_killed_run_leaves_whole_tapes_and_a_true_index() {
     assert_eq!(assert_whole_and_true(&out), BTreeSet::from(["current".to_owned()]));
     let fresh = tempfile::tempdir().unwrap();
     run(&["ingest", text(folder.path()), "--out", text(fresh.path())]);
-    assert_eq!(tapes(&out), tapes(fresh.path()), "no tape has a number; seen states: {states:?}");
-    for name in tapes(&out) {
-        assert_same(&fs::read(out.join(&name)).unwrap(), &fs::read(fresh.path().join(&name)).unwrap());
-    }
-    let left: Vec<String> = names(&out).into_iter().filter(|name| name.ends_with(".tmp")).collect();
-    assert_eq!(left, [""; 0]);
+    assert_same_tapes(&out, fresh.path());
+    assert_eq!(leftovers(&out), [""; 0], "seen states: {states:?}");
 }

@@ -13,6 +13,7 @@ mod ci;
 mod conform;
 mod documentation;
 mod drift;
+mod faults;
 mod homes;
 mod killed;
 mod library;

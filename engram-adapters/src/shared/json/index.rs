@@ -14,6 +14,8 @@ use crate::shared::json_type::JsonType;
 const MAX_VALUES: usize = 4 << 20;
 /// The initial guess for the number of nodes. Large records have fewer values than this.
 const BYTES_PER_NODE: usize = 32;
+/// The most nodes of the first guess: a record of many megabytes is mostly one long string. Those of more values are indexed again.
+const FIRST_NODES: usize = 256 << 10;
 
 /// The positions of a record's values. Reuse one index for all records: its memory grows to the largest record and stays.
 #[derive(Debug, Default)]
@@ -68,8 +70,10 @@ impl StructuralIndex {
         let mut progress = MaskProgress::new(text)?;
         self.mask.clear();
         self.mask.extend(&mut progress, text.len())?;
-        self.grow_nodes(text.len() / BYTES_PER_NODE + 1);
-        self.with_builder(text, 0, 0, |builder: &mut Builder<'_, false>| builder.document())
+        self.grow_nodes((text.len() / BYTES_PER_NODE + 1).min(FIRST_NODES));
+        let indexed = self.with_builder(text, 0, 0, |builder: &mut Builder<'_, false>| builder.document());
+        self.mask.release();
+        indexed
     }
 
     /// Runs `step` with a builder that begins at `at`; runs it again with more nodes if they run out. The mask covers `text` from

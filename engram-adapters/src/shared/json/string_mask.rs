@@ -13,6 +13,9 @@ pub(super) struct OffFastPath;
 /// Bytes of a chunk. A chunk with a control character is examined again, so it must fit the first-level cache.
 const CHUNK_BYTES: usize = 64 * BLOCK;
 
+/// A larger mask is not kept for the next text: it takes a quarter of the size of its text.
+const KEPT_BLOCKS: usize = 64 << 10;
+
 /// The string mask of a part of a text.
 #[derive(Debug, Default)]
 pub(super) struct StringMask {
@@ -35,6 +38,13 @@ impl StringMask {
     /// Removes all blocks.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
+    }
+
+    /// Gives back the memory of a large mask whose text is indexed.
+    pub(super) fn release(&mut self) {
+        if self.blocks.capacity() > KEPT_BLOCKS {
+            self.blocks = Vec::new();
+        }
     }
 
     /// Removes the blocks before position `at`. `start` is the position of the first block; returns its new value.
