@@ -1,4 +1,5 @@
 //! How processor time grows: each construct of a log is doubled, and the exponent is printed. `cargo bench -p engram-cli --bench growth [-- name]`.
+//! `ENGRAM_BIN` names another build of the command.
 //!
 //! The command is measured, not the library, because some work is done between sessions. An exponent of 1.0 is linear, 2.0 quadratic.
 
@@ -59,7 +60,8 @@ fn run(construct: &Construct, n: usize) -> f64 {
     fs::create_dir(&input).expect("a folder in it");
     (construct.write)(n, &input);
     let before = seconds_of_children();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_engram"));
+    let built = || env!("CARGO_BIN_EXE_engram").into();
+    let mut command = Command::new(std::env::var_os("ENGRAM_BIN").unwrap_or_else(built));
     command.args(["ingest", "--jobs", "1"]).arg(&input).arg("--out").arg(&out);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().expect("the command runs");
     assert!(status.success(), "{}: engram fails with {status}", construct.name);

@@ -78,6 +78,23 @@ fn sessions_of_one_id_are_numbered_and_equal_tapes_are_one() {
 }
 
 #[test]
+fn numbers_of_other_sources_are_not_tried_again_and_equal_tapes_are_still_found() {
+    let mut place = Place::new();
+    let key = |place: &Place, n: usize| place.source(&format!("source-{n}"));
+    let events = ["a", "b", "c", "d", "e", "f"];
+    for (n, events) in events.into_iter().enumerate() {
+        let source = key(&place, n);
+        place.place(&source, "s", events, false);
+    }
+    assert_eq!(place.placer.passed[&tape("s")].count, events.len() as u64 - 1, "the last search began where the one before ended");
+    let source = key(&place, events.len());
+    assert_eq!(place.place(&source, "s", "b", false), (Placed::Unchanged, tape("s-2")));
+    fs::write(place.root.path().join(tape("s-3")), "mine").unwrap();
+    let source = key(&place, events.len() + 1);
+    assert_eq!(place.place(&source, "s", "c", false), (Placed::New, tape("s-7")), "a file that was changed by hand is not its tape");
+}
+
+#[test]
 fn a_session_that_grew_replaces_its_tape() {
     let mut place = Place::new();
     let a = place.source("a");
