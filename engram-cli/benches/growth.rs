@@ -22,11 +22,11 @@ struct Construct {
 }
 
 /// A run with this processor time is long enough to be compared.
-const ENOUGH_SECONDS: f64 = 0.6;
+const ENOUGH_SECONDS: f64 = 0.5;
 /// A run may not take longer.
 const TOO_MANY_SECONDS: f64 = 20.0;
 /// Numbers are doubled at most so often.
-const DOUBLINGS: u32 = 7;
+const DOUBLINGS: u32 = 8;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();

@@ -8,16 +8,16 @@ use super::Construct;
 
 pub const ALL: &[Construct] = &[
     Construct { name: "records", from: 8_000, write: records },
-    Construct { name: "members of one record", from: 32_000, write: members },
+    Construct { name: "members of one record", from: 16_000, write: members },
     Construct { name: "blocks of one record", from: 8_000, write: blocks },
     Construct { name: "open calls", from: 8_000, write: open_calls },
     Construct { name: "calls with one id", from: 4_000, write: calls_with_one_id },
-    Construct { name: "repeated records", from: 8_000, write: repeated_records },
+    Construct { name: "repeated records", from: 16_000, write: repeated_records },
     Construct { name: "references to one side file", from: 2_000, write: references },
     Construct { name: "sub-agents without a call id (Claude Code)", from: 500, write: claude_sub_agents },
     Construct { name: "sub-agents (Gemini CLI)", from: 500, write: gemini_sub_agents },
-    Construct { name: "sessions", from: 1_000, write: sessions },
-    Construct { name: "files of one session id", from: 1_000, write: files_of_one_id },
+    Construct { name: "sessions", from: 4_000, write: sessions },
+    Construct { name: "files of one session id", from: 4_000, write: files_of_one_id },
     Construct { name: "gzip members", from: 8_000, write: gzip_members },
     Construct { name: "zstd frames", from: 8_000, write: zstd_frames },
 ];

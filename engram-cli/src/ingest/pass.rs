@@ -1,6 +1,6 @@
 //! The state of a run over many sessions: what is placed, what is written down, and what is said at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::totals::Totals;
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::message::sentence;
-use crate::out::{Entry, Failure, Finished, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
+use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
 use crate::report::{Reporter, shown};
 use crate::summary::{count, session, skipped_line, warnings};
 
@@ -61,6 +61,8 @@ pub struct Pass {
     seen: BTreeSet<Key>,
     errors: HashSet<String>,
     pending: Vec<Pending>,
+    /// By the harness, and the name without number, in lower case.
+    pending_names: HashMap<(&'static str, String), PendingName>,
     saved: Instant,
     save_every: Duration,
 }
@@ -69,10 +71,17 @@ pub struct Pass {
 struct Pending {
     path: PathBuf,
     key: Option<Key>,
-    /// The harness, and the name without number, in lower case.
-    name: (&'static str, String),
     converted: Converted,
     placement: Placement,
+}
+
+/// The pending tapes with one name. Another one may be decided on before they have it if they are other tapes in new files, and the index
+/// has them.
+#[derive(Default)]
+struct PendingName {
+    /// No other one may be decided on.
+    is_alone: bool,
+    hashes: HashSet<String>,
 }
 
 impl Pass {
@@ -89,6 +98,7 @@ impl Pass {
             seen: BTreeSet::new(),
             errors: HashSet::new(),
             pending: Vec::new(),
+            pending_names: HashMap::new(),
             saved: Instant::now(),
             save_every: SAVE_EVERY,
         }
@@ -147,7 +157,7 @@ impl Pass {
         let session_id = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(fallback_id);
         let stem = tape_stem(session_id, summary.agent_id.as_deref());
         let name = (summary.harness, stem.to_lowercase());
-        if self.pending.iter().any(|pending| pending.name == name && !self.is_apart(pending, tape)) {
+        if self.pending_names.get(&name).is_some_and(|pending| pending.is_alone || pending.hashes.contains(&tape.hash)) {
             self.name_pending();
         }
         let ending = if self.setting.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
@@ -166,20 +176,13 @@ impl Pass {
             (entry.supersedes, entry.overview, entry.replaces_hash) = (supersedes, Some(overview), replaces_hash);
         });
         let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
-        self.pending.push(Pending { path, key: work.key.clone(), name, converted, placement });
+        let has_entry =
+            work.key.as_ref().and_then(|key| self.index.get(key)).is_some_and(|entry| entry.tape.as_ref() == Some(&placement.tape));
+        let names = self.pending_names.entry(name).or_default();
+        names.is_alone |= placement.placed == Placed::Replaced || !has_entry;
+        names.hashes.extend((placement.placed == Placed::New).then(|| converted.tape.hash.clone()));
+        self.pending.push(Pending { path, key: work.key.clone(), converted, placement });
         Ok(())
-    }
-
-    /// True if a tape with the same name may be decided on before a pending one has its name: that one is another tape in a new file, and the
-    /// index has it.
-    fn is_apart(&self, pending: &Pending, tape: &Finished) -> bool {
-        let entry = pending.key.as_ref().and_then(|key| self.index.get(key));
-        let has_entry = entry.is_some_and(|entry| entry.tape.as_ref() == Some(&pending.placement.tape));
-        match pending.placement.placed {
-            Placed::Unchanged => true,
-            Placed::New => has_entry && pending.converted.tape.hash != tape.hash,
-            Placed::Replaced => false,
-        }
     }
 
     /// Saves the index, and gives the tapes the names that it has for them.
@@ -188,6 +191,7 @@ impl Pass {
             return;
         }
         let is_saved = self.save();
+        self.pending_names.clear();
         for pending in std::mem::take(&mut self.pending) {
             let (path, key) = (pending.path.clone(), pending.key.clone());
             // A tape that the index does not have must not get its name.
