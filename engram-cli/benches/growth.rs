@@ -1,4 +1,4 @@
-//! How processor time grows: each construct of a log is doubled, and the exponent is printed. `cargo bench -p engram-cli --bench growth [-- name]`.
+//! How processor time grows: each construct of a log is doubled, and the exponent is printed. `cargo bench -p engram-tape --bench growth [-- name]`.
 //! `ENGRAM_BIN` names another build of the command.
 //!
 //! The command is measured, not the library, because some work is done between sessions. An exponent of 1.0 is linear, 2.0 quadratic.

@@ -90,8 +90,8 @@ pub enum Command {
     /// Count sessions, prompts, tool calls, edited files and tokens
     ///
     /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
-    /// Events that repeat another session's history are not counted. Token counts are those of the logs, which differ in what they
-    /// include.
+    /// Events that repeat another session's history are not counted, and in a folder of tapes not the older tapes of a session. Token counts
+    /// mean the same for all harnesses and can be added.
     Stats(Stats),
     /// Show a session as a person reads it
     ///
@@ -114,6 +114,11 @@ pub enum Command {
     ///
     /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.
     Completions(Completions),
+    /// Generate manual pages
+    ///
+    /// Writes `engram.1` and a page for each command to DIR; prints `engram.1` without DIR. For example, `engram man
+    /// ~/.local/share/man/man1`.
+    Man(Man),
 }
 
 /// How sessions are converted.
@@ -292,6 +297,14 @@ pub struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: Shell,
+}
+
+/// Arguments of `engram man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The directory for the pages; it is created if it is not there
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
 }
 
 /// Arguments of `engram adapters`.

@@ -26,6 +26,7 @@ mod inputs;
 mod interrupt;
 mod kept;
 mod list;
+mod man;
 mod message;
 mod out;
 mod pool;
@@ -67,6 +68,7 @@ fn run(line: &CommandLine) -> Exit {
         Command::Adapters(args) => adapters::run(args, &registry),
         Command::Schema => print(&json_schema()),
         Command::Completions(args) => print(&completions(args.shell)),
+        Command::Man(args) => man::run(args, &report),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))
 }

@@ -1,8 +1,8 @@
 //! `engram stats`: counts over logs, stores and tapes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
@@ -15,6 +15,7 @@ use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::filter::Filter;
 use crate::inputs::{SessionInput, find, session_options};
+use crate::out::Index;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
 use crate::tapes::{is_tape, open_tape, tapes_in};
@@ -82,11 +83,19 @@ fn items(paths: &[PathBuf], options: &SessionOptions) -> Vec<Result<Item, Adapte
         } else if tapes.is_empty() {
             others.push(path.clone());
         } else {
-            items.extend(tapes.into_iter().map(|tape| tape.map(Item::Tape)));
+            let older = older_tapes(path);
+            let tapes = tapes.into_iter().filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape)));
+            items.extend(tapes.map(|tape| tape.map(Item::Tape)));
         }
     }
     items.extend(find(&others, options, |_| false).sessions.into_iter().map(|input| input.map(Item::Session)));
     items
+}
+
+/// The tapes in a folder that newer ones of the same sources supersede. Their events are on both.
+fn older_tapes(folder: &Path) -> BTreeSet<PathBuf> {
+    let index = Index::load(folder).unwrap_or_default();
+    index.superseded().map(|tape| folder.join(tape)).collect()
 }
 
 /// The counts of one session; `None` for one that the filter leaves out.

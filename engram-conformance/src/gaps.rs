@@ -39,7 +39,7 @@ impl GapRow {
         GapRow { missing_hash: Some(is_explained), ..self }
     }
 
-    /// Adds: this gap explains why such a message is by a person, although nobody sent it.
+    /// Adds: this gap explains why such a message is by a person, although nobody sent it, or not alone.
     pub const fn with_mistaken_author(self, is_explained: fn(&Event) -> bool) -> GapRow {
         GapRow { mistaken_author: Some(is_explained), ..self }
     }

@@ -291,18 +291,19 @@ fn going_back_names_the_last_event_that_holds() {
 fn a_repeated_record_of_a_copy_and_a_repeated_cut_record_are_duplicates() {
     let record =
         |kind: &str, payload: Value| format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");
-    let header = |id: &str| {
+    let header = |id: &str, fork_of: Option<&str>| {
         record(
             "session_meta",
             json!({"id": id, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p",
-        "originator": "o", "cli_version": "0.125.0", "source": "cli"}),
+        "originator": "o", "cli_version": "0.125.0", "source": "cli", "forked_from_id": fork_of}),
         )
     };
     let (_, said) = message("user", "hello");
     let said = record("response_item", said);
     let cut = "{\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"type\":\"respo";
     let own = "01a1fda2-a14b-7e01-b89f-6f9f4c327587";
-    let once = format!("{}{}{said}{cut}{said}", header(own), header("01a1fda2-91ca-71a0-a417-d9f717746c13"));
+    let copied = "01a1fda2-91ca-71a0-a417-d9f717746c13";
+    let once = format!("{}{}{said}{cut}{said}", header(own, Some(copied)), header(copied, None));
     let twice = format!("{once}{said}{cut}{said}");
     let count = |log: &str| events_of(log).len();
     assert_eq!(count(&twice), count(&once));

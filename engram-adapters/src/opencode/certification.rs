@@ -36,6 +36,8 @@ const GAP_ROWS: &[GapRow] = &[
         .without_lines(names_file_alone)
         .without_hash(names_file_alone),
     GapRow::new("prompt.command", Kind::MsgIn, has_template).with_mistaken_author(is_template),
+    GapRow::new("prompt.attached_text", Kind::MsgIn, |case| has_event(case, Kind::MsgIn, has_attached_text))
+        .with_mistaken_author(has_attached_text),
     GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
     GapRow::new("usage.last_request", Kind::Meta, |case| {
         let is_old = |start: &Event| schema(start) == Some("message-parts");
@@ -88,6 +90,11 @@ fn prompts(case: &Case<'_>) -> Vec<String> {
 /// True for the text that the template of the recorded command gives.
 fn is_template(prompt: &Event) -> bool {
     prompt.text("text").is_some_and(|text| plain(text).starts_with("Run the demo with "))
+}
+
+/// True for a prompt with the text of a file behind it.
+fn has_attached_text(prompt: &Event) -> bool {
+    prompt.text("text").is_some_and(|text| text.contains("\n\n<file name=\"") && text.ends_with("</file>"))
 }
 
 /// A prompt that nobody typed, in a recording whose other prompts are known.

@@ -146,6 +146,11 @@ const GAPS: &[Gap] = &[
         fixture: "1.18.33/o_perm",
     },
     Gap {
+        code: "prompt.attached_text",
+        reason: "2.x writes the text of a file that is attached with `run --file` behind the words of the prompt, and does not separate them",
+        fixture: "2.0.0-pre.20260717/image",
+    },
+    Gap {
         code: "prompt.reverted",
         reason: "messages that the user reverted are deleted with the next prompt, and nothing says that they were there",
         fixture: "1.18.33/o_undo",

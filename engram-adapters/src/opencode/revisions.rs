@@ -54,6 +54,9 @@ const fn with_meta(meta: Grade, coverage: Coverage) -> Coverage {
 /// Tokens of versions that count what came from the cache as input, with some providers.
 const CACHED_INPUT: Grade = Grade::Partial(&["usage.cached_input"]);
 
+/// Prompts of 2.x.
+const STEP_PROMPTS: Grade = Grade::Partial(&["prompt.attached_text", "prompt.reverted"]);
+
 /// Prompts of versions with commands and reverts.
 const PROMPTS: Grade = Grade::Partial(&["prompt.command", "prompt.reverted"]);
 
@@ -113,7 +116,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STEPS,
             versions: None,
             tested: &["2.0.0-pre.20260717", "2.0.14"],
-            coverage: coverage(Grade::Partial(&["prompt.reverted"]), Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
+            coverage: coverage(STEP_PROMPTS, Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
         },
         Revision {
             schema: STEP_STREAM,

@@ -1,7 +1,5 @@
-//! The compatibility kit over the registered adapters: every check passes on the fixtures, and on recordings if there are any, except for
-//! those that are listed as open.
+//! The compatibility kit over the registered adapters: every check passes on the fixtures, and on recordings if there are any.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use engram_adapters::conformance;
@@ -10,10 +8,6 @@ use engram_conformance::{Options, Recordings, Report, Verdict};
 use crate::snapshots::compare_contract;
 use crate::tree::{files, recording_trees, registered, root};
 use crate::{bless, report};
-
-/// Checks that are known to fail, by trees and adapter. docs/conformance.md has the reasons. On the fixtures each must fail, so that the list
-/// only gets shorter.
-const OPEN: &[(&[&str], &str, &[&str])] = &[(&["recordings"], "opencode", &["prompt.all"])];
 
 /// The fixture tree, with the scenario elements that its recordings declare.
 fn fixtures() -> Recordings {
@@ -40,18 +34,7 @@ fn assert_passes(over: &str, report: &Report) {
             format!("{}: {} recordings of {over}, {} sessions", column.adapter, column.recordings, column.sessions),
         );
     }
-    let failing: BTreeSet<(&str, &str)> = report.failing().into_iter().collect();
-    let open: BTreeSet<(&str, &str)> = OPEN
-        .iter()
-        .filter(|(trees, ..)| trees.contains(&over))
-        .flat_map(|(_, adapter, ids)| ids.iter().map(|id| (*adapter, *id)))
-        .collect();
-    let unexpected: Vec<_> = failing.difference(&open).collect();
-    assert!(unexpected.is_empty(), "{over}: {unexpected:?} fail:\n{report}");
-    // A check that passes again leaves the list.
-    let closed: Vec<_> = open.difference(&failing).collect();
-    // Of several recording trees only some may be there.
-    assert!(closed.is_empty() || over == "recordings", "{over}: {closed:?} pass, but are still in `OPEN`");
+    assert!(report.passes(), "{over}:\n{report}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::exit::{Exit, Tally};
 use crate::message::sentence;
 use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
 use crate::report::{Reporter, shown};
-use crate::summary::{session, skipped_line, warnings};
+use crate::summary::{count, session, skipped_line, warnings};
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
 const SAVE_EVERY: Duration = Duration::from_secs(2);
@@ -313,8 +313,20 @@ impl Pass {
         self.save();
         skipped.iter().for_each(|skipped| report.detail(&skipped_line(skipped)));
         self.totals.lines(self.out.root(), report.is_verbose()).iter().for_each(|line| report.note(line));
+        self.warn_of_secrets();
         let exit = self.totals.verdict.exit(&self.setting.args.fail_on, self.tally.exit(), &report);
         self.told(exit)
+    }
+
+    /// Tapes from before that a run with `--redact` could not replace may contain secrets.
+    fn warn_of_secrets(&self) {
+        let others = self.index.made_otherwise(&self.setting.setup.options);
+        if self.setting.args.redact && others > 0 {
+            self.setting.report.note(&format!(
+                "warning     {} in this folder may contain secrets: made before, and not replaced. Write redacted tapes to a new folder.",
+                count(others as u64, "older tape")
+            ));
+        }
     }
 
     /// The end of one of the later runs of `--watch`: a line if there is news.

@@ -94,6 +94,17 @@ impl Index {
         self.entries.range((source.clone(), None)..).map(|(_, entry)| entry).take_while(move |entry| entry.source == source)
     }
 
+    /// The tapes that a newer one of the same source supersedes: paths in the folder of tapes.
+    pub fn superseded(&self) -> impl Iterator<Item = &str> {
+        self.entries.values().flat_map(|entry| &entry.supersedes).map(|old| old.tape.as_str())
+    }
+
+    /// The number of tapes that were not made with these options: older ones that stayed, and those whose source is gone.
+    pub fn made_otherwise(&self, options: &str) -> usize {
+        let others = self.entries.values().filter(|entry| entry.tape.is_some() && entry.setup.options != options).count();
+        others + self.superseded().count()
+    }
+
     /// All entries.
     #[cfg(test)]
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {

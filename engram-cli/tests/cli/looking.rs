@@ -85,11 +85,31 @@ fn every_shell_completes_every_command() {
         let output = run(&["completions", shell]);
         assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{shell}");
         let script = String::from_utf8(output.stdout).unwrap();
-        for command in ["ingest", "detect", "audit", "drift", "check", "conform", "adapters", "schema", "completions"] {
+        for command in ["ingest", "detect", "audit", "drift", "check", "conform", "adapters", "schema", "completions", "man"] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
     assert_eq!(code(&run(&["completions", "no-shell"])), 2);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("share/man1");
+    let output = run(&["man", text(&pages)]);
+    assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    let mut expected: Vec<String> = documentation::commands(&help).iter().map(|command| format!("engram-{command}.1")).collect();
+    expected.push("engram.1".to_owned());
+    expected.sort();
+    assert_eq!(names(&pages), expected);
+    assert!(fs::read_to_string(pages.join("engram-ingest.1")).unwrap().contains("\\-\\-redact"));
+    assert_eq!(fs::read(pages.join("engram.1")).unwrap(), run(&["man"]).stdout, "the page that is printed is the one that is written");
+    let file = pages.join("engram.1");
+    let page = fs::read_to_string(&file).unwrap();
+    let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\n").expect("lines that are not filled");
+    assert!(examples.contains("engram list  ") && examples.contains("\nExit codes:\n"), "{examples}");
+    assert_eq!(code(&run(&["man", text(&file)])), 6, "a file is no directory");
 }
 
 #[test]

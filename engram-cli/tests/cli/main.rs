@@ -21,6 +21,8 @@ mod list;
 mod looking;
 mod many_sessions;
 mod one_session;
+#[cfg(unix)]
+mod recipes;
 mod rerun;
 mod show;
 #[cfg(unix)]

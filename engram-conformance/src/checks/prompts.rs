@@ -37,6 +37,8 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             findings.note("prompts that only copies have");
         } else if let (true, Some(code)) = (actual.is_empty(), missing_prompt_gap(subject, case)) {
             findings.gap(code);
+        } else if let (true, Some(code)) = (actual.is_empty(), joined_prompt_gap(subject, case, prompt)) {
+            findings.gap(code);
         } else if actual.is_empty() {
             findings.fail(case.recording.name(), format!("no msg.in of the prompt `{}`", excerpt(prompt)));
         }
@@ -52,6 +54,12 @@ fn missing_prompt_gap(subject: &Subject<'_>, case: &Case<'_>) -> Option<&'static
     let mut gaps = case.sessions.iter().map(|session| subject.prompt_gap(session));
     let first = gaps.next().flatten()?;
     gaps.all(|gap| gap.is_some()).then_some(first)
+}
+
+/// The declared gap that explains why a prompt is a part of a longer message.
+fn joined_prompt_gap(subject: &Subject<'_>, case: &Case<'_>, prompt: &str) -> Option<&'static str> {
+    let is_part = |event: &Event| event.text("text").is_some_and(|text| text.contains(prompt.trim()));
+    case.own_events(Kind::MsgIn).filter(|(_, event)| is_part(event)).find_map(|(session, event)| subject.author_gap(session, event))
 }
 
 fn is_sub_agents(event: &Event) -> bool {

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::Emitter;
 use crate::anchor;
 use crate::error::{Fault, excerpt};
-use crate::event::{InputDigest, Kind, Meta, Pointer, RevisionChange, TapeStart, TapeStop, Unrecognized};
+use crate::event::{InputDigest, Kind, Meta, Pointer, RecordLocation, RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
-use crate::ledger::{LIMIT_EXCEEDED, MALFORMED};
+use crate::ledger::{LIMIT_EXCEEDED, MALFORMED, Outcome};
 use crate::policy::Policy;
 use crate::support::{refusal, resolve_support};
 use crate::tape::TAPE_SCHEMA;
@@ -75,6 +75,26 @@ impl Emitter<'_> {
         }
         self.unknown_block.get_or_insert_with(|| excerpt(name));
         self.emit_unrecognized(name, raw, pointer)
+    }
+
+    /// Goes on with an earlier record, whose outcome was [`Outcome::Pending`]. Its session settles it; then it resumes the current record.
+    pub fn resume(&mut self, location: RecordLocation) {
+        self.begin_at(location);
+    }
+
+    /// Ends a record of a document with its outcome. The pipeline does this for lines.
+    pub fn settle(&mut self, outcome: Outcome) {
+        self.settle_members();
+        match self.unknown_block.take() {
+            Some(name) => self.ledger.unrecognized(&name),
+            None => self.ledger.settle(outcome),
+        }
+    }
+
+    /// Counts an earlier record as mapped that was counted as a duplicate, because the record that it repeats never came. Emit its event
+    /// after a call of [`Emitter::attribute_to`].
+    pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
+        self.ledger.duplicate_was_mapped(record, rule);
     }
 
     /// Applies the policy to a record that the adapter does not know or cannot read. Permissive policy drops the events of the record so far

@@ -15,7 +15,7 @@ use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, 
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys::{self, KeyMap};
-use crate::ledger::{Ledger, Outcome};
+use crate::ledger::Ledger;
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
 use crate::sink::EventSink;
@@ -177,11 +177,6 @@ impl<'s> Emitter<'s> {
     /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
     pub fn begin(&mut self) {
         self.begin_at(RecordLocation::default());
-    }
-
-    /// Goes on with an earlier record, whose outcome was [`Outcome::Pending`]. Its session settles it; then it resumes the current record.
-    pub fn resume(&mut self, location: RecordLocation) {
-        self.begin_at(location);
     }
 
     pub(crate) fn begin_at(&mut self, location: RecordLocation) {
@@ -401,21 +396,6 @@ impl<'s> Emitter<'s> {
         if open.is_empty() {
             self.earlier_calls.remove(&key);
         }
-    }
-
-    /// Ends a record of a document with its outcome. The pipeline does this for lines.
-    pub fn settle(&mut self, outcome: Outcome) {
-        self.settle_members();
-        match self.unknown_block.take() {
-            Some(name) => self.ledger.unrecognized(&name),
-            None => self.ledger.settle(outcome),
-        }
-    }
-
-    /// Counts an earlier record as mapped that was counted as a duplicate, because the record that it repeats never came. Emit its event
-    /// after a call of [`Emitter::attribute_to`].
-    pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
-        self.ledger.duplicate_was_mapped(record, rule);
     }
 
     /// True if the current record has an id or a time of its own.

@@ -238,7 +238,8 @@ impl<'l> Compiler<'l> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
             let types = self.table.row(row).types;
-            let member = Member { name: name.into(), types, need, row };
+            let (name, repeats) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+            let member = Member { name: name.into(), types, need, row, repeats };
             match shape.members.iter_mut().find(|known| &*known.name == name) {
                 Some(known) => *known = member,
                 None => shape.members.push(member),

@@ -88,6 +88,8 @@ pub(super) struct Member {
     pub types: JsonTypes,
     pub need: Need,
     pub row: RowId,
+    /// True if the harness writes it more than once into one object.
+    pub repeats: bool,
 }
 
 /// The members of an object.

@@ -143,7 +143,8 @@ impl<'a> Walk<'_, '_, '_> {
             return self.inner(inner, path, visitor);
         }
         let shape = self.table.shape(id);
-        for (name, node) in repeated(path.node) {
+        let is_allowed = |name: &str| shape.find(name).is_some_and(|member| member.repeats);
+        for (name, node) in repeated(path.node).into_iter().filter(|(name, _)| !is_allowed(name)) {
             visitor.unknown(&path.inner(Step::Name(name), node));
         }
         for (name, node) in path.node.members() {
@@ -210,6 +211,7 @@ shape usage
 record message feeds msg.in msg.out
   id|uuid   string         tape
   usage?    object         =usage
+  more+?    number         tape
   args?     any            free tape
   env?      object         omit ui.state
     *       string
@@ -277,6 +279,7 @@ record message feeds msg.in msg.out
         assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
         assert_eq!(walk("[]", None), ["mismatch  object"]);
         assert_eq!(walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2], ["Tape /id", "unknown /usage/input /usage/input"]);
+        assert_eq!(walk(r#"{"id":"x","more":1,"more":2}"#, None), ["Tape /id", "Tape /more", "Tape /more"]);
     }
 
     #[test]
