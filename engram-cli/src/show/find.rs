@@ -23,6 +23,8 @@ pub enum Refusal {
     Failed(AdapterError),
     /// Several sessions fit.
     Several(String),
+    /// No session fits.
+    Nothing(String),
 }
 
 /// A session, and the places of its sub-agents.
@@ -51,23 +53,26 @@ pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> 
     }
     if !target.exists() {
         let prefix = target.to_string_lossy();
-        return chosen(known(tapes(&args.tapes)?, options), Some(&prefix), || nothing(target, Some(&args.tapes)));
+        let found = chosen(known(tapes(&args.tapes)?, options), Some(&prefix))?;
+        return found.ok_or_else(|| Refusal::Nothing(format!("there is no file `{prefix}`, and {}", none_in(&args.tapes, &prefix))));
     }
     let tapes = if target.is_dir() { tapes(target)? } else { Vec::new() };
     let places = if tapes.is_empty() { sessions(std::slice::from_ref(target), options)? } else { tapes };
     match &places[..] {
         [only] if target.is_file() => Ok(with_neighbours(only.clone(), sessions_beside(target, options), options)),
-        _ => chosen(known(places, options), args.session.as_deref(), || nothing(target, None)),
+        _ => {
+            let prefix = args.session.as_deref();
+            let no_session = || AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(target.to_string_lossy());
+            chosen(known(places, options), prefix)?.ok_or_else(|| match prefix {
+                Some(prefix) => Refusal::Nothing(none_in(target, prefix)),
+                None => Refusal::Failed(no_session()),
+            })
+        }
     }
 }
 
-fn nothing(target: &Path, tapes: Option<&Path>) -> AdapterError {
-    let error = AdapterError::new(if tapes.is_some() { ErrorCode::Io } else { ErrorCode::UnknownHarness });
-    let expected = match tapes {
-        Some(folder) => format!("a file, or the beginning of the id of a session in `{}`", folder.display()),
-        None => "a session".to_owned(),
-    };
-    error.expected(expected).path(target.to_string_lossy())
+fn none_in(folder: &Path, prefix: &str) -> String {
+    format!("no session in `{}` has an id that begins with `{prefix}`; `engram list` lists them", folder.display())
 }
 
 fn tapes(folder: &Path) -> Result<Vec<Place>, Refusal> {
@@ -123,7 +128,7 @@ fn with_neighbours(root: Place, neighbours: Vec<Place>, options: &SessionOptions
 }
 
 /// The one session among several that is no sub-agent, or whose id begins with `prefix`.
-fn chosen(mut known: Vec<Known>, prefix: Option<&str>, nothing: impl FnOnce() -> AdapterError) -> Result<Family, Refusal> {
+fn chosen(mut known: Vec<Known>, prefix: Option<&str>) -> Result<Option<Family>, Refusal> {
     let ids: HashSet<String> = known.iter().filter_map(|known| known.peek.session_id.clone()).collect();
     let fits = |known: &Known| {
         let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
@@ -143,11 +148,9 @@ fn chosen(mut known: Vec<Known>, prefix: Option<&str>, nothing: impl FnOnce() ->
         return Err(Refusal::Several(listing(fitting.iter().map(|index| &known[*index]))));
     }
     // A session that was converted more than once, while it grew, has several tapes.
-    let Some(root) = fitting.into_iter().max_by_key(|index| known[*index].place.bytes()) else {
-        return Err(Refusal::Failed(nothing()));
-    };
+    let Some(root) = fitting.into_iter().max_by_key(|index| known[*index].place.bytes()) else { return Ok(None) };
     let Known { place: root, peek } = known.swap_remove(root);
-    Ok(Family { root, agents: agents_of(&peek, known) })
+    Ok(Some(Family { root, agents: agents_of(&peek, known) }))
 }
 
 fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone) -> String {

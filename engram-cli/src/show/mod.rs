@@ -49,7 +49,7 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     let family = match family(args, &options) {
         Ok(family) => family,
         Err(Refusal::Failed(error)) => return Ok(report.failure(&error)),
-        Err(Refusal::Several(message)) => return Ok(report.usage(&message)),
+        Err(Refusal::Several(message) | Refusal::Nothing(message)) => return Ok(report.usage(&message)),
     };
     match load(&family, &options, !args.no_redact, report) {
         Ok(view) => print(&view, args, report),

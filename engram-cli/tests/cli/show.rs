@@ -98,7 +98,9 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     let several = show("aa");
     assert_eq!(code(&several), 2);
     assert!(stderr(&several).contains("aa-1") && stderr(&several).contains("aa-2"));
-    assert_eq!(code(&show("cc")), 6);
+    assert_eq!(code(&show("cc")), 2);
+    assert!(stderr(&show("cc")).contains("begins with `cc`"), "{}", stderr(&show("cc")));
+    assert!(stderr(&run(&["show", tapes, "--session", "zz"])).contains("begins with `zz`"));
     let chosen = run(&["show", tapes, "--session", "bb"]);
     assert!(String::from_utf8(chosen.stdout).unwrap().contains("session bb-1"));
 }
@@ -131,7 +133,7 @@ fn a_page_is_written_to_a_file_completely_or_not_at_all() {
     assert!(written.starts_with("<!doctype html>") && written.ends_with("</html>\n"));
     assert!(written.contains("default-src 'none'"));
     assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&folder.path().join("no/x.html"))])), 6);
-    assert_eq!(code(&run(&["show", text(&folder.path().join("none.jsonl"))])), 6);
+    assert_eq!(code(&run(&["show", text(&folder.path().join("none.jsonl"))])), 2);
     assert_eq!(names(folder.path()), ["session.html"]);
 }
 
