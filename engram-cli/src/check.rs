@@ -12,7 +12,7 @@ use crate::report::{Reporter, one_line, shown};
 use crate::summary::count;
 use crate::tapes::{begins_as_tape, open_tape, tapes_at};
 
-/// What is said of a file that is something else. Its lines would break every rule.
+/// The message for a file that is not a tape: each of its lines would break a rule.
 const NOT_A_TAPE: &str = "not a tape: it does not begin with `{\"seq\":0`; if it is a log, `engram ingest` makes its tape";
 
 /// Runs the command.

@@ -1,4 +1,4 @@
-//! The state of a run over many sessions: what is placed, what is written down, and what is said at the end.
+//! The state of a run over many sessions: the tapes that get names, the entries of the index, and the summary at the end.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;

@@ -130,7 +130,7 @@ pub fn message(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<
     Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR))
 }
 
-/// Emits a message to the agent. The log states only its text. The first one that a person wrote takes the attachments.
+/// Emits a message to the agent. The log states only its text. Attachments of the prompt are added to the first message by a person.
 fn emit_plain_prompt(
     role: Role,
     prompt: Value<'_>,

@@ -107,7 +107,7 @@ impl SessionFiles {
         Ok(Export { text: export.finish(), context })
     }
 
-    /// A file of the store. A longer one than a record may be fails the export.
+    /// Reads a file of the store. If the file is larger than the limit of a record, the export fails.
     fn read(&self, path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
         Ok(self.store.bytes(path, limits.record_bytes.saturating_add(1))?)
     }
