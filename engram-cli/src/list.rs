@@ -19,7 +19,7 @@ use crate::inputs::{SessionInput, find};
 use crate::out::{Index, Known, Setup, State, source_of};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
-use crate::tapes::{is_tape, open_tape, tapes_in};
+use crate::tapes::{open_tape, tapes_among, tapes_in};
 
 /// The widest cell of a column, in characters.
 const CELL_CHARS: usize = 40;
@@ -96,17 +96,8 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
 
 /// The rows that the index has, and what must be read for the others.
 fn collect(args: &args::List, paths: &[PathBuf], options: &SessionOptions, index: &Index) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
-    let (mut items, mut others) = (Vec::new(), Vec::new());
-    for path in paths {
-        let tapes = if path.is_dir() { tapes_in(path) } else { Vec::new() };
-        if is_tape(path) {
-            items.push(Ok(Item::Tape(path.clone())));
-        } else if tapes.is_empty() {
-            others.push(path.clone());
-        } else {
-            items.extend(tapes.into_iter().map(|tape| tape.map(Item::Tape)));
-        }
-    }
+    let (tapes, others) = tapes_among(paths, tapes_in);
+    let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
     // The options of the conversion do not change what is listed.
     let setup = Setup::new(options.registry(), String::new());
     let known = Known {
@@ -153,7 +144,7 @@ impl Item {
     }
 }
 
-/// Reads one session; `None` for one of a harness that is not wanted.
+/// Reads one session. `None` if the filter leaves its harness out.
 fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Option<Row>, AdapterError> {
     let mut sink = OverviewSink::default();
     let (path, tape): (&Path, _) = match item {

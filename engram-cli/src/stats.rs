@@ -18,7 +18,7 @@ use crate::inputs::{SessionInput, find, session_options};
 use crate::out::Index;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
-use crate::tapes::{is_tape, open_tape, tapes_in};
+use crate::tapes::{open_tape, tapes_among, tapes_in};
 
 /// A tape, or a possible session.
 enum Item {
@@ -75,27 +75,17 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
 
 /// Everything to count. Paths that are not tapes are searched for sessions together, so that each session counts once.
 fn items(paths: &[PathBuf], options: &SessionOptions) -> Vec<Result<Item, AdapterError>> {
-    let (mut items, mut others) = (Vec::new(), Vec::new());
-    for path in paths {
-        let tapes = if path.is_dir() { tapes_in(path) } else { Vec::new() };
-        if is_tape(path) {
-            items.push(Ok(Item::Tape(path.clone())));
-        } else if tapes.is_empty() {
-            others.push(path.clone());
-        } else {
-            let older = older_tapes(path);
-            let tapes = tapes.into_iter().filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape)));
-            items.extend(tapes.map(|tape| tape.map(Item::Tape)));
-        }
-    }
+    let (tapes, others) = tapes_among(paths, current_tapes_in);
+    let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
     items.extend(find(&others, options, |_| false).sessions.into_iter().map(|input| input.map(Item::Session)));
     items
 }
 
-/// The tapes in a folder that newer ones of the same sources supersede. Their events are on both.
-fn older_tapes(folder: &Path) -> BTreeSet<PathBuf> {
+/// The tapes in a folder without those that newer ones of the same sources supersede. Their events are on both.
+fn current_tapes_in(folder: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     let index = Index::load(folder).unwrap_or_default();
-    index.superseded().map(|tape| folder.join(tape)).collect()
+    let older: BTreeSet<PathBuf> = index.superseded().map(|tape| folder.join(tape)).collect();
+    tapes_in(folder).into_iter().filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape))).collect()
 }
 
 /// The counts of one session; `None` for one that the filter leaves out.

@@ -39,6 +39,25 @@ pub fn tapes_in(folder: &Path) -> Vec<Result<PathBuf, AdapterError>> {
         .collect()
 }
 
+/// The tapes that the paths name or, for a folder, that `tapes_of` finds there; and the paths that name none.
+pub fn tapes_among(
+    paths: &[PathBuf],
+    tapes_of: impl Fn(&Path) -> Vec<Result<PathBuf, AdapterError>>,
+) -> (Vec<Result<PathBuf, AdapterError>>, Vec<PathBuf>) {
+    let (mut found, mut others) = (Vec::new(), Vec::new());
+    for path in paths {
+        let tapes = if path.is_dir() { tapes_of(path) } else { Vec::new() };
+        if is_tape(path) {
+            found.push(Ok(path.clone()));
+        } else if tapes.is_empty() {
+            others.push(path.clone());
+        } else {
+            found.extend(tapes);
+        }
+    }
+    (found, others)
+}
+
 fn has_tape_name(path: &Path) -> bool {
     let name = path.to_string_lossy();
     TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending))
