@@ -29,6 +29,7 @@ mod show;
 mod show_page;
 mod stats;
 mod stores;
+mod torn_reads;
 mod watch;
 
 /// The binary, far from any terminal.
