@@ -99,6 +99,8 @@ pub struct Inputs {
     pub sessions: Vec<Result<SessionInput, AdapterError>>,
     /// Sessions in stores that are not converted.
     pub skipped: Vec<SkippedSession>,
+    /// Links out of the searched folders. They are not followed.
+    pub links_out: Vec<PathBuf>,
     /// Files and stores that were not opened, because they have not changed.
     pub unchanged: Vec<PathBuf>,
 }
@@ -113,12 +115,12 @@ pub fn find(paths: &[PathBuf], options: &SessionOptions, is_unchanged: impl Fn(&
             finder.add(path);
         }
     }
-    let FoundSessions { locations, skipped, unchanged, .. } = finder.finish();
+    let FoundSessions { locations, skipped, links_out, unchanged, .. } = finder.finish();
     let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
     if let Some(index) = stdin_at {
         sessions.insert(index, Ok(SessionInput::Stdin));
     }
-    Inputs { sessions, skipped, unchanged }
+    Inputs { sessions, skipped, links_out, unchanged }
 }
 
 /// The options that the command line asks for.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use engram_adapters::open::store::SkippedSession;
 use engram_adapters::sessions::display_path;
@@ -108,6 +109,11 @@ impl Ahead {
 /// A session of a store that is not converted, with the reason.
 pub fn skipped_line(skipped: &SkippedSession) -> String {
     format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
+}
+
+/// A link that is not followed.
+pub fn link_line(link: &Path) -> String {
+    format!("skipped: {}: a link out of the directory; to convert what it leads to, name that", link.to_string_lossy())
 }
 
 /// Sums of many sessions, in detail.

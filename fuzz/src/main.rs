@@ -2,17 +2,12 @@
 //!
 //! Runs on stable Rust, in one process. An input that makes a target behave in a new way becomes a seed for further ones.
 
-mod corpus;
-mod mutate;
-mod run;
-mod seeds;
-mod targets;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use engram_fuzz::{run, targets};
 
 /// Feeds damaged input to the converter.
 #[derive(Parser)]

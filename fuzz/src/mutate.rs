@@ -10,13 +10,37 @@ pub const MAX_BYTES: usize = 48 << 10;
 
 /// Values that replace others.
 const VALUES: &[&str] = &[
-    "null", "\"\"", "{}", "[]", "0", "1", "-1", "7.5", "1e308", "18446744073709551615", "9223372036854775807", "-9223372036854775808",
-    "true", "\"x\"", "[[]]", "{\"\":0}", "\"\\ud800\"", "\"\\u0000\"", "\"\u{202e}\u{9b}31m\"", "\"2026-11-23T00:00:00.000Z\"", "\"../../etc/passwd\"",
-    "\"/home/dev/proj/src/a.py\"", "\"tool_use\"", "\"a\\r\\nb\"", "\"\u{feff}a\"", "{\"type\":\"text\",\"text\":\"x\"}",
+    "null",
+    "\"\"",
+    "{}",
+    "[]",
+    "0",
+    "1",
+    "-1",
+    "7.5",
+    "1e308",
+    "18446744073709551615",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "true",
+    "\"x\"",
+    "[[]]",
+    "{\"\":0}",
+    "\"\\ud800\"",
+    "\"\\u0000\"",
+    "\"\u{202e}\u{9b}31m\"",
+    "\"2026-11-23T00:00:00.000Z\"",
+    "\"../../etc/passwd\"",
+    "\"/home/dev/proj/src/a.py\"",
+    "\"tool_use\"",
+    "\"a\\r\\nb\"",
+    "\"\u{feff}a\"",
+    "{\"type\":\"text\",\"text\":\"x\"}",
 ];
 
 /// Pieces of text that are inserted as bytes.
-const PIECES: &[&str] = &["\n", "\r\n", "\u{2028}", "\"", "\\", "\\u0061", "{", "}", "[", "]", ",", ":", "{}", "null", "\0", "\u{feff}", "\u{fffd}"];
+const PIECES: &[&str] =
+    &["\n", "\r\n", "\u{2028}", "\"", "\\", "\\u0061", "{", "}", "[", "]", ",", ":", "{}", "null", "\0", "\u{feff}", "\u{fffd}"];
 
 /// A damaged log: one of the corpus, changed up to four times.
 pub fn log(corpus: &Corpus, rng: &mut Rng) -> Vec<u8> {
@@ -71,10 +95,12 @@ fn records(input: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
 
 /// Changes one value of one line. A document is one line.
 fn one_value(input: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
-    let starts: Vec<usize> = std::iter::once(0).chain(input.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1)).collect();
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(input.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1)).collect();
     let is_document = serde_json::from_slice::<Value>(&input).is_ok();
     let start = if is_document { 0 } else { starts[rng.usize(..starts.len())] };
-    let end = if is_document { input.len() } else { input[start..].iter().position(|byte| *byte == b'\n').map_or(input.len(), |at| start + at) };
+    let end =
+        if is_document { input.len() } else { input[start..].iter().position(|byte| *byte == b'\n').map_or(input.len(), |at| start + at) };
     let Ok(mut value) = serde_json::from_slice::<Value>(&input[start..end]) else { return bytes(input, rng) };
     json(&mut value, rng);
     let mut text = value.to_string();
@@ -140,9 +166,9 @@ fn change(value: &mut Value, donor: Value, rng: &mut Rng) {
         (1..=3, Value::Object(members)) if !members.is_empty() => {
             let name = members.keys().nth(rng.usize(..members.len())).cloned().unwrap_or_default();
             match rng.u8(..3) {
-                0 => drop(members.shift_remove(&name)),
+                0 => drop(members.remove(&name)),
                 1 => {
-                    let value = members.shift_remove(&name).unwrap_or_default();
+                    let value = members.remove(&name).unwrap_or_default();
                     members.insert(format!("{name}x"), value);
                 }
                 _ => drop(members.insert("added".to_owned(), donor)),

@@ -24,7 +24,8 @@ pub struct Bounds {
 /// What came of a target.
 pub struct Report {
     target: &'static str,
-    runs: u64,
+    /// The inputs that were run.
+    pub runs: u64,
     behaviours: usize,
     time: Duration,
     /// The fault, and the file with its input.
@@ -57,7 +58,13 @@ pub fn target(target: &mut dyn Target, bounds: &Bounds, faults: &Path) -> Report
             Ok(behaviour) => corpus.keep_if_new(behaviour, input),
             Err(what) => {
                 let path = save(faults, target.name(), &input);
-                return Report { target: target.name(), runs, behaviours: corpus.behaviours(), time: start.elapsed(), fault: Some((what, path)) };
+                return Report {
+                    target: target.name(),
+                    runs,
+                    behaviours: corpus.behaviours(),
+                    time: start.elapsed(),
+                    fault: Some((what, path)),
+                };
             }
         }
     }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyFolder;
 use super::database_header::is_database;
-use super::sqlite_copy::{COPY_NAME, State, copy};
+use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
 
 /// Bytes of the database header.
 const HEADER_BYTES: usize = 100;
@@ -47,6 +47,7 @@ impl Store {
     }
 
     fn opened(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
+        refuse_links(path)?;
         let state = State::of(path);
         check_header(path, state.has_companion())?;
         let mut store = if state.is_quiet() {
@@ -151,6 +152,18 @@ pub fn refused(error: rusqlite::Error) -> AdapterError {
     AdapterError::new(code).expected("a readable SQLite database").found(&error.to_string())
 }
 
+/// Refuses a link in the place of a log: it could lead to that of another database.
+fn refuse_links(path: &Path) -> Result<(), AdapterError> {
+    let is_link = |log: &PathBuf| log.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    match [log(path), journal(path)].iter().find(|log| is_link(log)) {
+        Some(log) => {
+            let error = AdapterError::new(ErrorCode::Io).expected("a regular file as the log of a database");
+            Err(error.found(&format!("a link, {}", log.to_string_lossy())))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses what is not a database, and what ends before the size that its header states.
 fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
@@ -207,7 +220,6 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::super::sqlite_copy::log;
     use super::*;
 
     /// A database of one row in a directory of its own.
@@ -307,6 +319,20 @@ mod tests {
         assert_eq!(names(&directory), before);
         fs::remove_file(log(&path)).unwrap();
         assert_eq!(notes(&path).unwrap(), ["first"], "what only the log had is gone with it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_log_is_refused() {
+        let (directory, path, writer) = database();
+        drop(writer);
+        fs::write(directory.path().join("other.db-wal"), "").unwrap();
+        for log in [log(&path), journal(&path)] {
+            std::os::unix::fs::symlink(directory.path().join("other.db-wal"), &log).unwrap();
+            assert_eq!(notes(&path).unwrap_err(), ErrorCode::Io);
+            fs::remove_file(&log).unwrap();
+        }
+        assert_eq!(notes(&path).unwrap(), ["first"]);
     }
 
     #[test]

@@ -41,15 +41,25 @@ pub(super) struct Candidate {
 /// Asks the caller whether a file or store has not changed since it was read last.
 pub(super) type IsUnchanged<'f> = dyn Fn(&Path) -> bool + 'f;
 
-/// The candidates at `path`: the file itself, or those in the folder, in the order of their names.
+/// What is at a path.
+#[derive(Debug, Default)]
+pub(super) struct Discovered {
+    /// The file itself, or the candidates in the folder, in the order of their names.
+    pub candidates: Vec<Result<Candidate, AdapterError>>,
+    /// Links in the folder that lead out of it, to a folder or to a file with the name of a candidate. They are not followed.
+    pub links_out: Vec<PathBuf>,
+}
+
+/// The candidates at `path`.
 ///
-/// Links are followed; a broken link or a loop is ignored. The root folder of a store is one candidate, and what belongs to the
-/// store is not a candidate of its own.
-pub(super) fn discover(registry: &Registry, path: &Path, is_unchanged: &IsUnchanged<'_>) -> Vec<Result<Candidate, AdapterError>> {
+/// A search does not leave the folder: whoever wrote it must not choose what else is read. The root folder of a store is one
+/// candidate, and what belongs to the store is not a candidate of its own.
+pub(super) fn discover(registry: &Registry, path: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
+    let one = |candidate| Discovered { candidates: vec![candidate], links_out: Vec::new() };
     match path.metadata() {
-        Err(error) => vec![Err(AdapterError::from(error).path(path.to_string_lossy()))],
+        Err(error) => one(Err(AdapterError::from(error).path(path.to_string_lossy()))),
         Ok(metadata) if metadata.is_dir() => search(registry, path, is_unchanged),
-        Ok(metadata) => vec![Ok(named_file(path, &metadata, is_unchanged))],
+        Ok(metadata) => one(Ok(named_file(path, &metadata, is_unchanged))),
     }
 }
 
@@ -59,9 +69,10 @@ fn named_file(path: &Path, metadata: &Metadata, is_unchanged: &IsUnchanged<'_>) 
     Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file(), unchanged }
 }
 
-fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) -> Vec<Result<Candidate, AdapterError>> {
-    let mut entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
-    let (mut found, mut roots) = (Vec::new(), HashMap::new());
+fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
+    let mut entries = WalkDir::new(folder).follow_links(false).sort_by_file_name().into_iter();
+    let root = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let (mut found, mut links_out, mut roots) = (Vec::new(), Vec::new(), HashMap::new());
     while let Some(entry) = entries.next() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -75,6 +86,13 @@ fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) ->
             if is_folder {
                 entries.skip_current_dir();
             }
+        } else if entry.path_is_symlink() && entry.depth() > 0 {
+            match linked(&root, &entry) {
+                // A folder inside is found where it is.
+                Linked::File => found.extend(candidate(registry, entry, is_unchanged).map(Ok)),
+                Linked::Outside => links_out.push(entry.into_path()),
+                Linked::Nothing => {}
+            }
         } else if !is_folder {
             found.extend(candidate(registry, entry, is_unchanged).map(Ok));
         } else if let Some(registration) = store_at_root(registry, entry.path()) {
@@ -84,7 +102,27 @@ fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) ->
             roots.insert(entry.into_path(), registration);
         }
     }
-    found
+    Discovered { candidates: found, links_out }
+}
+
+/// What a link leads to.
+enum Linked {
+    /// A regular file inside of the searched folder.
+    File,
+    /// Something outside that may be a session or have sessions in it.
+    Outside,
+    /// Anything else.
+    Nothing,
+}
+
+fn linked(root: &Path, link: &DirEntry) -> Linked {
+    let Ok(target) = link.path().canonicalize() else { return Linked::Nothing };
+    let Ok(metadata) = target.metadata() else { return Linked::Nothing };
+    match target.starts_with(root) {
+        true if metadata.is_file() => Linked::File,
+        false if metadata.is_dir() || metadata.is_file() && has_ending(link) => Linked::Outside,
+        _ => Linked::Nothing,
+    }
 }
 
 /// True for what is read as a part of the store whose root contains it.
@@ -95,20 +133,24 @@ fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registrat
 
 fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_>) -> Option<Candidate> {
     // Opening a named pipe would wait for its other end, and a device may never end.
-    if !entry.file_type().is_file() {
-        return None;
-    }
-    let name = entry.file_name().to_string_lossy();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    let has_ending = [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS].into_iter().any(ends);
-    if has_ending && is_unchanged(entry.path()) {
+    let metadata = entry.path().metadata().ok().filter(Metadata::is_file)?;
+    if has_ending(&entry) && is_unchanged(entry.path()) {
         return Some(Candidate { bytes: 0, named: false, may_be_store: false, unchanged: true, path: entry.into_path() });
     }
+    let ends = |endings| ends_with(&entry, endings);
     let may_be_store =
         (ends(DATABASE_ENDINGS) && begins_as_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
     let may_be = may_be_store || ends(ENDINGS);
-    let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-    may_be.then(|| Candidate { bytes, named: false, may_be_store, unchanged: false, path: entry.into_path() })
+    may_be.then(|| Candidate { bytes: metadata.len(), named: false, may_be_store, unchanged: false, path: entry.into_path() })
+}
+
+fn has_ending(entry: &DirEntry) -> bool {
+    [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS].into_iter().any(|endings| ends_with(entry, endings))
+}
+
+fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    endings.iter().any(|ending| name.ends_with(ending))
 }
 
 fn begins_as_database(path: &Path) -> bool {
@@ -136,7 +178,11 @@ mod tests {
 
     fn found(directory: &Path) -> Vec<String> {
         let name = |path: PathBuf| path.strip_prefix(directory).unwrap().to_string_lossy().replace('\\', "/");
-        discover(&Registry::builtin(), directory, &|_| false).into_iter().map(|candidate| name(candidate.unwrap().path)).collect()
+        discover(&Registry::builtin(), directory, &|_| false)
+            .candidates
+            .into_iter()
+            .map(|candidate| name(candidate.unwrap().path))
+            .collect()
     }
 
     #[test]
@@ -164,6 +210,25 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn links_that_lead_out_are_listed_and_not_followed() {
+        use std::os::unix::fs::symlink;
+        let (directory, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = directory.path();
+        fs::write(root.join("1.jsonl"), "").unwrap();
+        fs::write(outside.path().join("2.jsonl"), "").unwrap();
+        symlink(outside.path(), root.join("folder")).unwrap();
+        symlink(outside.path().join("2.jsonl"), root.join("file.jsonl")).unwrap();
+        symlink(outside.path().join("2.jsonl"), root.join("program")).unwrap();
+        assert_eq!(found(root), ["1.jsonl"]);
+        let links_out = discover(&Registry::builtin(), root, &|_| false).links_out;
+        assert_eq!(links_out, [root.join("file.jsonl"), root.join("folder")]);
+        let link = directory.path().join("link");
+        symlink(outside.path(), &link).unwrap();
+        assert_eq!(discover(&Registry::builtin(), &link, &|_| false).candidates.len(), 1, "a link that the caller names is followed");
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn pipes_and_devices_are_not_opened() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
@@ -181,8 +246,8 @@ mod tests {
         let file = directory.path().join("log.txt");
         fs::write(&file, "x").unwrap();
         let candidate = Candidate { path: file.clone(), named: true, bytes: 1, may_be_store: true, unchanged: false };
-        assert_eq!(discover(&Registry::builtin(), &file, &|_| false), [Ok(candidate)]);
-        let missing = discover(&Registry::builtin(), &directory.path().join("missing"), &|_| false);
+        assert_eq!(discover(&Registry::builtin(), &file, &|_| false).candidates, [Ok(candidate)]);
+        let missing = discover(&Registry::builtin(), &directory.path().join("missing"), &|_| false).candidates;
         assert!(missing[0].as_ref().is_err_and(|error| error.code.as_str() == "io" && error.path.is_some()));
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engram_core::error::AdapterError;
 
-use super::discover::{Candidate, IsUnchanged, discover};
+use super::discover::{Candidate, Discovered, IsUnchanged, discover};
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 use super::store_session::store_sessions;
@@ -20,6 +20,8 @@ pub struct FoundSessions {
     pub locations: Vec<Result<SessionLocation, AdapterError>>,
     /// Sessions in stores that are not converted, because a newer copy is, or because their id cannot be trusted.
     pub skipped: Vec<SkippedSession>,
+    /// Links that lead out of the folder that was searched. They are not followed; what they lead to can be added by its own path.
+    pub links_out: Vec<PathBuf>,
     /// Files and stores that were not opened, because they have not changed ([`SessionFinder::skip_unchanged`]), each once.
     pub unchanged: Vec<PathBuf>,
 }
@@ -71,7 +73,9 @@ impl<'o> SessionFinder<'o> {
 
     /// Adds the sessions at `path`: a session file, a store, or a folder to search.
     pub fn add(&mut self, path: &Path) {
-        for candidate in discover(&self.options.registry, path, &self.is_unchanged) {
+        let Discovered { candidates, links_out } = discover(&self.options.registry, path, &self.is_unchanged);
+        self.found.links_out.extend(links_out);
+        for candidate in candidates {
             match candidate {
                 Ok(candidate) => self.add_candidate(candidate),
                 Err(error) => self.found.locations.push(Err(error)),

@@ -57,7 +57,7 @@ impl Stamp {
         // A session's own folder. Its files count by their names and number: a new one changes the time of its folder.
         let own = path.with_extension("");
         if own != path {
-            let folders = WalkDir::new(own).max_depth(3).into_iter().take(MAX_ENTRIES).filter_map(Result::ok);
+            let folders = WalkDir::new(own).follow_root_links(false).max_depth(3).into_iter().take(MAX_ENTRIES).filter_map(Result::ok);
             folders.filter(|entry| entry.file_type().is_dir()).for_each(|entry| add(entry.into_path()));
         }
         Ok(Stamp { size: metadata.len(), modified: modified(&metadata), with: digest(&others) })
@@ -73,7 +73,7 @@ impl Stamp {
             DATABASE_LOGS.iter().find_map(|log| name.strip_suffix(log)).map_or_else(|| is_inside(&name), is_inside)
         });
         let (mut others, mut size, mut last) = (BTreeMap::new(), 0, String::new());
-        for entry in of_store.flat_map(|entry| WalkDir::new(entry.path()).follow_links(true)).filter_map(Result::ok) {
+        for entry in of_store.flat_map(|entry| WalkDir::new(entry.path()).follow_root_links(false)).filter_map(Result::ok) {
             if let Ok(found) = entry.metadata().map_err(drop).and_then(|found| if found.is_file() { Ok(found) } else { Err(()) }) {
                 size += found.len();
                 last = last.max(modified(&found));

@@ -172,6 +172,12 @@ impl SideFiles for Neighbours {
     }
 }
 
+/// True if `path`, with its links resolved, is below the folder. For what is opened by its path, such as a database.
+pub fn is_below(folder: &Path, path: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(folder).zip(real(path)).is_some_and(|(folder, path)| path.starts_with(folder))
+}
+
 /// True for a relative path without `.` and `..`.
 fn is_plain(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
@@ -242,6 +248,7 @@ mod tests {
         assert!(neighbours.bytes(Path::new("link.txt"), 9).is_err());
         assert_eq!(neighbours.bytes(Path::new("inside.txt"), 3).unwrap(), b"out");
         assert_eq!(neighbours.text(Path::new("inside.txt")).as_deref(), Some("output"));
+        assert!(is_below(&project, &project.join("inside.txt")) && !is_below(&project, &project.join("link.txt")));
         let made = std::process::Command::new("mkfifo").arg(project.join("pipe")).status();
         if made.is_ok_and(|status| status.success()) {
             assert_eq!(neighbours.digest(Path::new("pipe")), None);

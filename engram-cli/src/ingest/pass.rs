@@ -18,7 +18,7 @@ use crate::exit::{Exit, Tally};
 use crate::message::sentence;
 use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
 use crate::report::{Reporter, shown};
-use crate::summary::{count, session, skipped_line, warnings};
+use crate::summary::{count, link_line, session, skipped_line, warnings};
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
 const SAVE_EVERY: Duration = Duration::from_secs(2);
@@ -300,18 +300,21 @@ impl Pass {
     }
 
     /// The end of a run that looked at everything.
-    pub fn end(&mut self, skipped: &[SkippedSession], paths: &[PathBuf]) -> Exit {
+    pub fn end(&mut self, skipped: &[SkippedSession], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
         self.name_pending();
         self.totals.skipped_sessions = skipped.len() as u64;
+        self.totals.links_out = links_out.len() as u64;
         let report = self.setting.report.clone();
         if self.totals.is_empty() && self.totals.filtered == 0 {
             self.out.remove_if_new();
+            links_out.iter().for_each(|link| report.note(&link_line(link)));
             let exit = report.no_session(paths);
             return self.told(exit);
         }
         self.settle();
         self.save();
         skipped.iter().for_each(|skipped| report.detail(&skipped_line(skipped)));
+        links_out.iter().for_each(|link| report.detail(&link_line(link)));
         self.totals.lines(self.out.root(), report.is_verbose()).iter().for_each(|line| report.note(line));
         self.warn_of_secrets();
         let exit = self.totals.verdict.exit(&self.setting.args.fail_on, self.tally.exit(), &report);

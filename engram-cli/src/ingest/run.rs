@@ -94,7 +94,7 @@ pub fn once(
     let mut pass = held(&pass);
     let exit = match done {
         Err(error) => report.failure(&error),
-        Ok(()) if is_first => pass.end(&inputs.skipped, paths),
+        Ok(()) if is_first => pass.end(&inputs.skipped, &inputs.links_out, paths),
         Ok(()) => pass.end_quietly(),
     };
     interrupt::at_end(|| ());

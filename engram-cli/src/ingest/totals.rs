@@ -45,6 +45,8 @@ pub struct Totals {
     pub other_files: u64,
     /// Sessions of stores that are not converted.
     pub skipped_sessions: u64,
+    /// Links out of the searched folders.
+    pub links_out: u64,
     /// Events of the new and replaced tapes.
     pub events: u64,
     /// Records that were read for them.
@@ -157,6 +159,7 @@ impl Totals {
         let parts = [
             (self.other_files, count(self.other_files, "file") + " without a session"),
             (self.skipped_sessions, count(self.skipped_sessions, "session") + " of stores, older copies and the like (`-v` lists them)"),
+            (self.links_out, count(self.links_out, "link") + " out of the directory (`-v` lists them)"),
             (self.filtered, count(self.filtered, "session") + " by the filters"),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();

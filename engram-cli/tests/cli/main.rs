@@ -21,6 +21,7 @@ mod list;
 mod looking;
 mod many_sessions;
 mod one_session;
+mod opened_files;
 #[cfg(unix)]
 mod recipes;
 mod rerun;

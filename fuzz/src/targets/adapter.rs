@@ -61,7 +61,9 @@ pub fn behaviour(outcome: &Result<String, AdapterError>) -> Result<Vec<String>, 
     let mut found: Vec<String> = tape
         .lines()
         .map(|line| {
-            let words = line.split('"').filter(|word| word.len() < 24 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"._".contains(&byte)));
+            let words = line
+                .split('"')
+                .filter(|word| word.len() < 24 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"._".contains(&byte)));
             words.collect::<Vec<_>>().join(" ")
         })
         .collect();

@@ -20,7 +20,8 @@ pub struct FilesBeside {
 }
 
 /// Parts of paths.
-const PARTS: &[&str] = &["..", ".", "", "a.txt", "inner", "link", "out", "secret.txt", "loop", "b.txt", "/", "//", "\0", "C:", "\\", "a.txt/.."];
+const PARTS: &[&str] =
+    &["..", ".", "", "a.txt", "inner", "link", "out", "secret.txt", "loop", "b.txt", "/", "//", "\0", "C:", "\\", "a.txt/.."];
 
 impl FilesBeside {
     pub fn new() -> FilesBeside {

@@ -45,9 +45,11 @@ impl Target for Stores {
 
     fn seeds(&self) -> Vec<Vec<u8>> {
         let is_store = |path: &PathBuf| {
-            path.extension().is_some_and(|extension| extension == "db" || extension == "vscdb") && path.metadata().is_ok_and(|file| file.len() <= MAX_STORE)
+            path.extension().is_some_and(|extension| extension == "db" || extension == "vscdb")
+                && path.metadata().is_ok_and(|file| file.len() <= MAX_STORE)
         };
-        let mut stores: Vec<Vec<u8>> = seeds::files(&seeds::root().join("fixtures")).into_iter().filter(is_store).filter_map(|path| fs::read(path).ok()).collect();
+        let mut stores: Vec<Vec<u8>> =
+            seeds::files(&seeds::root().join("fixtures")).into_iter().filter(is_store).filter_map(|path| fs::read(path).ok()).collect();
         stores.sort();
         stores.dedup();
         stores

@@ -18,7 +18,9 @@ impl Target for Tapes {
     }
 
     fn seeds(&self) -> Vec<Vec<u8>> {
-        let logs = ["claude-code", "codex", "gemini", "opencode", "cursor"].into_iter().flat_map(|harness| seeds::logs(harness).into_iter().step_by(40));
+        let logs = ["claude-code", "codex", "gemini", "opencode", "cursor"]
+            .into_iter()
+            .flat_map(|harness| seeds::logs(harness).into_iter().step_by(40));
         logs.filter_map(|log| adapter::convert(&log, Policy::Permissive).ok()).map(String::into_bytes).collect()
     }
 

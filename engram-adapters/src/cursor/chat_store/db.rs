@@ -18,6 +18,7 @@ use crate::open::database::DatabaseFile;
 use crate::open::lines::json_or_text;
 use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, Opened, Store, StoredSession};
+use crate::shared::neighbours::is_below;
 
 /// A chat open for reading.
 pub(in crate::cursor) struct ChatDatabase {
@@ -92,7 +93,11 @@ impl ChatDatabase {
     /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read, but one that changes
     /// while it is read does: its facts are there.
     fn beside(&self) -> Result<Beside, AdapterError> {
-        let Some(path) = run_store_of(&self.path).filter(|path| path.is_file()) else { return Ok(Beside::default()) };
+        let Some(path) =
+            run_store_of(&self.path).filter(|path| path.is_file() && path.parent().is_some_and(|folder| is_below(folder, path)))
+        else {
+            return Ok(Beside::default());
+        };
         let index = DatabaseFile::open(&path, self.limits).ok().flatten();
         let Some(index) = index.filter(|index| index.has("agents") && index.has("runs")) else { return Ok(Beside::default()) };
         let read = |id: &str| -> Opened<Beside> {

@@ -11,7 +11,7 @@ use engram_core::limits::Limits;
 use super::export_writer::ExportWriter;
 use super::parent_call::starting_call_in;
 use crate::open::store::Export;
-use crate::shared::neighbours::Neighbours;
+use crate::shared::neighbours::{Neighbours, is_below};
 use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
 
 /// The most bytes of a session's own record that are read to find out when it was changed.
@@ -42,21 +42,26 @@ pub(super) struct SessionFiles {
     updated: i64,
 }
 
+/// The folder of the stores of all projects.
+pub(super) const PROJECTS: &str = "project";
+
 impl Layout {
     /// All layouts, newest first.
     pub const ALL: [Layout; 2] = [Layout::Global, Layout::Project];
 
-    /// The stores of this layout under a data folder.
+    /// The stores of this layout under a data folder, without links that lead out of it.
     pub fn stores(self, root: &Path) -> Vec<PathBuf> {
         let stores = match self {
             Layout::Global => vec![root.join("storage")],
-            Layout::Project => entries(&root.join("project")).into_iter().map(|(_, project)| project.join("storage/session")).collect(),
+            Layout::Project => {
+                entries_below(root, &root.join(PROJECTS)).into_iter().map(|project| project.join("storage/session")).collect()
+            }
         };
         let (own, messages) = match self {
             Layout::Global => ("session", "message"),
             Layout::Project => ("info", "message"),
         };
-        stores.into_iter().filter(|store| store.join(own).is_dir() && store.join(messages).is_dir()).collect()
+        stores.into_iter().filter(|store| is_below(root, store) && store.join(own).is_dir() && store.join(messages).is_dir()).collect()
     }
 
     /// The sessions of all stores of this layout, by id. Of several with one id, the last changed is first.
@@ -178,6 +183,12 @@ fn split_parts<'a>(message: &'a [u8], index: &'a mut StructuralIndex) -> Option<
     let fields = message.members().filter(|(name, _)| *name != "parts").map(|(name, value)| format!("\"{name}\":{}", value.raw()));
     let info = format!("{{{}}}", fields.collect::<Vec<_>>().join(","));
     Some(MessageWithParts { info, parts: parts.elements().map(Value::raw).collect() })
+}
+
+/// The entries of a folder inside of `root`, without links that lead out of it.
+fn entries_below(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let entries = if is_below(root, folder) { entries(folder) } else { Vec::new() };
+    entries.into_iter().map(|(_, path)| path).filter(|path| is_below(root, path)).collect()
 }
 
 /// The entries of a folder, by name. None if it cannot be read: stores of other versions lack some folders.

@@ -12,6 +12,7 @@ use super::files::{self, Layout, SessionFiles};
 use crate::open::database::DatabaseFile;
 use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession};
 use crate::open::{beginning, is_database};
+use crate::shared::neighbours::is_below;
 
 /// Opens OpenCode's stores.
 pub(crate) static OPENER: Opener =
@@ -26,6 +27,7 @@ const NO_ID: &str = "a session without an id that can be read";
 const NO_SESSION: &str = "messages or parts of a deleted session";
 const CONTINUED_TWICE: &str = "a copy that 1.x continued after 2.x had continued the session";
 const UNKNOWN_TABLE: &str = "a table of sessions that no known version has";
+const LEADS_OUT: &str = "a link that leads out of the folder of the store";
 
 /// Where one session is stored.
 enum Location {
@@ -49,6 +51,9 @@ fn is_root(path: &Path) -> bool {
 
 fn open_root(path: &Path, limits: Limits) -> OpenedStore {
     let mut stores = Stores::new(limits);
+    for link in links_out(path) {
+        stores.skip(String::new(), &link, LEADS_OUT);
+    }
     for database in databases(path) {
         match DatabaseFile::open(&database, limits)? {
             Some(file) if Database::has_tables(&file) => stores.add_database(file)?,
@@ -76,10 +81,18 @@ fn is_database_name(name: &str) -> bool {
     name.starts_with("opencode") && name.ends_with(".db")
 }
 
-/// The databases in a data folder. There is one for each release channel; the one without a channel has newer copies of the others'
+/// Links to databases and folders of a store that lead out of it. They are not followed.
+fn links_out(root: &Path) -> Vec<PathBuf> {
+    let own = files::entries(root).into_iter().filter(|(name, _)| is_inside(name));
+    let projects = root.join(files::PROJECTS);
+    let of_projects = if is_below(root, &projects) { files::entries(&projects) } else { Vec::new() };
+    own.chain(of_projects).map(|(_, path)| path).filter(|path| path.is_symlink() && !is_below(root, path)).collect()
+}
+
+/// The databases in a data folder, without links that lead out of it. There is one for each release channel; the one without a channel has newer copies of the others'
 /// sessions, so it is first.
 fn databases(root: &Path) -> Vec<PathBuf> {
-    let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file());
+    let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file() && is_below(root, path));
     let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");
     main.into_iter().chain(others).map(|(_, path)| path).collect()
 }
