@@ -258,8 +258,8 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
         if byte == b'"' {
             return self.string(name, start);
         }
-        let end = self.scanner.skip_literal(byte, start)?;
-        self.push(Node::literal(byte, name, start, end))?;
+        let (end, types) = self.scanner.skip_literal(byte, start)?;
+        self.push(Node::literal(types, name, start, end))?;
         Ok(end)
     }
 
