@@ -90,13 +90,23 @@ impl Registry {
         }
         found.pop().ok_or_else(|| {
             let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");
-            if head.is_blank() {
-                error.found("nothing but white space")
-            } else {
-                error.found(head.text().lines().next().unwrap_or_default())
+            match head.text().lines().next() {
+                _ if head.is_blank() => error.found("nothing but white space"),
+                _ if is_utf16(head.bytes()) => error.expected("UTF-8").found(UTF16),
+                None => error.expected("UTF-8").found(NOT_UTF8),
+                Some(first) => error.found(first),
             }
         })
     }
+}
+
+/// What is found in a file that begins with the byte order mark of UTF-16.
+pub const UTF16: &str = "UTF-16 text";
+/// What is found in a file that does not begin with UTF-8.
+pub const NOT_UTF8: &str = "bytes that are not UTF-8";
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
 /// Several adapters claim one session.

@@ -92,6 +92,9 @@ fn refused(error: AuditError) -> AdapterError {
 fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
     let report = &audited.report;
     writeln!(out, "{}", Row::of(report).line(&audited.path))?;
+    if report.leaves.unknown > 0 {
+        writeln!(out, "  unknown members: {}, counted in the ledger", count(report.leaves.unknown, "value"))?;
+    }
     for left in &report.examples {
         let place = format!("line {}, {}, {}", left.line, left.record, left.pointer);
         writeln!(out, "  left over: {}", one_line(&format!("{place}: {}: {}", count(left.bytes, "byte"), left.excerpt)))?;
@@ -123,12 +126,12 @@ impl Row {
         Row {
             records: report.records,
             values: report.leaves.total,
-            lost: report.leaves.left_over,
+            lost: report.leaves.left_over + report.leaves.unknown,
             in_tape: report.in_tape.bytes,
             omitted: sum(&report.omitted),
             opaque: sum(&report.opaque),
             cut: report.cut.bytes,
-            left_over: report.left_over.bytes,
+            left_over: report.left_over.bytes + report.unknown.bytes,
         }
     }
 
@@ -147,6 +150,7 @@ struct Totals {
     rules: BTreeMap<(&'static str, String), Amount>,
     values_in_tape: u64,
     values_converted: u64,
+    values_unknown: u64,
     values_by_rule: BTreeMap<(&'static str, String), u64>,
 }
 
@@ -173,6 +177,7 @@ impl Totals {
         let leaves = &report.leaves;
         self.values_in_tape += leaves.in_tape;
         self.values_converted += leaves.converted;
+        self.values_unknown += leaves.unknown;
         for (how, counts) in [("omitted", &leaves.omitted), ("opaque", &leaves.opaque)] {
             for (rule, count) in counts {
                 *self.values_by_rule.entry((how, rule.clone())).or_default() += count;
@@ -191,7 +196,10 @@ impl Totals {
         for ((how, rule), values) in &self.values_by_rule {
             writeln!(out, "{values:>10}  {how}: {rule}")?;
         }
-        writeln!(out, "{:>10}  left over", self.row.lost)
+        if self.values_unknown > 0 {
+            writeln!(out, "{:>10}  unknown members", self.values_unknown)?;
+        }
+        writeln!(out, "{:>10}  left over", self.row.lost - self.values_unknown)
     }
 }
 

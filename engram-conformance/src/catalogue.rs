@@ -89,7 +89,7 @@ checks! {
         needs Nothing, from "adapters: Never reorder by event kind", by Case(observable::order);
     "record.known" asserts "no record of a supported version is unrecognized or malformed",
         needs Nothing, from "ack: Forward compatibility via unknown", by Case(observable::known);
-    "member.known" asserts "every member of a record is in the adapter's table, and a member with another name or JSON type is noticed",
+    "member.known" asserts "every member of a record is in the adapter's table, and a member with another name, JSON type or form of number or time is noticed",
         needs Nothing, from "adapters: silently degrade behavior", by Claims(members::known);
     "record.repeated" asserts "a record that has an id or a time and is repeated in the log changes no event",
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(repeated::records);

@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{ImplicitInput, Meta};
 use engram_core::hash::Hash;
-use engram_core::text::{DecodeBuffer, Text};
+use engram_core::text::{DecodeBuffer, Text, canonical_json};
 
 use crate::shared::value::Field;
 
@@ -25,7 +25,7 @@ pub(super) fn emit_file_text(
     Ok(())
 }
 
-/// Emits a context with hash and size in place of its text: of the decoded text of a string, of the raw JSON of any other value.
+/// Emits a context with hash and size in place of its text: of the decoded text of a string, of the canonical JSON of any other value.
 pub(super) fn emit_hash(
     name: &str,
     value: Field<'_>,
@@ -33,7 +33,9 @@ pub(super) fn emit_hash(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
-    let hashed = value.map(|value| value.text().map_or(value.raw(), |text| text.decode_lossy_into(buffer)));
+    let json = value.filter(|value| value.text().is_none()).map(|value| canonical_json(value.raw()));
+    let text = value.and_then(|value| value.text()).map(|text| text.decode_lossy_into(buffer));
+    let hashed = json.as_deref().or(text);
     let hash = hashed.map(|text| Hash::of_bytes(text.as_bytes()));
     let bytes = hashed.map(|text| text.len() as u64);
     out.emit(Meta::Context(ImplicitInput { name: Text::Plain(name), file: None, hash, bytes, text: None }), pointer)?;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use engram_core::emit::Pointer;
 
 use super::schema::{Line, Message};
-use crate::shared::time::rfc3339;
-use crate::shared::value::{raw_str, text};
+use crate::shared::time::tape_time;
+use crate::shared::value::text;
 
 /// The model name of messages that the harness writes in the model's place.
 pub(super) const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -45,5 +45,5 @@ impl<'a> Record<'a> {
 
 /// The line's timestamp in the tape's form.
 pub(super) fn line_time<'a>(line: &Line<'a>) -> Option<Cow<'a, str>> {
-    rfc3339(raw_str(line.timestamp()))
+    tape_time(line.timestamp())
 }

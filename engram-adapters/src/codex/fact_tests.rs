@@ -106,6 +106,27 @@ fn the_server_of_an_mcp_tool_is_stated() {
 }
 
 #[test]
+fn a_sum_with_a_count_that_is_none_is_left_out() {
+    let counts = |input: &Value, cached: &Value| json!({"input_tokens": input, "cached_input_tokens": cached, "output_tokens": 2, "reasoning_output_tokens": 1, "total_tokens": 12});
+    let event =
+        |last: Value, total: Value| event(json!({"type": "token_count", "info": {"last_token_usage": last, "total_token_usage": total}}));
+    let good = |input: u64| counts(&json!(input), &json!(1));
+    // The total of the second record cannot be read, so the third one gives no difference to it.
+    let lines = [
+        event(good(10), good(10)),
+        event(good(20), counts(&json!(-30), &json!(1))),
+        event(good(40), good(70)),
+        event(counts(&json!(50), &json!(1.5)), good(120)),
+    ];
+    let options = Options { policy: Policy::Permissive, ..Options::default() };
+    let tape = convert_str(&Codex, &session_with(json!({}), &lines), &options).unwrap();
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let usage = events.iter().filter(|event| event["label"] == "usage");
+    assert_eq!(usage.map(|usage| usage["tokens"]["input"].as_u64()).collect::<Vec<_>>(), [Some(9), Some(19), Some(39), None]);
+    assert!(tape.contains(r#""unknown_members":[{"type":"event_msg/token_count","pointer":"/payload/info/last_token_usage/cached_input_tokens","found":"number","count":1}"#), "{tape}");
+}
+
+#[test]
 fn a_response_counts_once_and_has_its_model() {
     let counts = |input: u64| json!({"input_tokens": input, "cached_input_tokens": 1, "output_tokens": 2, "reasoning_output_tokens": 1, "total_tokens": input + 2});
     let zero = json!({"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "reasoning_output_tokens": 0, "total_tokens": 77});

@@ -143,7 +143,7 @@ mod tests {
         turn["tokens"]["output"] = json!("2");
         let error = convert(&lines(&[header(), turn]), Policy::Strict).unwrap_err();
         assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::UnknownMember, Some("/tokens/output")));
-        assert_eq!((error.expected.as_deref(), error.found.as_deref()), (Some("number"), Some("string")));
+        assert_eq!((error.expected.as_deref(), error.found.as_deref()), (Some("count"), Some("string")));
     }
 
     #[test]

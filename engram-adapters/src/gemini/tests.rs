@@ -5,7 +5,7 @@ use engram_core::audit::audit;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Gemini;
 
@@ -53,6 +53,23 @@ fn a_line_that_repeats_another_changes_nothing() {
     let repeated = events(&[&prompt, &prompt, &first, &rewritten, &first, HEADER, &prompt]);
     assert_eq!(texts(&repeated), ["go on", "done"]);
     assert_eq!(repeated.len(), once.len());
+}
+
+#[test]
+fn a_sum_with_a_count_that_is_none_is_left_out() {
+    let turn = |cached: &str, thoughts: &str| {
+        let tokens = format!(r#"{{"input":10,"output":3,"cached":{cached},"thoughts":{thoughts},"tool":0,"total":14}}"#);
+        format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"x","thoughts":[],"tokens":{tokens},"model":"m1"}}"#)
+    };
+    for (cached, thoughts, expected) in [
+        ("2", "1", json!({"input": 8, "cache_read": 2, "output": 4, "reasoning": 1})),
+        ("-2", "1", json!({"output": 4, "reasoning": 1})),
+        ("2", "1.5", json!({"input": 8, "cache_read": 2})),
+    ] {
+        let tape = convert(&[&turn(cached, thoughts)], Policy::Permissive).unwrap();
+        let usage = tape.iter().find(|event| event["label"] == "usage").unwrap();
+        assert_eq!(usage["tokens"], expected);
+    }
 }
 
 #[test]

@@ -1,44 +1,28 @@
 //! JSON types as bits: what a view requires of its fields.
 
 use engram_core::emit::Fault;
+use engram_core::members::JsonTypes;
 
-/// The JSON type that a field must have, if it is present. One bit each; `null` counts as absent and has all bits.
+/// The JSON type that a field must have, if it is present. One bit each; `null` counts as absent and has all bits. A value that is a number
+/// has the bits of its sub-types too (see [`JsonTypes`](engram_core::members::JsonTypes)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
     /// Any value.
-    Any = 0b11111,
+    Any = JsonTypes::ANY.0 as isize,
     /// A string.
-    String = 0b00001,
+    String = JsonTypes::STRING.0 as isize,
     /// `true` or `false`.
-    Bool = 0b00010,
+    Bool = JsonTypes::BOOL.0 as isize,
     /// A number.
-    Number = 0b00100,
+    Number = JsonTypes::NUMBER.0 as isize,
     /// An object.
-    Object = 0b01000,
+    Object = JsonTypes::OBJECT.0 as isize,
     /// An array.
-    Array = 0b10000,
+    Array = JsonTypes::ARRAY.0 as isize,
 }
 
 /// The types of `null`.
 pub(super) const NULL: u8 = JsonType::Any as u8;
-
-/// The types of a value, by its first byte.
-pub(super) static TYPES_OF_FIRST_BYTE: [u8; 256] = {
-    let mut types = [0; 256];
-    types[b'"' as usize] = JsonType::String as u8;
-    types[b't' as usize] = JsonType::Bool as u8;
-    types[b'f' as usize] = JsonType::Bool as u8;
-    types[b'-' as usize] = JsonType::Number as u8;
-    let mut digit = b'0';
-    while digit <= b'9' {
-        types[digit as usize] = JsonType::Number as u8;
-        digit += 1;
-    }
-    types[b'{' as usize] = JsonType::Object as u8;
-    types[b'[' as usize] = JsonType::Array as u8;
-    types[b'n' as usize] = NULL;
-    types
-};
 
 impl JsonType {
     /// True if a value with these type bits is acceptable here.

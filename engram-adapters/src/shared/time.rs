@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use engram_core::time::is_time;
+use engram_core::text::Text;
+use engram_core::time::{is_millis, utc};
 use jiff::Timestamp;
 
 use super::value::{Field, raw_str, text};
@@ -16,27 +17,26 @@ use super::value::{Field, raw_str, text};
 /// assert_eq!(rfc3339("yesterday"), None);
 /// ```
 pub fn rfc3339(source: &str) -> Option<Cow<'_, str>> {
-    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { convert(source).map(Cow::Owned) }
+    utc(source)
 }
 
 /// The time of a field in the form of a tape. None if it is absent, or is not a time.
 pub fn tape_time(field: Field<'_>) -> Option<Cow<'_, str>> {
     field?;
     let source = raw_str(field);
-    if is_tape_time(source) { Some(Cow::Borrowed(source)) } else { convert(&text(field)?.decode().ok()?).map(Cow::Owned) }
+    utc(source).or_else(|| escaped_time(text(field)?))
 }
 
-/// Converts a time in another RFC 3339 form.
+/// A time that is written with escapes.
 #[cold]
-fn convert(source: &str) -> Option<String> {
-    let time: Timestamp = source.parse().ok()?;
-    let digits = source.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
-    Some(format!("{time:.digits$}", digits = digits.min(9)))
+fn escaped_time(source: Text<'_>) -> Option<Cow<'_, str>> {
+    utc(&source.decode().ok()?).map(|time| Cow::Owned(time.into_owned()))
 }
 
 /// The time of milliseconds since the Unix epoch. None if it is out of range.
 pub fn from_millis(millis: i64) -> Option<String> {
-    Timestamp::from_millisecond(millis).ok().map(|time| format!("{time:.3}"))
+    let time = Timestamp::from_millisecond(millis).ok().filter(|_| is_millis(millis))?;
+    Some(format!("{time:.3}"))
 }
 
 /// Milliseconds per day.
@@ -77,18 +77,18 @@ impl MillisFormatter {
 
 /// The time of seconds since the Unix epoch. None if it is out of range.
 pub fn from_seconds(seconds: i64) -> Option<String> {
-    Timestamp::from_second(seconds).ok().map(|time| format!("{time:.0}"))
+    let time = Timestamp::from_second(seconds).ok().filter(|_| seconds.checked_mul(1000).is_some_and(is_millis))?;
+    Some(format!("{time:.0}"))
 }
 
 /// The milliseconds since the Unix epoch of a time in any RFC 3339 form. None if it is not a time.
 pub fn millis(source: &str) -> Option<i64> {
-    source.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+    utc(source)?.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
 }
 
 /// True for a time in the form of a tape with at most nine digits of a fraction.
 pub fn is_tape_time(text: &str) -> bool {
-    const LONGEST: usize = "2026-01-30T23:59:59.123456789Z".len();
-    text.len() <= LONGEST && is_time(text)
+    matches!(utc(text), Some(Cow::Borrowed(_)))
 }
 
 #[cfg(test)]
@@ -125,10 +125,22 @@ mod tests {
         const FIRST: i64 = 1_795_256_784_268;
         let mut formatter = MillisFormatter::default();
         assert_eq!(formatter.format(i64::MAX), None);
-        for millis in
-            [0, 1, -1, FIRST, FIRST + 1, FIRST + 59_999, FIRST - FIRST % DAY_MILLIS, FIRST - FIRST % DAY_MILLIS - 1, -62_135_596_800_001]
-                .into_iter()
-                .flat_map(|time| [time, time + 7, time + 3_600_000])
+        for millis in [
+            0,
+            1,
+            -1,
+            FIRST,
+            FIRST + 1,
+            FIRST + 59_999,
+            FIRST - FIRST % DAY_MILLIS,
+            FIRST - FIRST % DAY_MILLIS - 1,
+            -62_135_596_800_001,
+            -62_167_219_200_001,
+            253_402_300_799_999,
+            253_402_300_800_000,
+        ]
+        .into_iter()
+        .flat_map(|time| [time, time + 7, time + 3_600_000])
         {
             assert_eq!(formatter.format(millis), from_millis(millis).as_deref(), "{millis}");
         }

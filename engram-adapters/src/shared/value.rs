@@ -54,6 +54,13 @@ pub fn count(field: Field<'_>) -> Option<u64> {
     field.and_then(Value::unsigned)
 }
 
+/// The number of a count that other counts are added to or subtracted from: 0 if the field is absent, none if it is not a count. What is
+/// computed from it is not known then.
+#[inline(always)]
+pub fn count_or_zero(field: Field<'_>) -> Option<u64> {
+    field.map_or(Some(0), Value::unsigned)
+}
+
 /// True if the field is `true`.
 pub fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(Value::is_true)
@@ -62,6 +69,14 @@ pub fn is_true(field: Field<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_that_is_absent_is_zero_and_one_that_is_none_is_not_known() {
+        let mut index = StructuralIndex::default();
+        let object = parse(r#"{"a":7,"b":-1,"c":1.5,"d":"7","e":null}"#, &mut index).unwrap();
+        let counts = ["a", "b", "c", "d", "e", "f"].map(|name| count_or_zero(object.member(name)));
+        assert_eq!(counts, [Some(7), None, None, None, Some(0), Some(0)]);
+    }
 
     #[test]
     fn find_line_skips_lines_that_are_not_json() {

@@ -26,3 +26,4 @@ mod tidy;
 mod tree;
 mod typed;
 mod versions;
+mod white_space;

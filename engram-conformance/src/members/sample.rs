@@ -93,7 +93,13 @@ impl Sample {
     }
 
     fn add_member(&mut self, schema: &str, member: Member, original: &Arc<Original>) {
-        let changes = [member.name.map(Change::rename), member.value.and_then(|value| Change::retype(value, member.types))];
+        let value = || member.value.clone();
+        let choice = hash64((SEED, &member.record, &member.pattern));
+        let changes = [
+            member.name.clone().map(Change::rename),
+            value().and_then(|value| Change::retype(value, member.allowed)),
+            value().and_then(|value| Change::reform(value, member.allowed, choice)),
+        ];
         for change in changes.into_iter().flatten() {
             let key = Key {
                 session: if is_full_run() { original.place.clone() } else { String::new() },

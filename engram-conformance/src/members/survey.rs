@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::event::Kind;
-use engram_core::members::{JsonNode, JsonTypes, MemberTable, Path, RawNode, RecordShape, Row, Step, Visitor, Walk};
+use engram_core::members::{JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Step, Visitor, Walk};
 use serde_json::Value;
 
+use super::change::Allowed;
 use super::record_type::record_type;
 use crate::converted_session::ConvertedSession;
 use crate::tape::Event;
@@ -37,8 +38,8 @@ pub struct Member {
     pub name: Option<Range<usize>>,
     /// Where its value is. `None` for `null`, which has no type.
     pub value: Option<Range<usize>>,
-    /// The types that the table allows.
-    pub types: JsonTypes,
+    /// The values that the table allows.
+    pub allowed: Allowed,
 }
 
 /// What a session has, compared with the table.
@@ -135,7 +136,7 @@ impl<'s> Surveyor<'s> {
                 end: place.end,
                 name: member.name.clone(),
                 value: (!member.node.is_null()).then(|| offset(self.source, member.node.json())),
-                types: seen.iter().filter_map(|seen| seen.members.get(pointer)).fold(JsonTypes(0), |types, same| types.or(same.types)),
+                allowed: allowed(&seen, pointer),
             });
         }
         for (pointer, (pattern, what)) in &seen[0].faults {
@@ -181,6 +182,12 @@ fn members<'w, 's>(seen: &'w [Seen<'s>]) -> BTreeMap<&'w str, &'w SeenMember<'s>
     all.filter(|(pointer, _)| !is_free(pointer)).collect()
 }
 
+/// The values that some walk allows at a pointer.
+fn allowed(seen: &[Seen<'_>], pointer: &str) -> Allowed {
+    let all = seen.iter().filter_map(|seen| seen.members.get(pointer)).map(|member| member.allowed);
+    all.reduce(Allowed::or).unwrap_or_default()
+}
+
 /// True if a pointer is this one, or leads into its value.
 fn is_under(pointer: &str, outer: &str) -> bool {
     pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -205,7 +212,7 @@ struct SeenMember<'s> {
     pattern: String,
     name: Option<Range<usize>>,
     node: RawNode<'s>,
-    types: JsonTypes,
+    allowed: Allowed,
 }
 
 impl<'s> Seen<'s> {
@@ -223,7 +230,7 @@ impl<'s> Visitor<RawNode<'s>> for Seen<'s> {
     }
 
     fn mismatch(&mut self, path: &Path<'_, RawNode<'s>>, row: &Row) {
-        let what = format!("it is {}, but {} in the table", path.node.types().name(), row.types.name());
+        let what = format!("it is {}, but {} in the table", row.found(path.node), row.expected());
         self.faults.insert(path.pointer(), (path.pattern(), what));
     }
 
@@ -233,7 +240,10 @@ impl<'s> Visitor<RawNode<'s>> for Seen<'s> {
             Step::Key(_) => None,
             Step::Root | Step::Item(_) => return,
         };
-        self.members.insert(path.pointer(), SeenMember { pattern: path.pattern(), name, node: path.node, types: row.types });
+        self.members.insert(
+            path.pointer(),
+            SeenMember { pattern: path.pattern(), name, node: path.node, allowed: Allowed { types: row.types, times: row.times } },
+        );
     }
 
     fn leaf(&mut self, path: &Path<'_, RawNode<'s>>, row: &Row) {

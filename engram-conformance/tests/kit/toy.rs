@@ -22,12 +22,13 @@ rule ui.state  State of the screen.
 record toy feeds meta
   type     string  as meta.session
   version  string  as tape.start.harness.version
+  at       time    omit ui.state
 record say feeds msg.out
   type     string  as msg.out
   text     string  tape
   mood?    string  omit ui.state
   tokens?  object
-    input  number  omit ui.state
+    input  count   omit ui.state
   parts?   array
     []     object
       text string  omit ui.state
@@ -40,7 +41,7 @@ record call feeds tool.call
   result   object
     by @tool
     case run
-      code number  omit ui.state
+      code integer omit ui.state
     else free omit ui.state
 record wrap feeds msg.out
   type     string  as msg.out
@@ -55,7 +56,7 @@ document object feeds msg.out
 
 /// The log of the recording.
 pub const LOG: &str = concat!(
-    "{\"type\":\"toy\",\"version\":\"1.0.0\"}\n",
+    "{\"type\":\"toy\",\"version\":\"1.0.0\",\"at\":\"2026-11-21T10:00:00Z\"}\n",
     "{\"type\":\"say\",\"text\":\"a long enough text\",\"mood\":\"calm\",\"tokens\":{\"input\":3},\"env\":{\"HOME\":\"/x\"}}\n",
     "{\"type\":\"say\",\"text\":\"b\",\"parts\":[{\"text\":\"c\"}]}\n",
     "{\"type\":\"call\",\"tool\":\"run\",\"args\":{\"a\":[{\"b\":1}]},\"result\":{\"code\":0}}\n",

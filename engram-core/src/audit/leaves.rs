@@ -3,19 +3,22 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::record::{Fates, Record, record_kind};
+use super::record::{Fates, Record, Treatment, record_kind};
 use super::report::{AuditReport, LeftOver};
 use super::rules::field_rule_at;
 use super::walk::{self, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission};
 use crate::error::excerpt;
-use crate::members::{self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Visitor};
+use crate::members::{self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, TimeForms, Visitor};
 use crate::text::Text;
 
 /// The maximum number of examples of left-over values in a report.
 const MAX_EXAMPLES: usize = 50;
 /// The maximum depth of records inside records.
 const MAX_RECORDS_INSIDE: usize = 16;
+
+/// The record type of what is in a document beside its records, as the ledger names it.
+const DOCUMENT: &str = "document";
 
 /// The record of a document at a pointer, given the text of the item that contains it.
 pub(super) type RecordAt<'d, 'r> = dyn Fn(&str, &'r str) -> Option<Record<'r>> + 'd;
@@ -27,7 +30,8 @@ pub(super) fn audit_record<'r>(record: &Record<'r>, table: &MemberTable, text: &
         let records: &RecordAt<'_, 'r> = &|_, _| None;
         let descriptor = record.descriptor;
         let (record, fates, prefix) = (Some(record), &mut fates, String::new());
-        LeafAudit { table, descriptor, records, record, report, fates, prefix, item: text, depth: 0 }.record_at(&Path::root(root));
+        let kind = String::new();
+        LeafAudit { table, descriptor, records, record, report, fates, prefix, kind, item: text, depth: 0 }.record_at(&Path::root(root));
     }
     Rc::new(fates)
 }
@@ -43,7 +47,8 @@ pub(super) fn audit_document<'r>(
     let mut fates = HashMap::new();
     if let Some(root) = RawNode::parse(text) {
         let (fates, prefix) = (&mut fates, String::new());
-        let mut leaves = LeafAudit { table, descriptor, records, record: None, report, fates, prefix, item: "", depth: 0 };
+        let kind = DOCUMENT.to_owned();
+        let mut leaves = LeafAudit { table, descriptor, records, record: None, report, fates, prefix, kind, item: "", depth: 0 };
         members::Walk { table, select: &|_| None }.record(document, &Path::root(root), &mut leaves);
     }
     Rc::new(fates)
@@ -57,9 +62,11 @@ struct LeafAudit<'d, 'r> {
     /// The record of a line.
     record: Option<&'d Record<'r>>,
     report: &'d mut AuditReport,
-    fates: &'d mut HashMap<String, Fate>,
+    fates: &'d mut HashMap<String, Treatment>,
     /// The pointer of the record that is walked, if it is inside another one.
     prefix: String,
+    /// Its type.
+    kind: String,
     /// Of a document: the text of the item that is walked.
     item: &'r str,
     depth: usize,
@@ -69,19 +76,22 @@ impl<'r> Visitor<RawNode<'r>> for LeafAudit<'_, 'r> {
     const LEAVES: bool = true;
 
     fn leaf(&mut self, path: &Path<'_, RawNode<'r>>, row: &Row) {
-        self.each(path, row.fate.as_ref());
+        match &row.fate {
+            Some(fate) => self.each(path, Claim::Fate(fate, row.times)),
+            None => self.each(path, Claim::Kept),
+        }
     }
 
     fn unknown(&mut self, path: &Path<'_, RawNode<'r>>) {
-        self.each(path, None);
+        self.each(path, Claim::Unknown);
     }
 
     fn mismatch(&mut self, path: &Path<'_, RawNode<'r>>, _: &Row) {
-        self.each(path, None);
+        self.each(path, Claim::Unknown);
     }
 
     fn unrecognized(&mut self, path: &Path<'_, RawNode<'r>>) {
-        self.each(path, None);
+        self.each(path, Claim::Kept);
     }
 
     fn record(&mut self, path: &Path<'_, RawNode<'r>>) {
@@ -92,10 +102,11 @@ impl<'r> Visitor<RawNode<'r>> for LeafAudit<'_, 'r> {
 impl<'r> LeafAudit<'_, 'r> {
     /// Walks a record along the shape of its type.
     fn record_at(&mut self, path: &Path<'_, RawNode<'r>>) {
-        let shape = record_kind(self.descriptor, path.node.json());
-        let Some(shape) = self.table.record(&shape).filter(|_| self.depth < MAX_RECORDS_INSIDE) else {
-            return self.each(path, None);
+        let kind = record_kind(self.descriptor, path.node.json());
+        let Some(shape) = self.table.record(&kind).filter(|_| self.depth < MAX_RECORDS_INSIDE) else {
+            return self.each(path, Claim::Kept);
         };
+        let outer_kind = std::mem::replace(&mut self.kind, kind);
         let outer = self.prefix.len();
         self.prefix.push_str(&path.pointer());
         self.item = if self.depth == 0 { path.node.json() } else { self.item };
@@ -103,40 +114,68 @@ impl<'r> LeafAudit<'_, 'r> {
         members::Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(path.node), self);
         self.depth -= 1;
         self.prefix.truncate(outer);
+        self.kind = outer_kind;
     }
 
     /// Accounts for all leaf values in a value.
-    fn each(&mut self, path: &Path<'_, RawNode<'r>>, fate: Option<&Fate>) {
+    fn each(&mut self, path: &Path<'_, RawNode<'r>>, claim: Claim<'_>) {
         let pointer = format!("{}{}", self.prefix, path.pointer());
         let of_document = if self.record.is_none() { (self.records)(&pointer, self.item) } else { None };
         let Some(record) = self.record.or(of_document.as_ref()) else { return };
+        let claim = match claim {
+            Claim::Unknown if !record.index.has_unknown(&self.kind, &path.pattern()) => Claim::Kept,
+            claim => claim,
+        };
         let mut walk = Walk::of_json(path.node.json());
         while let Some(leaf) = walk.next_leaf() {
             if leaf != "null" {
                 let pointer = format!("{pointer}{}", walk::pointer(walk.levels()));
-                judge(record, &leaf, &pointer, fate, self.report, self.fates);
+                judge(record, &leaf, &pointer, claim, self.report, self.fates);
             }
         }
     }
 }
 
-/// Accounts for one leaf value. Without a fate the table does not name it; then it must be in a record or block that is kept as it is.
-fn judge(record: &Record<'_>, leaf: &str, pointer: &str, fate: Option<&Fate>, report: &mut AuditReport, fates: &mut HashMap<String, Fate>) {
+/// What should have become of a value.
+#[derive(Debug, Clone, Copy)]
+enum Claim<'c> {
+    /// The fate and the form of its row.
+    Fate(&'c Fate, TimeForms),
+    /// No row fits it, and the ledger counts it as an unknown member.
+    Unknown,
+    /// No row fits it. It must be in a record or block that is kept as it is.
+    Kept,
+}
+
+/// Accounts for one leaf value.
+fn judge(
+    record: &Record<'_>,
+    leaf: &str,
+    pointer: &str,
+    claim: Claim<'_>,
+    report: &mut AuditReport,
+    fates: &mut HashMap<String, Treatment>,
+) {
     report.leaves.total += 1;
     if let Some(rule) = record.omitted_by() {
         return *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1;
     }
-    let is_in_tape = || is_in_tape(record, leaf);
-    let Some(fate) = fate else {
-        if record.index.has_unrecognized() && is_in_tape() {
+    let (fate, times) = match claim {
+        Claim::Fate(fate, times) => (fate, times),
+        _ if record.index.has_unrecognized() && is_in_tape(record, leaf, TimeForms::NONE) => {
             report.leaves.in_tape += 1;
-        } else {
-            leave(record, leaf, pointer, report);
+            return;
         }
-        return;
+        Claim::Unknown => {
+            report.leaves.unknown += 1;
+            fates.insert(pointer.to_owned(), Treatment::Unknown);
+            return;
+        }
+        Claim::Kept => return leave(record, leaf, pointer, report),
     };
-    if fate.kind != FateKind::Tape && leaf.starts_with('"') {
-        fates.insert(pointer.to_owned(), fate.clone());
+    let is_in_tape = || is_in_tape(record, leaf, times);
+    if (fate.kind != FateKind::Tape || !times.is_none()) && leaf.starts_with('"') {
+        fates.insert(pointer.to_owned(), Treatment::Row(fate.clone()));
     }
     let name = || fate.name.to_string();
     match fate.kind {
@@ -152,9 +191,11 @@ fn judge(record: &Record<'_>, leaf: &str, pointer: &str, fate: Option<&Fate>, re
     }
 }
 
-fn is_in_tape(record: &Record<'_>, leaf: &str) -> bool {
+/// True if the value is in the tape. A time is if the tape has the same instant, in its own form.
+fn is_in_tape(record: &Record<'_>, leaf: &str, times: TimeForms) -> bool {
     if leaf.starts_with('"') {
-        return record.has(Text::Token(leaf));
+        let text = Text::Token(leaf);
+        return record.has(text) || (!times.is_none() && record.index.has_time(text));
     }
     // A tape leaves out a boolean that has its usual value, so its words prove nothing.
     matches!(leaf, "true" | "false") || record.index.has_number(leaf)

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde::de::IgnoredAny;
 
-use super::report::{AuditReport, LeftOver};
+use super::report::{Amount, AuditReport, LeftOver};
 use super::rules::{field_rule, record_rules, record_type};
 use super::tape_index::TapeIndex;
 use super::walk::{Level, Walk, pointer};
@@ -27,7 +27,16 @@ const MAX_WORD_BYTES: usize = 64;
 const ANY_TYPE: &str = "*";
 
 /// What the member table says of the strings of a record that are not in the tape as they are, by their pointers.
-pub(super) type Fates = Rc<HashMap<String, Fate>>;
+pub(super) type Fates = Rc<HashMap<String, Treatment>>;
+
+/// How a string is treated that is not in the tape as it is.
+#[derive(Debug, Clone)]
+pub(super) enum Treatment {
+    /// As the row of its member says.
+    Row(Fate),
+    /// The ledger counts its member as unknown.
+    Unknown,
+}
 
 /// A record, and the lines of the tape that come from it.
 pub(super) struct Record<'r> {
@@ -102,13 +111,8 @@ impl<'r> Record<'r> {
         if self.is_in_tape(text, 0) {
             return report.in_tape.add(bytes);
         }
-        if let Some(fate) = self.fates.get(&pointer(levels)) {
-            let amount = match fate.kind {
-                FateKind::Tape | FateKind::As => &mut report.converted,
-                FateKind::Omit => report.omitted.entry(fate.name.to_string()).or_default(),
-                FateKind::Opaque => report.opaque.entry(fate.name.to_string()).or_default(),
-            };
-            return amount.add(bytes);
+        if let Some(treatment) = self.fates.get(&pointer(levels)) {
+            return amount_of(treatment, report).add(bytes);
         }
         self.leave(&text.decode_lossy(), bytes, pointer(levels), report);
     }
@@ -158,6 +162,16 @@ impl<'r> Record<'r> {
         }
         // JSON with short words only is in the tape if all its words are.
         has_content || (!words.is_empty() && words.iter().all(|word| self.tape_strings().contains(word)))
+    }
+}
+
+/// The amount that a string with this treatment belongs to.
+fn amount_of<'r>(treatment: &Treatment, report: &'r mut AuditReport) -> &'r mut Amount {
+    let Treatment::Row(fate) = treatment else { return &mut report.unknown };
+    match fate.kind {
+        FateKind::Tape | FateKind::As => &mut report.converted,
+        FateKind::Omit => report.omitted.entry(fate.name.to_string()).or_default(),
+        FateKind::Opaque => report.opaque.entry(fate.name.to_string()).or_default(),
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Leaves {
     pub omitted: BTreeMap<String, u64>,
     /// Those that are opaque, by the name of the rule.
     pub opaque: BTreeMap<String, u64>,
+    /// Those that the ledger counts as unknown members: not in the tape, but not lost without a word.
+    pub unknown: u64,
     /// Those that were lost.
     pub left_over: u64,
 }
@@ -44,7 +46,7 @@ impl Leaves {
     /// The sum of all counts but `total`. Equals it.
     pub fn accounted(&self) -> u64 {
         let by_rule = self.omitted.values().chain(self.opaque.values()).sum::<u64>();
-        self.in_tape + self.converted + by_rule + self.left_over
+        self.in_tape + self.converted + by_rule + self.unknown + self.left_over
     }
 }
 
@@ -81,6 +83,8 @@ pub struct AuditReport {
     pub opaque: BTreeMap<String, Amount>,
     /// The truncated record at the end of an artifact, if the tape has `complete: false`.
     pub cut: Amount,
+    /// Text in values that the ledger counts as unknown members.
+    pub unknown: Amount,
     /// Text that was lost.
     pub left_over: Amount,
     /// The leaf values of the source.
@@ -92,8 +96,9 @@ pub struct AuditReport {
 }
 
 impl AuditReport {
-    /// True if nothing is left over and the ledger is correct.
+    /// True if nothing is left over or unknown, and the ledger is correct.
     pub fn holds(&self) -> bool {
-        self.left_over.strings == 0 && self.leaves.left_over == 0 && self.disagreements.is_empty()
+        let missing = self.left_over.strings + self.unknown.strings + self.leaves.left_over + self.leaves.unknown;
+        missing == 0 && self.disagreements.is_empty()
     }
 }

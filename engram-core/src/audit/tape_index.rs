@@ -7,9 +7,11 @@ use std::hash::{DefaultHasher, Hasher};
 use serde_json::value::RawValue;
 
 use super::walk::Walk;
+use crate::error::excerpt;
 use crate::event::Kind;
 use crate::tape::{Members, RawEvent, TapeError, raw_events};
 use crate::text::{Text, push_text};
+use crate::time::utc;
 
 /// A record of a line format: 1-based physical line, and index on that line.
 pub(super) type RecordKey = (u64, u64);
@@ -46,6 +48,10 @@ pub(super) struct TapeIndex<'t> {
     with_events: u64,
     pub records: u64,
     pub omitted: Vec<OmittedRow>,
+    /// The unknown members that the ledger lists, by record type and pointer.
+    unknown: HashSet<(String, String)>,
+    /// True if there are more than it lists.
+    has_more_unknown: bool,
     pub complete: bool,
 }
 
@@ -97,6 +103,19 @@ impl<'t> TapeIndex<'t> {
         self.complete = stop.get("complete").is_none_or(|raw| raw.get() == "true");
         let rows = ledger.get("omitted").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
         self.omitted = rows.unwrap_or_default().iter().filter_map(|row| omitted_row(row)).collect();
+        let rows = ledger.get("unknown_members").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+        self.unknown = rows.unwrap_or_default().iter().filter_map(|row| unknown_row(row)).collect();
+        self.has_more_unknown = ledger.count("unknown_members_more").unwrap_or_default() > 0;
+    }
+
+    /// True if the ledger counts the member at this pointer of records of this type as unknown.
+    pub fn has_unknown(&self, record: &str, pattern: &str) -> bool {
+        self.has_more_unknown || self.unknown.contains(&(excerpt(record), excerpt(pattern)))
+    }
+
+    /// True if the tape has this time, in its own form.
+    pub fn has_time(&self, text: Text<'_>) -> bool {
+        utc(&text.decode_lossy()).is_some_and(|time| self.has(Text::Plain(&time)))
     }
 
     /// True if the tape has exactly this string.
@@ -171,6 +190,12 @@ fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
     let row = Members::of(row.get()).ok()?;
     let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
     Some(OmittedRow { record: text("type")?, rule: text("rule")?, count: row.count("count")? })
+}
+
+fn unknown_row(row: &RawValue) -> Option<(String, String)> {
+    let row = Members::of(row.get()).ok()?;
+    let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
+    Some((text("type")?, text("pointer")?))
 }
 
 /// The canonical token of a text; borrowed if the text is one.

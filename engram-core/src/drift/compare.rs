@@ -77,8 +77,7 @@ impl<'n> Visitor<RawNode<'n>> for Compare<'_> {
     }
 
     fn mismatch(&mut self, path: &Path<'_, RawNode<'n>>, row: &Row) {
-        let expected = Some(row.types.name().into_owned());
-        self.add(Change::TypeChange { expected, found: path.node.types().name().into_owned() }, path);
+        self.add(Change::TypeChange { expected: Some(row.expected()), found: row.found(path.node).into_owned() }, path);
     }
 
     fn record(&mut self, path: &Path<'_, RawNode<'n>>) {

@@ -70,7 +70,7 @@ impl Collect<'_> {
         self.found.add(|| FoundMember {
             pointer: format!("{prefix}{at}{}", path.pointer()),
             pattern: excerpt(&path.pattern()),
-            types: expected.map(|row| (row.types.name().into_owned(), path.node.types().name().into_owned())),
+            types: expected.map(|row| (row.expected(), row.found(path.node).into_owned())),
             record: excerpt(record),
         });
     }

@@ -9,6 +9,7 @@ use super::model::{
     Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
+use super::time_forms::TimeForms;
 use crate::event::Kind;
 
 /// The maximum depth of shapes that include shapes.
@@ -88,7 +89,7 @@ impl<'l> Compiler<'l> {
             "document" => {
                 let types = line.words.get(1).and_then(|word| types_of(line, word).ok());
                 let words = if types.is_some() { 2 } else { 1 };
-                let document = self.record("", types.unwrap_or(JsonTypes::OBJECT), line, words)?;
+                let document = self.record("", types.map_or(JsonTypes::OBJECT, |(types, _)| types), line, words)?;
                 self.table.documents.push(document);
                 Ok(())
             }
@@ -100,7 +101,7 @@ impl<'l> Compiler<'l> {
         let suffix = read_suffix(line, &line.words[words..])?;
         let feeds = suffix.feeds.clone();
         self.forced = suffix.fate.clone();
-        let row = self.row_of(line, types, suffix, None)?;
+        let row = self.row_of(line, (types, TimeForms::NONE), suffix, None)?;
         self.forced = None;
         Ok(RecordShape { name: name.to_owned(), feeds, row })
     }
@@ -118,17 +119,17 @@ impl<'l> Compiler<'l> {
     fn row_of(
         &mut self,
         line: &'l Line,
-        types: JsonTypes,
+        (types, times): (JsonTypes, TimeForms),
         suffix: Suffix<'l>,
         inherited: Option<&Fate>,
     ) -> Result<RowId, MemberTableError> {
         let fate = self.forced.clone().or(suffix.fate.clone()).or_else(|| inherited.cloned());
-        let has_scalars = types.meets(JsonTypes::STRING.or(JsonTypes::NUMBER).or(JsonTypes::BOOL));
+        let has_scalars = types.meets(JsonTypes::STRING.or(JsonTypes::NATURAL).or(JsonTypes::BOOL));
         if fate.is_none() && !suffix.records && (has_scalars || suffix.free) {
             return Err(line.error("nothing says what becomes of this value"));
         }
         let content = self.content(line, types, &suffix, fate.as_ref())?;
-        Ok(self.push_row(Row { types, fate, content }))
+        Ok(self.push_row(Row { types, times, fate, content }))
     }
 
     fn push_row(&mut self, row: Row) -> RowId {
@@ -164,7 +165,7 @@ impl<'l> Compiler<'l> {
             return Err(line.error("one row for the items of an array"));
         } else if let Some(shape) = referenced.filter(|_| types.meets(JsonTypes::ARRAY)) {
             let content = Content::Described { object: Some(shape), items: None };
-            item_row = Some(self.push_row(Row { types: JsonTypes::OBJECT, fate: fate.cloned(), content }));
+            item_row = Some(self.push_row(Row { types: JsonTypes::OBJECT, times: TimeForms::NONE, fate: fate.cloned(), content }));
         }
         Ok(Content::Described { object, items: item_row })
     }
@@ -237,9 +238,9 @@ impl<'l> Compiler<'l> {
     fn add_member(&mut self, shape: &mut Shape, line: &'l Line, fate: Option<&Fate>) -> Result<(), MemberTableError> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
-            let types = self.table.row(row).types;
+            let Row { types, times, .. } = *self.table.row(row);
             let (name, repeats) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
-            let member = Member { name: name.into(), types, need, row, repeats };
+            let member = Member { name: name.into(), types, times, need, row, repeats };
             match shape.members.iter_mut().find(|known| &*known.name == name) {
                 Some(known) => *known = member,
                 None => shape.members.push(member),
@@ -277,7 +278,7 @@ impl<'l> Compiler<'l> {
         let suffix = read_suffix(line, words)?;
         let own = suffix.fate.clone().or_else(|| fate.cloned());
         if suffix.free {
-            return Ok(Choice::Free(self.row_of(line, JsonTypes::ANY, suffix, fate)?));
+            return Ok(Choice::Free(self.row_of(line, (JsonTypes::ANY, TimeForms::NONE), suffix, fate)?));
         }
         let lines: Vec<&Line> = line.children.iter().collect();
         Ok(Choice::Shape(self.object(base, &lines, own.as_ref())?))
@@ -300,11 +301,15 @@ fn names(word: &Word) -> (Vec<&str>, Need) {
     (names.split('|').collect(), need)
 }
 
-fn types_of(line: &Line, word: &Word) -> Result<JsonTypes, MemberTableError> {
-    let types = word.text.split('|').map(JsonTypes::from_name);
-    let types: Option<Vec<JsonTypes>> = types.collect();
-    let types = types.ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
-    Ok(types.into_iter().fold(JsonTypes(0), JsonTypes::or))
+/// The JSON types of a row, and the forms of its times.
+fn types_of(line: &Line, word: &Word) -> Result<(JsonTypes, TimeForms), MemberTableError> {
+    let one = |name| TimeForms::from_name(name).or_else(|| Some((TimeForms::NONE, JsonTypes::from_name(name)?)));
+    let mut all = (JsonTypes(0), TimeForms::NONE);
+    for name in word.text.split('|') {
+        let (times, types) = one(name).ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
+        all = (all.0.or(types), all.1.or(times));
+    }
+    Ok(all)
 }
 
 fn selector_key(line: &Line) -> Result<SelectorKey, MemberTableError> {

@@ -20,7 +20,7 @@ pub struct KnownObjects {
     outlines: Vec<Vec<Outline>>,
     /// The members of all outlines.
     members: Vec<KnownMember>,
-    /// The containers of all outlines.
+    /// The containers and times of all outlines.
     inner: Vec<Inner>,
 }
 
@@ -28,7 +28,10 @@ pub struct KnownObjects {
 #[derive(Debug, Clone, Copy)]
 struct KnownMember {
     name: KnownName,
+    /// Without the types that are not relevant.
     types: JsonTypes,
+    /// The types that matter.
+    relevant: JsonTypes,
 }
 
 /// The members of an object, as ranges of [`KnownObjects::members`] and [`KnownObjects::inner`].
@@ -38,17 +41,17 @@ struct Outline {
     inner: Range<usize>,
 }
 
-/// A container in an object.
+/// A container in an object, or a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inner {
-    /// The number of members between the container before and this one.
+    /// The number of members between the one before and this one.
     pub leaves: u32,
     /// None for user data.
     pub row: Option<RowId>,
 }
 
 impl KnownObjects {
-    /// The containers in `object`, for [`KnownObjects::inner_at`], if all its members fit the shape.
+    /// The containers and times in `object`, for [`KnownObjects::inner_at`], if all its members fit the shape.
     #[inline(always)]
     pub(super) fn inner<'a, N: JsonNode<'a>>(&mut self, table: &MemberTable, id: ShapeId, object: N) -> Option<Range<usize>> {
         let members = &self.members;
@@ -70,7 +73,7 @@ impl KnownObjects {
         self.members.len() >= MAX_MEMBERS
     }
 
-    /// A container.
+    /// A container or time.
     #[inline(always)]
     pub(super) fn inner_at(&self, at: usize) -> Option<Inner> {
         self.inner.get(at).copied()
@@ -105,9 +108,12 @@ impl KnownObjects {
         for (name, value) in object.members() {
             let types = value.types();
             let fits = |member: &&Member| types.meets(member.types) && !self.is_full();
-            let row = table.shape(id).find(name).filter(fits)?.row;
-            self.members.push(KnownMember { name: KnownName::new(name)?, types });
-            if types.is_leaf() {
+            let Member { row, types: allowed, times, .. } = *table.shape(id).find(name).filter(fits)?;
+            let relevant = allowed.relevant();
+            self.members.push(KnownMember { name: KnownName::new(name)?, types: types.and(relevant), relevant });
+            // The value of a time matters, not only its type.
+            let is_time = !times.is_none() && types != JsonTypes::ANY;
+            if types.is_leaf() && !is_time {
                 leaves += 1;
             } else {
                 let row = Some(row).filter(|row| !table.row(*row).is_free());
@@ -123,7 +129,9 @@ impl KnownObjects {
 #[inline(never)]
 fn fits<'a, N: JsonNode<'a>>(known: &[KnownMember], object: N) -> bool {
     let mut known = known.iter();
-    let is_next = |member| known.next().is_some_and(|known| N::types_of(member) == known.types && N::has_name(member, &known.name));
+    let is_next = |member| {
+        known.next().is_some_and(|known| N::types_of(member).and(known.relevant) == known.types && N::has_name(member, &known.name))
+    };
     object.each_member().all(is_next) && known.next().is_none()
 }
 
@@ -141,6 +149,9 @@ rule ui.state  State of the screen.
 record message feeds msg.in
   type      string         tape
   number?   number         tape
+  count?    count          tape
+  integer?  integer|string tape
+  time?     time|millis    tape
   text?     string|array   tape
     []      object
       type  string         tape
@@ -234,9 +245,21 @@ record message feeds msg.in
     }
 
     fn value() -> impl Strategy<Value = String> {
-        let leaf = "1|null|true|\"a\"|\"b\"|\\{\\}|\\[\\]";
+        let leaf = "1|-1|1\\.5|1e3|9223372036854775808|18446744073709551616|null|true|\"a\"|\"2026-11-21T10:02:05Z\"|\"b\"|\\{\\}|\\[\\]";
         leaf.prop_recursive(3, 12, 4, |inner| {
-            let name = prop_oneof![Just("type"), Just("number"), Just("text"), Just("args"), Just("env"), Just("x"), Just("y"), Just("z")];
+            let name = prop_oneof![
+                Just("type"),
+                Just("number"),
+                Just("count"),
+                Just("integer"),
+                Just("time"),
+                Just("text"),
+                Just("args"),
+                Just("env"),
+                Just("x"),
+                Just("y"),
+                Just("z")
+            ];
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..3).prop_map(|items| format!("[{}]", items.join(","))),
                 prop::collection::vec((name, inner), 0..5).prop_map(|members| {

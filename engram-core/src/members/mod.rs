@@ -14,6 +14,7 @@ mod node;
 mod path;
 mod repeated;
 mod syntax;
+mod time_forms;
 mod unknown;
 mod walk;
 
@@ -28,6 +29,7 @@ pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
 pub use syntax::MemberTableError;
+pub use time_forms::TimeForms;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
 pub use walk::{Visitor, Walk};
 

@@ -1,9 +1,12 @@
 //! The compiled form of a member table.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
+use super::node::JsonNode;
+use super::time_forms::{TimeForms, UNREADABLE};
 use crate::event::Kind;
 
 /// What becomes of a value.
@@ -42,6 +45,8 @@ pub struct TableRule {
 pub struct Row {
     /// The types that it may have.
     pub types: JsonTypes,
+    /// The form of the times that its values are.
+    pub times: TimeForms,
     /// What becomes of the leaf values in it. `None` for containers whose contents have rows of their own.
     pub fate: Option<Fate>,
     pub(super) content: Content,
@@ -51,6 +56,16 @@ impl Row {
     /// True if its contents are user data that the table does not describe.
     pub fn is_free(&self) -> bool {
         matches!(self.content, Content::Free)
+    }
+
+    /// The names of the types and forms that a value may have.
+    pub fn expected(&self) -> String {
+        self.times.names(self.types)
+    }
+
+    /// What a value is that does not fit the row: its JSON type, or a time that is not readable.
+    pub fn found<'a, N: JsonNode<'a>>(&self, node: N) -> Cow<'static, str> {
+        if node.types().meets(self.types) { Cow::Borrowed(UNREADABLE) } else { node.types().name() }
     }
 }
 
@@ -86,6 +101,8 @@ pub(super) struct Member {
     pub name: Box<str>,
     /// The types of its row.
     pub types: JsonTypes,
+    /// The times of its row.
+    pub times: TimeForms,
     pub need: Need,
     pub row: RowId,
     /// True if the harness writes it more than once into one object.

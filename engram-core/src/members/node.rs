@@ -93,7 +93,7 @@ impl<'a> JsonNode<'a> for RawNode<'a> {
     }
 
     fn types(self) -> JsonTypes {
-        JsonTypes::of_first_byte(self.json().bytes().next())
+        JsonTypes::of_json(self.json())
     }
 
     fn each_member(self) -> impl Iterator<Item = Self::Member> {
@@ -144,7 +144,7 @@ mod tests {
         let members: Vec<(&str, &str)> = node.members().map(|(name, value)| (name, value.json())).collect();
         assert_eq!(members, [("a\\n", r#"[1,"x",true,null,{}]"#), ("b", r#""y""#)]);
         let types: Vec<JsonTypes> = node.find("a\\n").unwrap().items().map(RawNode::types).collect();
-        assert_eq!(types, [JsonTypes::NUMBER, JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::ANY, JsonTypes::OBJECT]);
+        assert_eq!(types, [JsonTypes::NATURAL, JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::ANY, JsonTypes::OBJECT]);
         assert_eq!((node.find("b").unwrap().word(), node.items().count()), ("y", 0));
         assert!(RawNode::parse("{").is_none());
     }

@@ -29,7 +29,7 @@ pub trait Visitor<N: Copy> {
     /// A value that the table does not name, or a member whose name the object has already.
     fn unknown(&mut self, path: &Path<'_, N>);
 
-    /// A value of another type than the table says.
+    /// A value of another type than the table says, or a time that is not readable.
     fn mismatch(&mut self, path: &Path<'_, N>, row: &Row);
 
     /// A value of any type with a row, `null` too, before the values in it. Nothing in user data has a row.
@@ -80,7 +80,7 @@ impl<'a> Walk<'_, '_, '_> {
         if types == JsonTypes::ANY || path.depth > MAX_DEPTH {
             return;
         }
-        if !types.meets(row.types) {
+        if !types.meets(row.types) || (!row.times.is_none() && !row.times.accept(path.node)) {
             return visitor.mismatch(path, row);
         }
         match row.content {
@@ -96,7 +96,7 @@ impl<'a> Walk<'_, '_, '_> {
                 for (index, item) in path.node.items().enumerate() {
                     let types = item.types();
                     match row {
-                        Some(row) if !V::LEAVES && !V::VALUES && types.meets(row.types) && types.is_leaf() => {}
+                        Some(row) if !V::LEAVES && !V::VALUES && types.meets(row.types) && types.is_leaf() && row.times.is_none() => {}
                         Some(row) => self.value(row, &path.inner(Step::Item(index), item), visitor),
                         None => visitor.unknown(&path.inner(Step::Item(index), item)),
                     }
@@ -159,7 +159,7 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    /// Walks through the containers in an object that is otherwise complete.
+    /// Walks through the containers and times in an object that is otherwise complete.
     fn inner<N: JsonNode<'a>, V: Visitor<N>>(&self, inner: Range<usize>, path: &Path<'_, N>, visitor: &mut V) {
         let mut place = N::Place::default();
         for at in inner {
@@ -205,13 +205,15 @@ mod tests {
 rule ui.state  State of the screen.
 
 shape usage
-  input     number         as meta.usage.tokens.input
+  input     count          as meta.usage.tokens.input
   more?     object         =usage
 
 record message feeds msg.in msg.out
   id|uuid   string         tape
   usage?    object         =usage
   more+?    number         tape
+  at?       time|millis    tape
+  exit?     integer        tape
   args?     any            free tape
   env?      object         omit ui.state
     *       string
@@ -238,7 +240,7 @@ record message feeds msg.in msg.out
     #[derive(Default)]
     struct Found(Vec<String>);
 
-    impl<N: Copy> Visitor<N> for Found {
+    impl<'a, N: JsonNode<'a>> Visitor<N> for Found {
         const LEAVES: bool = true;
         const REQUIRED: bool = true;
 
@@ -247,7 +249,7 @@ record message feeds msg.in msg.out
         }
 
         fn mismatch(&mut self, path: &Path<'_, N>, row: &Row) {
-            self.0.push(format!("mismatch {} {}", path.pointer(), row.types.name()));
+            self.0.push(format!("mismatch {} {}, not {}", path.pointer(), row.found(path.node), row.expected()));
         }
 
         fn leaf(&mut self, path: &Path<'_, N>, row: &Row) {
@@ -273,19 +275,38 @@ record message feeds msg.in msg.out
     fn members_without_a_row_and_of_other_types_are_found() {
         assert_eq!(
             walk(r#"{"id":"x","usage":{"input":"1","more":{"input":1,"n/w":2}}}"#, None),
-            ["Tape /id", "mismatch /usage/input number", "As /usage/more/input", "unknown /usage/more/n~1w /usage/more/n~1w"]
+            ["Tape /id", "mismatch /usage/input string, not count", "As /usage/more/input", "unknown /usage/more/n~1w /usage/more/n~1w"]
         );
         assert_eq!(walk(r#"{"uuid":"x","id2":1}"#, None), ["Tape /uuid", "unknown /id2 /id2"]);
         assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
-        assert_eq!(walk("[]", None), ["mismatch  object"]);
+        assert_eq!(walk("[]", None), ["mismatch  array, not object"]);
         assert_eq!(walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2], ["Tape /id", "unknown /usage/input /usage/input"]);
         assert_eq!(walk(r#"{"id":"x","more":1,"more":2}"#, None), ["Tape /id", "Tape /more", "Tape /more"]);
     }
 
     #[test]
+    fn counts_integers_and_times_have_their_form() {
+        let found = |json: &str| walk(&format!(r#"{{"id":"x",{json}}}"#), None).into_iter().nth(1).unwrap();
+        for (json, expected) in [
+            (r#""usage":{"input":-1}"#, "mismatch /usage/input number, not count"),
+            (r#""usage":{"input":1.5}"#, "mismatch /usage/input number, not count"),
+            (r#""usage":{"input":18446744073709551616}"#, "mismatch /usage/input number, not count"),
+            (r#""usage":{"input":18446744073709551615}"#, "As /usage/input"),
+            (r#""exit":-1"#, "Tape /exit"),
+            (r#""exit":1e0"#, "mismatch /exit number, not integer"),
+            (r#""at":"2026-11-21T10:02:05Z""#, "Tape /at"),
+            (r#""at":1795256784268"#, "Tape /at"),
+            (r#""at":"yesterday""#, "mismatch /at unreadable time, not time|millis"),
+            (r#""at":true"#, "mismatch /at bool, not time|millis"),
+        ] {
+            assert_eq!(found(json), expected);
+        }
+    }
+
+    #[test]
     fn user_data_and_maps_are_not_described() {
         assert_eq!(walk(r#"{"id":"x","args":{"a":[1]},"env":{"HOME":"y"}}"#, None), ["Tape /id", "Tape /args", "Omit /env/HOME"]);
-        assert_eq!(walk(r#"{"id":"x","env":{"HOME":1}}"#, None), ["Tape /id", "mismatch /env/HOME string"]);
+        assert_eq!(walk(r#"{"id":"x","env":{"HOME":1}}"#, None), ["Tape /id", "mismatch /env/HOME number, not string"]);
     }
 
     #[test]

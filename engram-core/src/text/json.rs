@@ -11,6 +11,18 @@ use super::escapes::{backslash, quote_or_backslash};
 use super::{Push, is_canonical_escape, push_token};
 use crate::limits::LimitExceeded;
 
+/// A JSON value in canonical form, for a hash of it. A JSON parser must have accepted `raw`.
+pub fn canonical_json(raw: &str) -> Cow<'_, str> {
+    if is_canonical(raw, usize::MAX) {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::new();
+    match push_json(&mut out, raw, usize::MAX) {
+        Ok(()) => Cow::Owned(out),
+        Err(_) => Cow::Borrowed(raw),
+    }
+}
+
 /// Appends a JSON value in canonical form: without white space, strings in canonical form. Key order and number format stay the same.
 ///
 /// A JSON parser must have accepted `raw`.

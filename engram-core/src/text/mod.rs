@@ -5,6 +5,7 @@ mod decode;
 mod escapes;
 pub(crate) mod json;
 
+pub use json::canonical_json;
 use std::borrow::Cow;
 
 pub use self::decode::DecodeBuffer;

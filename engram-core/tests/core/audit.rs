@@ -315,3 +315,32 @@ fn leaf_values_that_are_lost_are_left_over() {
         assert!(!report.holds());
     }
 }
+
+#[test]
+fn what_the_ledger_counts_as_unknown_is_not_left_over() {
+    static TIMES: MemberSource = MemberSource::new(&["record msg feeds msg.out\n  type string as k\n  at time tape\n  n? count tape\n"]);
+    let audited = |line: &str, event: &str, unknown: &str| {
+        let tape = tape(&[event], &format!(r#"{{"records":1,"omitted":[]{unknown}}}"#));
+        audit(line.as_bytes(), &tape, &AdapterDescriptor { members: Some(&TIMES), ..descriptor(RULES) }).unwrap()
+    };
+    let event = r#""text":"x","t2":"2026-11-21T04:32:05Z","origin":{"line":1}"#;
+    // A time is compared as an instant.
+    for at in ["2026-11-21T04:32:05Z", "2026-11-21t04:32:05z", "2026-11-21T10:02:05+05:30", "2026\\u002d11-21T10:02:05+0530"] {
+        let report = audited(&format!(r#"{{"type":"msg","at":"{at}"}}"#), event, "");
+        assert!(report.holds(), "{at} {report:?}");
+    }
+    let other = audited(r#"{"type":"msg","at":"2026-11-21T10:02:05+05:00"}"#, event, "");
+    assert_eq!((other.leaves.left_over, other.holds()), (1, false));
+    let line = r#"{"type":"msg","at":"the day before yesterday","n":-1,"new":{"text":"some long text"}}"#;
+    let listed = r#","unknown_members":[{"type":"msg","pointer":"/at","count":1},{"type":"msg","pointer":"/n","count":1},{"type":"msg","pointer":"/new","count":1}]"#;
+    let report = audited(line, event, listed);
+    assert_eq!(
+        (report.leaves.unknown, report.unknown.strings, report.leaves.left_over, report.left_over.strings),
+        (3, 2, 0, 0),
+        "{report:?}"
+    );
+    assert_eq!((report.leaves.total, report.leaves.accounted(), report.holds()), (4, 4, false));
+    // What the ledger does not count is lost.
+    assert_eq!(audited(line, event, "").leaves.left_over, 3);
+    assert_eq!(audited(line, event, r#","unknown_members_more":3"#).leaves.unknown, 3);
+}

@@ -26,7 +26,7 @@ use super::ClaudeCode;
 pub(super) fn line(version: &str, number: u32, kind: &str, rest: Value) -> Value {
     let mut line = json!({
         "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/p", "sessionId": "s", "version": version,
-        "type": kind, "uuid": format!("u{number}"), "timestamp": format!("2026-01-01T00:00:{number:02}.000Z"),
+        "type": kind, "uuid": format!("u{number}"), "timestamp": format!("2026-01-01T00:{:02}:{:02}.000Z", number / 60, number % 60),
     });
     line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
     line

@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{ImplicitInput, Meta};
 use engram_core::hash::Hash;
-use engram_core::text::Text;
+use engram_core::text::{Text, canonical_json};
 
 use crate::shared::value::{Field, Value, non_empty_text};
 
@@ -29,9 +29,10 @@ pub fn emit_system_prompt(prompt: Text<'_>, at: &str, out: &mut Emitter<'_>) -> 
     Ok(())
 }
 
-/// Emits a JSON value that the harness gives to the model, by hash.
+/// Emits a JSON value that the harness gives to the model, by the hash of its canonical form.
 pub fn emit_value(name: &str, value: Value<'_>, at: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let (hash, bytes) = (Some(Hash::of_bytes(value.raw().as_bytes())), Some(value.raw().len() as u64));
+    let json = canonical_json(value.raw());
+    let (hash, bytes) = (Some(Hash::of_bytes(json.as_bytes())), Some(json.len() as u64));
     let input = ImplicitInput { name: Text::Plain(name), file: None, hash, bytes, text: None };
     out.emit(Meta::Context(input), Pointer::At(at))?;
     Ok(())

@@ -5,7 +5,7 @@ use engram_core::event::{Meta, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::shared::value::{Field, count, non_empty_text};
+use crate::shared::value::{Field, count, count_or_zero, non_empty_text};
 
 use crate::codex::omissions;
 use crate::codex::record::Record;
@@ -24,7 +24,8 @@ pub fn token_count(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let request = TokenUsage::strict(last, "/payload/info/last_token_usage")?;
     let total = info.and_then(|info| info.total()).map(|total| TokenUsage::strict(total, "/payload/info/total_token_usage")).transpose()?;
     let counts = counts_of(&request);
-    match state.counts.add_event(counts, total.as_ref().map(counts_of)) {
+    // A total that cannot be read gives no difference.
+    match state.counts.add_event(counts, total.as_ref().filter(|total| is_readable(total)).map(counts_of)) {
         NewCounts::Response { earlier } => {
             if let Some(earlier) = earlier {
                 emit_usage(state, earlier, None, "/payload/info/total_token_usage", out)?;
@@ -59,9 +60,17 @@ fn emit_context_size(state: &mut SessionState, tokens: Option<u64>, record: &Rec
     Ok(Outcome::Mapped)
 }
 
+/// True if all counts that are there can be read.
+fn is_readable(usage: &TokenUsage<'_>) -> bool {
+    let counts = [usage.input(), usage.cached_input(), usage.cache_write_input(), usage.output(), usage.reasoning_output()];
+    counts.into_iter().all(|count| count_or_zero(count).is_some())
+}
+
 fn counts_of(usage: &TokenUsage<'_>) -> Counts {
+    // The harness counts the cache as input, so without its part the rest is not known.
+    let cache = count_or_zero(usage.cached_input()).and(count_or_zero(usage.cache_write_input()));
     Counts {
-        input: count(usage.input()),
+        input: count(usage.input()).filter(|_| cache.is_some()),
         cache_read: count(usage.cached_input()),
         cache_write: count(usage.cache_write_input()),
         output: count(usage.output()),

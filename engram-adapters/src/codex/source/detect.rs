@@ -17,11 +17,11 @@ use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, s
 
 /// Bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;
+/// Bytes of a line in which its type begins, if it is the first member.
+const FIRST_TYPE_BYTES: usize = 64;
 /// Lines of the head that are searched. A file may begin with a cut line.
 const HEAD_LINES: usize = 32;
 
-/// How `exec --json` begins.
-const EXEC_START: &str = r#"{"type":"thread.started","#;
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = ["message", "reasoning", "function_call", "function_call_output"];
 
@@ -115,21 +115,29 @@ pub fn lineage(head: &Head<'_>) -> Option<(String, String)> {
 
 /// The key of an envelope's content.
 static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
+/// The type of the line with which `exec --json` begins.
+static THREAD_STARTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"thread.started\""));
 /// A key of every header of the bare form.
 static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"instructions\""));
 
-/// True when the key is at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
+/// True when the key or value is at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
 fn has_early_key(line: &str, key: &Finder<'_>) -> bool {
     key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some()
 }
 
+/// True if there is an escape where the type of a line is.
+fn begins_with_escape(line: &str) -> bool {
+    memchr::memmem::find(&line.as_bytes()[..line.len().min(FIRST_TYPE_BYTES)], b"\\u").is_some()
+}
+
 /// The id of the thread in the line with which `exec --json` begins.
 fn exec_thread(head: &Head<'_>) -> Option<String> {
-    let first = head.lines().next().filter(|line| line.starts_with(EXEC_START))?;
+    let first = head.lines().next().filter(|line| has_early_key(line, &THREAD_STARTED) || begins_with_escape(line))?;
     let mut index = StructuralIndex::default();
     let line = parse(first, &mut index).ok()?;
     let has_only_known = line.members().all(|(name, _)| ["type", "thread_id"].contains(&name));
-    owned(line.first_member("thread_id")).filter(|_| has_only_known)
+    let is_start = raw_str(line.first_member("type")) == "thread.started";
+    owned(line.first_member("thread_id")).filter(|_| is_start && has_only_known)
 }
 
 /// The first result of `visit` for the envelopes among the first lines.

@@ -1,5 +1,6 @@
 //! Logs of hook payloads, one payload per line: the only artifact of Cursor that records its version.
 
+mod call_inputs;
 mod dispatch;
 mod events;
 mod files;

@@ -1,5 +1,6 @@
 //! What a hook log has shown so far.
 
+use super::call_inputs::CallInputs;
 use super::held_reads::HeldReads;
 use super::open_writes::OpenWrites;
 use super::session_facts::LastFacts;
@@ -9,6 +10,7 @@ use crate::cursor::written_files::WrittenFiles;
 #[derive(Default)]
 pub(super) struct HookState {
     pub(super) facts: LastFacts,
+    pub(super) inputs: CallInputs,
     pub(super) reads: HeldReads,
     pub(super) writes: OpenWrites,
     pub(super) files: WrittenFiles,

@@ -19,8 +19,9 @@ use crate::shared::value::{Field, StructuralIndex, Value, integer, is_true, non_
 use crate::shared::view::view;
 
 /// A call.
-pub(super) fn call(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn call(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     emit_call(payload, out)?;
+    state.inputs.begin(payload);
     Ok(Outcome::Mapped)
 }
 
@@ -38,7 +39,7 @@ pub(super) fn result(state: &mut HookState, payload: &Payload<'_>, out: &mut Emi
     };
     let stdout = if is_shell { text(returned.output()) } else { text_or_json(payload.tool_output()) };
     let result = ToolResult { status: Some(status), exit: integer(returned.exit_code()), stdout, ..ToolResult::default() };
-    emit_result(payload, result, out)?;
+    emit_result(state, payload, result, out)?;
     let write = state.writes.end(payload.tool_use_id());
     if status == Status::Ok {
         emit_code(state, payload, write, out)?;
@@ -81,7 +82,8 @@ pub(super) fn failure(state: &mut HookState, payload: &Payload<'_>, out: &mut Em
         (_, "permission_denied") => Status::Denied,
         _ => Status::Error,
     };
-    emit_result(payload, ToolResult { status: Some(status), stderr: text(payload.error_message()), ..ToolResult::default() }, out)?;
+    let result = ToolResult { status: Some(status), stderr: text(payload.error_message()), ..ToolResult::default() };
+    emit_result(state, payload, result, out)?;
     state.writes.end(payload.tool_use_id());
     Ok(Outcome::Mapped)
 }
@@ -127,14 +129,18 @@ fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Emits a result, and its call first if no earlier payload had it.
-fn emit_result<'a>(payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
+/// Emits a result, and its call first if no earlier payload had it. An input that differs from that of the call is a notice: the call states
+/// what the model asked for, the result what the tool got.
+fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
     if call_id.is_none_or(|id| out.seq_of_call(id).is_none()) {
         emit_call(payload, out)?;
+    } else if state.inputs.differs(payload) {
+        emit_notice("tool_input", payload.tool_input(), out)?;
     }
     let duration_ms = payload.duration().and_then(|value| value.raw().split('.').next()?.parse().ok());
     let stdout = result.stdout.filter(|text| !text.is_empty());
     out.emit(ToolResult { tool: non_empty_text(payload.tool_name()), call_id, stdout, duration_ms, ..result }, Pointer::Root)?;
+    state.inputs.end(payload);
     Ok(())
 }

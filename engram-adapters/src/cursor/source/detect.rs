@@ -30,7 +30,7 @@ const BUBBLE_SCHEMA: u64 = 3;
 
 /// The lines that are looked at.
 fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
-    head.lines().take(LINES).filter(|line| line.len() <= LINE_BYTES && line.starts_with('{'))
+    head.lines().take(LINES).map(str::trim_ascii_start).filter(|line| line.len() <= LINE_BYTES && line.starts_with('{'))
 }
 
 /// The form of the artifact and the marks that prove it.

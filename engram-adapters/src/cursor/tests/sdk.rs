@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use engram_core::audit::audit;
 use engram_core::limits::Limits;
 use serde_json::Value;
 
@@ -142,4 +143,21 @@ fn a_text_store_with_a_broken_line_keeps_the_rest() {
 fn a_prompt_is_the_words_alone() {
     let line = r#"{"role":"user","message":{"content":[{"type":"text","text":"<user_query>\nfix it\n</user_query>"}]}}"#;
     assert_eq!(values(&valid_tape(line), "msg.in", "text"), ["fix it"]);
+}
+
+#[test]
+fn an_input_that_the_result_states_otherwise_is_a_notice() {
+    let call = tool("preToolUse", "Shell", "a", "");
+    let other = tool("postToolUse", "Shell", "a", "").replace("new", "other");
+    for (log, notices) in [
+        (call.clone() + &tool("postToolUse", "Shell", "a", ""), 0),
+        (call.clone() + &tool("postToolUse", "Shell", "a", "").replace("\":", "\" : "), 0),
+        (call.clone() + &other, 1),
+        (other.clone(), 0),
+    ] {
+        let tape = valid_tape(&log);
+        assert_eq!(tape.matches(r#""label":"system","name":"tool_input""#).count(), notices, "{tape}");
+        let report = audit(log.as_bytes(), &tape, &crate::cursor::descriptor::DESCRIPTOR).unwrap();
+        assert!(report.holds(), "{:?} {:?}", report.examples, report.disagreements);
+    }
 }

@@ -11,7 +11,7 @@ use crate::gemini::schema::{FILLERS, Form, FunctionCall, Part, Thought, Tokens, 
 use crate::gemini::state::occurrences::{HistoryPass, text_key, thought_key};
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::value::{self, Value, count, is_true, raw_str};
+use crate::shared::value::{self, Value, count, count_or_zero, is_true, raw_str};
 
 /// Converts a turn of the model.
 #[inline(never)]
@@ -159,15 +159,15 @@ fn emit_text(
 
 /// The counts of a turn.
 fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
-    let (cache_read, reasoning) = (count(tokens.cached()), count(tokens.thoughts()));
-    let of_tools = count(tokens.tool()).unwrap_or_default();
+    let [cached, of_tools, thoughts] = [tokens.cached(), tokens.tool(), tokens.thoughts()].map(count_or_zero);
+    let input = count(tokens.input()).zip(cached.zip(of_tools));
     event::Tokens {
         // The harness counts what came from the cache as input, and the results of the provider's tools beside it; reasoning beside the
         // output.
-        input: count(tokens.input()).map(|input| input.saturating_sub(cache_read.unwrap_or_default()).saturating_add(of_tools)),
-        cache_read,
-        output: count(tokens.output()).map(|output| output.saturating_add(reasoning.unwrap_or_default())),
-        reasoning,
+        input: input.map(|(input, (cached, of_tools))| input.saturating_sub(cached).saturating_add(of_tools)),
+        cache_read: count(tokens.cached()),
+        output: count(tokens.output()).zip(thoughts).map(|(output, thoughts)| output.saturating_add(thoughts)),
+        reasoning: count(tokens.thoughts()),
         ..event::Tokens::default()
     }
 }

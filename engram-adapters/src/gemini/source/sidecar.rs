@@ -51,7 +51,7 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
 /// The call in the parent's log that started the sub-agent, and the agent's name.
 fn starting_call(neighbours: &Neighbours, parent: &str, agent_id: &str) -> Option<(String, Option<String>)> {
     let ending = format!("-{}.jsonl", parent.get(..8)?);
-    let mark = format!("\"agentId\":\"{agent_id}\"");
+    let mark = format!("\"{agent_id}\"");
     let logs = neighbours.names(Path::new(CHATS)).into_iter().filter(|name| name.ends_with(&ending));
     logs.map(|name| Path::new(CHATS).join(name)).find_map(|log| neighbours.find_line(&log, &mark, |line| starting_call_in(line, agent_id)))
 }

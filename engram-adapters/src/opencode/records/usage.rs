@@ -5,7 +5,7 @@ use engram_core::text::Text;
 
 use crate::opencode::schema::{Cache, Tokens};
 use crate::opencode::state::message_context::MessageContext;
-use crate::shared::value::{Field, count, non_empty_text, number};
+use crate::shared::value::{Field, count, count_or_zero, non_empty_text, number};
 
 /// Tokens and cost of a request of 1.x.
 ///
@@ -22,10 +22,19 @@ pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field
     let is_beside = total.is_some_and(|total| total > without_reasoning);
     let of_cache = cache_read.unwrap_or_default().saturating_add(cache_write.unwrap_or_default());
     let is_uncached = total.is_some() || message.finish.is_some() || of_cache == 0 || input.is_some_and(|input| input < of_cache);
+    let all = [tokens.input(), tokens.output(), tokens.reasoning(), tokens.total(), cache.read_from_cache(), cache.written_to_cache()];
+    // Which counts contain others shows only if all can be read.
+    let is_readable = all.into_iter().all(|count| count_or_zero(count).is_some());
     let is_known = total.is_some() || message.printed_at.is_none() || reasoning.unwrap_or_default() == 0;
-    let output = if is_beside { add(output, reasoning) } else { output.filter(|_| is_known) };
-    let tokens =
-        event::Tokens { input: input.filter(|_| is_uncached), cache_read, cache_write, output, reasoning, ..event::Tokens::default() };
+    let output = if is_beside { add(output, reasoning.or(Some(0))) } else { output.filter(|_| is_known) }.filter(|_| is_readable);
+    let tokens = event::Tokens {
+        input: input.filter(|_| is_uncached && is_readable),
+        cache_read,
+        cache_write,
+        output,
+        reasoning,
+        ..event::Tokens::default()
+    };
     let message_id = message.message_id.filter(|_| !message.is_turn);
     of_response(tokens, cost, stop_reason, message_id, message.model)
 }
@@ -33,13 +42,12 @@ pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field
 /// Tokens and cost of a request of 2.x, which counts reasoning beside the output and the cache beside the input.
 pub(super) fn step_usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
     let cache = Cache::lenient_opt(tokens.cache());
-    let reasoning = count(tokens.reasoning());
     let tokens = event::Tokens {
         input: count(tokens.input()),
         cache_read: count(cache.read_from_cache()),
         cache_write: count(cache.written_to_cache()),
-        output: add(count(tokens.output()), reasoning),
-        reasoning,
+        output: add(count(tokens.output()), count_or_zero(tokens.reasoning())),
+        reasoning: count(tokens.reasoning()),
         ..event::Tokens::default()
     };
     of_response(tokens, cost, stop_reason, message.message_id, message.model)
@@ -57,7 +65,7 @@ fn of_response<'a>(
 }
 
 fn add(output: Option<u64>, reasoning: Option<u64>) -> Option<u64> {
-    output.map(|output| output.saturating_add(reasoning.unwrap_or_default()))
+    output.zip(reasoning).map(|(output, reasoning)| output.saturating_add(reasoning))
 }
 
 /// False while a request has no response yet: the harness then writes zeros.

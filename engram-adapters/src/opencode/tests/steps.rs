@@ -111,6 +111,15 @@ fn events_of<'t>(tape: &'t [Value], kind: &str) -> Vec<&'t Value> {
 }
 
 #[test]
+fn a_sum_with_a_count_that_is_none_is_left_out() {
+    let tokens = r#","finish":"stop","cost":0.1,"tokens":{"input":498,"output":34,"reasoning":-16,"cache":{"read":1e3,"write":0}}"#;
+    let source = export("", &format!("{PROMPT},{}", answer(r#"{"type":"text","text":"the answer"}"#, tokens)));
+    assert!(convert(&source, SideInfo::default(), Policy::Strict).is_err());
+    let tape = convert(&source, SideInfo::default(), Policy::Permissive).unwrap();
+    assert_eq!(events_of(&tape, "usage")[0]["tokens"], serde_json::json!({"input": 498, "cache_write": 0}));
+}
+
+#[test]
 fn tokens_follow_the_answer_and_contain_the_reasoning() {
     let tokens = r#","finish":"stop","cost":0.1,"tokens":{"input":498,"output":34,"reasoning":16,"cache":{"read":512,"write":0}}"#;
     let source = export("", &format!("{PROMPT},{}", answer(r#"{"type":"text","text":"the answer"}"#, tokens)));

@@ -5,7 +5,7 @@ use engram_core::limits::LimitExceeded;
 use serde::de::IgnoredAny;
 
 use super::node::{Escapes, Node};
-use super::plain_names::plain_names;
+use super::plain_names::{MAX_WORD, plain_names};
 use super::scan::Scanner;
 use super::string_mask::{MaskProgress, OffFastPath, StringMask};
 use crate::shared::json_type::JsonType;
@@ -44,7 +44,7 @@ impl From<OffFastPath> for Stop {
 
 impl StructuralIndex {
     /// Validates that `text` is one JSON value, and returns the nodes of its values with the text that they are positions in. It is `text`,
-    /// or the same value with plain names of members.
+    /// or the same value with plain names of members and plain words.
     ///
     /// # Errors
     /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values.
@@ -125,7 +125,7 @@ pub(super) struct Builder<'t, const PRETTY: bool> {
     nodes: &'t mut [Node],
     /// Nodes built so far.
     pub count: usize,
-    /// The escapes that names so far may have.
+    /// The escapes that names and words so far may have.
     pub names: Escapes,
 }
 
@@ -258,8 +258,8 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
         if byte == b'"' {
             return self.string(name, start);
         }
-        let end = self.scanner.skip_literal(byte, start)?;
-        self.push(Node::literal(byte, name, start, end))?;
+        let (end, types) = self.scanner.skip_literal(byte, start)?;
+        self.push(Node::literal(types, name, start, end))?;
         Ok(end)
     }
 
@@ -267,6 +267,9 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
     #[inline(always)]
     fn string(&mut self, name: u32, start: u32) -> Result<u32, Stop> {
         let (end, escapes) = self.scanner.skip_string()?;
+        if end - start <= MAX_WORD {
+            self.names = self.names.or(escapes);
+        }
         self.push(Node::string(name, start, end, escapes))?;
         Ok(end)
     }

@@ -66,7 +66,20 @@ mod tests {
         let mut index = StructuralIndex::default();
         let value = parse(r#"["x",true,1,{},[],null]"#, &mut index).unwrap();
         let types: Vec<JsonTypes> = JsonNode::items(value).map(JsonNode::types).collect();
-        let expected = [JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::NUMBER, JsonTypes::OBJECT, JsonTypes::ARRAY, JsonTypes::ANY];
+        let expected = [JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::NATURAL, JsonTypes::OBJECT, JsonTypes::ARRAY, JsonTypes::ANY];
         assert_eq!(types, expected);
+    }
+
+    #[test]
+    fn numbers_have_the_types_of_their_text() {
+        let numbers = "0,7,12345678901234567890,18446744073709551616,9223372036854775807,9223372036854775808,-1,-0,1.5,1e3,0.0,-1.5E-7";
+        let mut index = StructuralIndex::default();
+        // With and without text after the number that is read at once.
+        for pad in [String::new(), ",1".repeat(40)] {
+            let text = format!("[{numbers}{pad}]");
+            for value in JsonNode::items(parse(&text, &mut index).unwrap()) {
+                assert_eq!(JsonNode::types(value), JsonTypes::of_number(value.raw()), "{}", value.raw());
+            }
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::shared::json_type::{JsonType, TYPES_OF_FIRST_BYTE};
+use engram_core::members::JsonTypes;
+
+use crate::shared::json_type::JsonType;
 
 /// One JSON value. The nodes of an array or object are followed by the nodes of its contents, depth first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,13 +15,13 @@ pub(in crate::shared) struct Node {
     pub start: u32,
     /// Byte offset after the last byte.
     pub end: u32,
-    /// Bits 0-23: subtree size in nodes, including this one. Bits 24-25: escape kinds (over-approximated per 64-byte block).
-    /// Bits 26-30: JSON types.
+    /// Bits 0-22: subtree size in nodes, including this one. Bits 23-24: escape kinds (over-approximated per 64-byte block).
+    /// Bits 25-31: JSON types.
     packed: u32,
 }
 
 /// The bits of `packed` below the escape kinds.
-const SIZE_BITS: u32 = 24;
+const SIZE_BITS: u32 = 23;
 /// The bits of `packed` below the JSON types.
 const TYPES_AT: u32 = SIZE_BITS + 2;
 
@@ -60,10 +62,10 @@ impl Node {
         Node { name, start, end, packed: (JsonType::String as u32) << TYPES_AT | escapes.0 | 1 }
     }
 
-    /// A number, `true`, `false` or `null`, by its first byte.
+    /// A number, `true`, `false` or `null`.
     #[inline(always)]
-    pub(super) fn literal(first: u8, name: u32, start: u32, end: u32) -> Node {
-        Node { name, start, end, packed: u32::from(TYPES_OF_FIRST_BYTE[usize::from(first)]) << TYPES_AT | 1 }
+    pub(super) fn literal(types: JsonTypes, name: u32, start: u32, end: u32) -> Node {
+        Node { name, start, end, packed: u32::from(types.0) << TYPES_AT | 1 }
     }
 
     /// An array or object whose end is not known yet. Until then `end` has the index of the enclosing container's node.
@@ -97,7 +99,7 @@ impl Node {
         (self.packed >> TYPES_AT) as u8
     }
 
-    /// True if the value has this type and is not `null`.
+    /// True if the value has this type, which is not a number, and is not `null`.
     #[inline(always)]
     pub fn is(self, json_type: JsonType) -> bool {
         self.types() == json_type as u8

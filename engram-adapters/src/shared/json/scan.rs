@@ -3,6 +3,7 @@
 //! Most bytes of a log are in strings, which [`Strings`] skips by their mask. A text that the scanner rejects is parsed by `serde_json`
 //! for its error.
 
+use engram_core::members::JsonTypes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 
@@ -114,10 +115,10 @@ impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
         Ok((end + 1, escapes))
     }
 
-    /// The position after a number, `true`, `false` or `null` at `at`. `byte` is its first byte.
+    /// The position after a number, `true`, `false` or `null` at `at`, and its types. `byte` is its first byte.
     #[inline(always)]
-    pub(super) fn skip_literal(&self, byte: u8, at: u32) -> Result<u32, OffFastPath> {
-        skip_literal(self.text, byte, at as usize).map(|end| end as u32)
+    pub(super) fn skip_literal(&self, byte: u8, at: u32) -> Result<(u32, JsonTypes), OffFastPath> {
+        skip_literal(self.text, byte, at as usize).map(|(end, types)| (end as u32, types))
     }
 }
 
@@ -141,14 +142,24 @@ fn skip_line_feed(text: &[u8], at: u32) -> Option<u32> {
 
 /// Only rare cases are function calls, so that the scanner stays in registers.
 #[inline(always)]
-fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<usize, OffFastPath> {
+fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<(usize, JsonTypes), OffFastPath> {
     match byte {
-        b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
-        b't' => skip_keyword(text, at, b"true"),
-        b'f' => skip_keyword(text, at, b"false"),
-        b'n' => skip_keyword(text, at, b"null"),
-        _ => skip_number(text, at),
+        b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok((at + digits, JsonTypes::NATURAL)),
+        b't' => Ok((skip_keyword(text, at, b"true")?, JsonTypes::BOOL)),
+        b'f' => Ok((skip_keyword(text, at, b"false")?, JsonTypes::BOOL)),
+        b'n' => Ok((skip_keyword(text, at, b"null")?, JsonTypes::ANY)),
+        _ => {
+            let end = skip_number(text, at)?;
+            Ok((end, number_types(text, at, end)))
+        }
     }
+}
+
+/// The types of a number that is not short, or is not a natural number.
+#[inline(never)]
+fn number_types(text: &[u8], at: usize, end: usize) -> JsonTypes {
+    let number = text.get(at..end).and_then(|digits| str::from_utf8(digits).ok());
+    number.map_or(JsonTypes::NUMBER, JsonTypes::of_number)
 }
 
 #[inline(always)]

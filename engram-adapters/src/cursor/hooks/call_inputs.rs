@@ -1,0 +1,47 @@
+//! The inputs of open calls: the payload of a result states the input again, and it may be another one.
+
+use std::collections::HashMap;
+
+use engram_core::keys::hash64;
+
+use super::schema::Payload;
+use crate::cursor::fields::decoded_non_empty;
+use crate::shared::value::{Field, Value};
+
+/// The most calls whose inputs are kept.
+const MAX_OPEN: usize = 4096;
+
+/// Hashes of the inputs of open calls, by hashes of the calls' ids.
+#[derive(Default)]
+pub(super) struct CallInputs(HashMap<u64, u64>);
+
+impl CallInputs {
+    /// Notes the input of a call that is on the tape.
+    pub(super) fn begin(&mut self, payload: &Payload<'_>) {
+        if let Some(id) = decoded_non_empty(payload.tool_use_id())
+            && self.0.len() < MAX_OPEN
+        {
+            self.0.insert(hash64(&*id), hash_of(payload.tool_input()));
+        }
+    }
+
+    /// True if a payload states another input than its call has on the tape. Where that is not known any more, too: a fact that is on the
+    /// tape twice is better than one that is not.
+    pub(super) fn differs(&self, payload: &Payload<'_>) -> bool {
+        let Some(id) = decoded_non_empty(payload.tool_use_id()) else { return false };
+        payload.tool_input().is_some() && self.0.get(&hash64(&*id)) != Some(&hash_of(payload.tool_input()))
+    }
+
+    /// Ends a call.
+    pub(super) fn end(&mut self, payload: &Payload<'_>) {
+        if let Some(id) = decoded_non_empty(payload.tool_use_id()) {
+            self.0.remove(&hash64(&*id));
+        }
+    }
+}
+
+/// The hash of a value. White space and the order of members do not matter.
+fn hash_of(input: Field<'_>) -> u64 {
+    let value = input.map(Value::raw).and_then(|raw| serde_json::from_str::<serde_json::Value>(raw).ok());
+    hash64(value.unwrap_or_default().to_string())
+}
