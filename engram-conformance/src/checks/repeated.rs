@@ -63,7 +63,7 @@ struct Trials<'t> {
 impl Trials<'_> {
     fn run(mut self, findings: &mut Findings) {
         let is_whole = self.session.source().ends_with(b"\n");
-        for way in [Way::After, Way::AtEnd].into_iter().filter(|way| is_whole || *way == Way::After) {
+        for way in [Way::After, Way::Between, Way::AtEnd].into_iter().filter(|way| is_whole || *way == Way::After) {
             let before = self.failures.len();
             self.find(self.lines, way);
             for at in alone(self.lines, &self.case.place(self.session), way) {

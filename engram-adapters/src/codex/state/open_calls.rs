@@ -30,6 +30,8 @@ struct Call {
     changes_listed: bool,
     /// How often its command begins a new line.
     command_breaks: usize,
+    /// The type of the last record that states the call or its end for the screen.
+    mirror: Option<&'static str>,
 }
 
 /// A call that begins.
@@ -74,7 +76,24 @@ impl OpenCalls {
     /// Records a call.
     pub fn open(&mut self, call_id: &str, call: NewCall) {
         let NewCall { tool, patch, command_breaks } = call;
+        if self.progress(call_id) == Some(Progress::Ended) {
+            self.calls.close(call_id);
+        }
         self.calls.open(call_id, Call { tool, patch, command_breaks, ..Call::default() });
+    }
+
+    /// Of calls with this id, makes one without a last result the current one.
+    pub fn choose_open(&mut self, call_id: &str) {
+        while self.calls.hides(call_id) && self.progress(call_id) == Some(Progress::Ended) {
+            self.calls.close(call_id);
+        }
+    }
+
+    /// True if a record of this type is about the current call with this id: the first one of its type is. A second one is about another
+    /// call, which no response item states. None if no call has this id.
+    pub fn is_mirror(&mut self, call_id: &str, record: &'static str) -> Option<bool> {
+        let call = self.calls.get_mut(call_id)?;
+        Some(call.mirror.replace(record) != Some(record))
     }
 
     /// Records that the command of a call runs on in a session, which later calls name.

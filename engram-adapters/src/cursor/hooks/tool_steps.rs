@@ -130,7 +130,7 @@ fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
 /// Emits a result, and its call first if no earlier payload had it.
 fn emit_result<'a>(payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
-    if call_id.is_none_or(|id| out.seq_of_call(id).is_none()) {
+    if call_id.is_none_or(|id| out.seq_of_open_call(id).is_none()) {
         emit_call(payload, out)?;
     }
     let duration_ms = payload.duration().and_then(|value| value.raw().split('.').next()?.parse().ok());
