@@ -93,6 +93,14 @@ impl<T> PendingCalls<T> {
         closed
     }
 
+    /// The facts of the latest open call with this id for which `fits` is true.
+    pub fn find_mut(&mut self, call_id: impl Hash, fits: impl Fn(&T) -> bool) -> Option<&mut T> {
+        let call = hash64(call_id);
+        let current = self.calls.get_mut(&call).filter(|facts| fits(facts));
+        let earlier = self.earlier.iter_mut().rev().filter(|(other, _)| *other == call).map(|(_, facts)| facts);
+        current.into_iter().chain(earlier).find(|facts| fits(facts))
+    }
+
     /// True if an open call is hidden by a later one of its id.
     pub fn hides(&self, call_id: impl Hash) -> bool {
         !self.earlier.is_empty() && {
@@ -138,6 +146,7 @@ mod tests {
         calls.open("a", 1);
         calls.open("a", 2);
         assert!(calls.hides("a") && !calls.hides("b"));
+        assert_eq!([2, 1, 0].map(|most| calls.find_mut("a", |n| *n <= most).copied()), [Some(2), Some(1), None]);
         assert_eq!(calls.close("a"), Some(2));
         assert!(!calls.hides("a"));
         calls.reopen("a", 2);

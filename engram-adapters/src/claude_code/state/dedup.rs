@@ -82,12 +82,12 @@ impl Dedup {
         text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert(uuid.decode_lossy()))
     }
 
-    /// False for a call of a finished message that has been emitted: the message is appended again. Any other call is new, also if its id
-    /// is used again, and a result of its own follows.
-    pub fn insert_call(&mut self, call: u64, message: Option<u64>) -> bool {
-        let is_appended = self.messages_are_repeated
-            && !self.calls.insert((call, message))
-            && message.is_some_and(|message| self.finished_messages.contains(message));
+    /// False for a call that is appended again with its message: a call of a finished message, or one with a result, in the same block. Any
+    /// other call is new, also if its id is used again, and a result of its own follows.
+    pub fn insert_call(&mut self, call: u64, message: Option<u64>, block: Value<'_>) -> bool {
+        let is_ended = |message| self.finished_messages.contains(message) || self.has_result(call);
+        let may_be_appended = self.messages_are_repeated && message.is_some_and(is_ended);
+        let is_appended = self.messages_are_repeated && !self.calls.insert((call, message, block.raw())) && may_be_appended;
         if !is_appended {
             let calls = self.results.get(call).unwrap_or_default();
             self.results.insert(call, Results { open: calls.open + 1, ..calls });

@@ -10,7 +10,7 @@ use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 use super::implicit_input::{emit_instructions, emit_system_prompt, emit_value};
 use crate::codex::omissions;
 use crate::codex::record::Record;
-use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, spawned};
+use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, is_of_agent, spawned};
 use crate::codex::state::last_stated::LastStated;
 use crate::codex::state::session_state::SessionState;
 
@@ -44,7 +44,7 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
     let id = text(meta.id()).map(|id| id.decode_lossy()).unwrap_or_default();
     if is_own {
         let agent_path = agent_path(&meta).map(|path| path.decode_lossy().into_owned());
-        state.thread.set_own(&id, sender(&meta), agent_path);
+        state.thread.set_own(&id, sender(&meta), agent_path, is_of_agent(&meta));
         state.thread.set_source(None, out);
         state.thread.add_side_info(&mut facts);
         if facts.fork_of.is_none() && meta.history_base().is_none() && sub_agent(&meta).is_none() {

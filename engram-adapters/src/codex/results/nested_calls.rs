@@ -35,7 +35,7 @@ impl<'a> NestedTool<'a> {
 pub fn is_stated(calls: &mut OpenCalls, call_id: Text<'_>, record: &Record<'_>, out: &Emitter<'_>) -> bool {
     let key = call_id.decode_lossy();
     calls.choose_open(&key);
-    calls.is_mirror(&key, record.name).unwrap_or_else(|| out.seq_of_call(call_id).is_some())
+    out.seq_of_call(call_id).is_some() && calls.may_be_stated_by(&key, record.name)
 }
 
 /// Emits and opens a call that no response item states. The script that runs is its parent.
@@ -53,7 +53,7 @@ pub fn emit_nested_call(
     out.emit_child(parent, call, Pointer::At(at))?;
     let key = call_id.decode_lossy();
     calls.open(&key, NewCall { tool: tools::name(tool), ..NewCall::default() });
-    calls.is_mirror(&key, record);
+    calls.set_stated_by(&key, record);
     Ok(())
 }
 
@@ -64,6 +64,7 @@ pub fn client_call(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         return Err(Fault::malformed("/payload/callId", "the id of a call", "nothing"));
     };
     if is_stated(&mut state.calls, id, record, out) {
+        state.calls.set_stated_by(&id.decode_lossy(), record.name);
         return Ok(record.omitted_by(&omissions::CLIENT_CALL));
     }
     emit_nested_call(&mut state.calls, &NestedTool::plain(raw_str(call.tool())), id, call.arguments(), (record.name, record.at), out)?;
@@ -77,6 +78,7 @@ pub fn image_view(state: &mut SessionState, record: &Record<'_>, out: &mut Emitt
         return Err(Fault::malformed(record.at, "the id of a call", "nothing"));
     };
     if is_stated(&mut state.calls, id, record, out) {
+        state.calls.set_stated_by(&id.decode_lossy(), record.name);
         let rule = if view.call_id().is_some() { omissions::IMAGE_VIEW_EVENT } else { omissions::IMAGE_VIEW };
         return Ok(record.omitted_by(&rule));
     }
@@ -93,6 +95,7 @@ pub fn sleep(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_
         return Err(Fault::malformed(record.at, "the id of a call", "nothing"));
     };
     if is_stated(&mut state.calls, id, record, out) {
+        state.calls.set_stated_by(&id.decode_lossy(), record.name);
         return Ok(record.omitted_by(&omissions::SLEEP));
     }
     emit_nested_call(&mut state.calls, &NestedTool::plain("sleep"), id, sleep.duration_ms(), (record.name, record.at), out)?;

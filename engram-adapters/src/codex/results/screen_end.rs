@@ -209,6 +209,7 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
         state.calls.set_changes_listed(&id.decode_lossy());
     }
     is_mapped |= emit_or_defer(state, pending, id, is_nested, out)?;
+    state.calls.set_stated_by(&id.decode_lossy(), end.record.name);
     let (record, rule) = (end.record.name, end.rule);
     Ok(if is_mapped { Outcome::Mapped } else { Outcome::Duplicate { record, rule } })
 }
