@@ -46,6 +46,11 @@ impl Thread {
         self.is_agent = is_agent || self.side_info.parent_session_id.is_some();
     }
 
+    /// True if the file had a header of its own session before, with another id.
+    pub fn is_other_session(&self, id: &str) -> bool {
+        !self.id.is_empty() && self.id != id
+    }
+
     /// Records the header of a thread whose history was copied.
     pub fn add_copied(&mut self, id: &str, sender: Author) {
         self.add_known(id);
