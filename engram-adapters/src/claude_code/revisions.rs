@@ -164,7 +164,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             versions: Some(">=1.0.10, <=2.0.10"),
             tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10"],
             coverage: with_early_counts(coverage(
-                READS,
+                READS_WITH_MARKS,
                 Grade::Partial(&[
                     "edit.shell",
                     "edit.not_utf8",
