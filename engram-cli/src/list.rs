@@ -198,8 +198,8 @@ fn cells(row: &Row) -> [String; 10] {
         TapeState::Itself => "-",
     };
     let session = match agent_id {
-        Some(agent) => format!("{} {agent}", text(session_id)),
-        None => text(session_id),
+        Some(agent) if Some(agent) != session_id.as_ref() => format!("{} {agent}", text(session_id)),
+        _ => text(session_id),
     };
     let cells = [
         start.as_ref().map_or_else(|| "-".to_owned(), minutes),

@@ -6,8 +6,8 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, responses, stability,
-    statements, usage, versions, viable,
+    claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, repeated_ids, responses,
+    stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 
@@ -105,6 +105,8 @@ checks! {
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",
         needs CALLS, from "ack: A ToolInvoked event is emitted", by Conversion(conversation::calls_once);
+    "call.id_repeated" asserts "a later call with the id of an earlier one is a call of its own, and its result is its own",
+        needs CALLS, from "runtime: Parallel tool calls", by Conversion(repeated_ids::calls);
     "call.facts" asserts "a call has the tool and the arguments that the model sent",
         needs CALLS, from "ack: event.params contains the tool input", by Conversion(conversation::call_facts);
     "call.kind" asserts "the adapter's table has a kind for every tool name, and the tape has the same kind",

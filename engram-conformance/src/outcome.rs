@@ -87,7 +87,12 @@ impl Findings {
     pub fn outcome(mut self) -> Outcome {
         self.keep_first();
         let verdict = match (self.examined, self.failures, self.gaps.is_empty()) {
-            (0, ..) => return Outcome::skipped("the recordings have nothing to examine"),
+            (0, ..) => {
+                // What was seen and could not be examined is the reason.
+                let notes: Vec<String> = self.notes.iter().map(|(what, number)| format!("{number} {what}")).collect();
+                let seen = if notes.is_empty() { String::new() } else { format!(": {}", notes.join(", ")) };
+                return Outcome::skipped(format!("the recordings have nothing to examine{seen}"));
+            }
             (_, 1.., _) => Verdict::Fail,
             (_, 0, false) => Verdict::Gap,
             (_, 0, true) => Verdict::Pass,
@@ -174,7 +179,9 @@ mod tests {
         assert_eq!(Findings::default().outcome().verdict, Verdict::Skip);
         let mut noted = Findings::default();
         noted.note("not logged");
-        assert_eq!(noted.outcome().verdict, Verdict::Skip);
+        let outcome = noted.outcome();
+        assert_eq!(outcome.verdict, Verdict::Skip);
+        assert_eq!(outcome.reason.as_deref(), Some("the recordings have nothing to examine: 1 not logged"));
     }
 
     #[test]

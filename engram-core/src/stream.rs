@@ -92,7 +92,9 @@ impl SideInfo {
     #[must_use]
     pub fn complete(&self, identity: Identity) -> Identity {
         let session_id = identity.session_id.or_else(|| self.session_id.clone());
-        Identity { session_id, ..identity }
+        // A session of its own that another one started is a sub-agent's.
+        let agent_id = identity.agent_id.or_else(|| session_id.clone().filter(|_| self.parent_session_id.is_some()));
+        Identity { session_id, agent_id, ..identity }
     }
 }
 

@@ -47,6 +47,17 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     EDIT_NOT_UTF8,
+    GapRow::new("read.bom", Kind::CodeRead, |case| {
+        let has_mark = |file: &str| {
+            case.truth
+                .edits
+                .iter()
+                .any(|real| real.before.as_deref().is_some_and(|text| text.starts_with('\u{feff}') && file.ends_with(&real.file)))
+        };
+        has_event(case, Kind::CodeRead, |read| {
+            read.has("hash") && read.range("range").is_some_and(|(first, _)| first == 1) && has_mark(read.text("file").unwrap_or_default())
+        })
+    }),
     GapRow::new("edit.write_no_before", Kind::CodeEdit, |case| {
         edits_by(case, &["write"], |edit, real| {
             lacks_file_before_hash(edit) && edit.text("op") == Some("overwrite") && real.before.is_some()

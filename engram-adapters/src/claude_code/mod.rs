@@ -102,6 +102,8 @@ impl Session for Transcript {
             && let Some(message) = self.state.usage.open_message()
         {
             match self.waiting.next(value, message) {
+                // It shows nothing about the response. A repeat of a line that waits, waits too.
+                _ if self.state.lines.is_repeat(value) => {}
                 Next::Unknown => {
                     self.waiting.push(value, out.location());
                     return Ok(Outcome::Pending);

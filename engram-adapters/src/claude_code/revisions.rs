@@ -111,6 +111,9 @@ const fn with_early_counts(coverage: Coverage) -> Coverage {
 
 const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
 
+/// The claim of a revision whose recordings have reads of files with a byte order mark.
+const READS_WITH_MARKS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell", "read.bom"]);
+
 /// The claim of a stream that is weaker than that of a transcript.
 const STREAM_PROMPTS: Grade = Grade::Partial(&["prompt.not_printed"]);
 
@@ -118,7 +121,7 @@ const STREAM_PROMPTS: Grade = Grade::Partial(&["prompt.not_printed"]);
 pub(super) const WEAKEST: Coverage = Coverage {
     msg_in: STREAM_PROMPTS,
     ..with_early_counts(coverage(
-        READS,
+        READS_WITH_MARKS,
         Grade::Partial(&[
             "edit.shell",
             "edit.shell_no_text",
@@ -161,7 +164,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             versions: Some(">=1.0.10, <=2.0.10"),
             tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10"],
             coverage: with_early_counts(coverage(
-                READS,
+                READS_WITH_MARKS,
                 Grade::Partial(&[
                     "edit.shell",
                     "edit.not_utf8",
@@ -195,7 +198,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             versions: Some(">=2.1.300, <=2.1.329"),
             tested: &["2.1.300", "2.1.329"],
             coverage: with_early_counts(coverage(
-                READS,
+                READS_WITH_MARKS,
                 Grade::Partial(&[
                     "edit.shell",
                     "edit.shell_no_text",

@@ -196,6 +196,41 @@ fn a_used_again_call_id_has_its_own_result() {
 }
 
 #[test]
+fn open_calls_with_one_id_have_results_of_their_own() {
+    let end = |text: &str| event(json!({"type": "exec_command_end", "call_id": "c", "command": ["ls"], "stdout": text, "exit_code": 0}));
+    let calls = [call("c", "exec_command", "{}"), call("c", "exec_command", "{}")];
+    let rest = [end("one"), end("two"), output("c", "one"), output("c", "two")];
+    let events_of_both = events(&[calls.as_slice(), rest.as_slice()].concat());
+    let parents: Vec<&Value> = of_kind(&events_of_both, "tool.result").iter().map(|result| &result["parent"]).collect();
+    let seqs: Vec<&Value> = of_kind(&events_of_both, "tool.call").iter().rev().map(|call| &call["seq"]).collect();
+    assert_eq!((parents.len(), &parents), (2, &seqs), "the latest open call first");
+    // Calls that only their ends state.
+    let nested = events(&[end("one"), end("two")]);
+    assert_eq!((of_kind(&nested, "tool.call").len(), of_kind(&nested, "tool.result").len()), (2, 2));
+}
+
+#[test]
+fn a_second_session_in_a_file_has_its_own_id_and_a_notice() {
+    let session = |id: &str, text: &str| {
+        let (kind, said) = message("user", text);
+        session_with(json!({"id": id}), &[(kind, said)])
+    };
+    let (first, second) = ("01a1fda2-91ca-71a0-a417-d9f717746c13", "01a1fda2-a14b-7e01-b89f-6f9f4c327587");
+    let events = events_of(&format!("{}{}", session(first, "one"), session(second, "two")));
+    let sessions: Vec<&Value> = of_kind(&events, "msg.in").iter().map(|event| &event["source"]["session_id"]).collect();
+    assert_eq!(sessions, [first, second]);
+    assert_eq!(system_events(&events), [("other_session", second)]);
+    assert!(events.iter().all(|event| event["replay"].is_null()));
+}
+
+#[test]
+fn the_session_of_a_sub_agent_has_an_agent_id() {
+    let source = json!({"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}});
+    let events = events_of(&session_with(json!({"id": "s", "source": source}), &[sent("go")]));
+    assert!(events.iter().all(|event| event["source"]["agent_id"] == "s"), "{events:?}");
+}
+
+#[test]
 fn a_patch_names_files_from_the_directory_of_its_call() {
     let patch = |before: &str, extra: Value| {
         let script = format!("{before}apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\nE");

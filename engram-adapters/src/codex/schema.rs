@@ -393,6 +393,11 @@ view! {
     }
 }
 
+/// True for the header of a sub-agent's thread.
+pub(super) fn is_of_agent(meta: &SessionMeta<'_>) -> bool {
+    meta.parent_thread_id().is_some() || meta.source().is_some_and(|source| source.member("subagent").is_some())
+}
+
 /// The spawning thread, if `source` states that an agent started the session.
 pub(super) fn spawned(source: Field<'_>) -> Option<ThreadSpawn<'_>> {
     source?.member("subagent")?.member("thread_spawn").map(ThreadSpawn::lenient)

@@ -101,6 +101,25 @@ fn token_counts_follow_the_calls_of_their_turn() {
 }
 
 #[test]
+fn a_call_id_that_another_message_used_is_that_of_a_new_call() {
+    let call = |text: &str| {
+        format!(
+            r#"{{"id":"c1","name":"run_shell_command","args":{{"command":"ls"}},"result":[{{"functionResponse":{{"id":"c1","name":"run_shell_command","response":{{"output":"{text}"}}}}}}],"status":"success",{TIME}}}"#
+        )
+    };
+    let turn = |id: &str, calls: &str| {
+        format!(r#"{{"id":"{id}",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{calls}]}}"#)
+    };
+    let (first, second) = (turn("m1", &call("one")), turn("m2", &format!("{},{}", call("two"), call("three"))));
+    let rewritten = second.replace("16.010Z", "17.010Z");
+    let events = events(&[&user("a", "go on"), &first, &second, &rewritten]);
+    let of_kind = |kind: &str| events.iter().filter(|event| event["k"] == kind).collect::<Vec<_>>();
+    let calls: Vec<&Value> = of_kind("tool.call").iter().map(|event| &event["seq"]).collect();
+    let parents: Vec<&Value> = of_kind("tool.result").iter().map(|event| &event["parent"]).collect();
+    assert_eq!((calls.len(), &calls), (3, &parents));
+}
+
+#[test]
 fn new_messages_in_a_history_are_converted() {
     let history = format!(r#"{{"$set":{{"messages":[{},{}]}}}}"#, user("a", "one"), user("b", "two"));
     let events = events(&[&user("a", "one"), &history]);

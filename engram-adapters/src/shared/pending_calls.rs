@@ -5,6 +5,9 @@ use std::hash::Hash;
 
 use engram_core::keys::{KeyMap, hash64};
 
+/// The most open calls of an id that is used again, for all ids together.
+const MAX_EARLIER: usize = 64;
+
 /// The most open calls. Beyond it the oldest is forgotten; its result then lacks the facts of the call.
 const MAX_OPEN: usize = 4096;
 
@@ -23,20 +26,23 @@ pub struct PendingCalls<T> {
     calls: KeyMap<T>,
     /// The calls in the order in which they were opened, with some that are closed.
     order: VecDeque<u64>,
+    /// Open calls that a later one of their id hides, oldest first.
+    earlier: VecDeque<(u64, T)>,
 }
 
 impl<T> Default for PendingCalls<T> {
     fn default() -> Self {
-        PendingCalls { calls: KeyMap::default(), order: VecDeque::new() }
+        PendingCalls { calls: KeyMap::default(), order: VecDeque::new(), earlier: VecDeque::new() }
     }
 }
 
 impl<T> PendingCalls<T> {
-    /// Opens a call. Replaces the facts if the call is open.
+    /// Opens a call. If a call of its id is open, the new one is closed first.
     pub fn open(&mut self, call_id: impl Hash, facts: T) {
         let call = hash64(call_id);
-        if self.calls.insert(call, facts).is_none() {
-            self.order.push_back(call);
+        match self.calls.insert(call, facts) {
+            None => self.order.push_back(call),
+            Some(earlier) => self.hide(call, earlier),
         }
         if self.order.len() > 2 * MAX_OPEN || self.calls.len() > MAX_OPEN {
             self.shrink();
@@ -55,6 +61,15 @@ impl<T> PendingCalls<T> {
         }
     }
 
+    /// Keeps a call that a later one of its id hides.
+    #[cold]
+    fn hide(&mut self, call: u64, facts: T) {
+        if self.earlier.len() == MAX_EARLIER {
+            self.earlier.pop_front();
+        }
+        self.earlier.push_back((call, facts));
+    }
+
     /// The facts of an open call.
     pub fn get(&self, call_id: impl Hash) -> Option<&T> {
         self.calls.get(&hash64(call_id))
@@ -67,13 +82,39 @@ impl<T> PendingCalls<T> {
 
     /// Closes a call and returns its facts. None if it is not open.
     pub fn close(&mut self, call_id: impl Hash) -> Option<T> {
-        self.calls.remove(&hash64(call_id))
+        let call = hash64(call_id);
+        let closed = self.calls.remove(&call);
+        if !self.earlier.is_empty()
+            && let Some(at) = self.earlier.iter().rposition(|(other, _)| *other == call)
+            && let Some((_, facts)) = self.earlier.remove(at)
+        {
+            self.calls.insert(call, facts);
+        }
+        closed
+    }
+
+    /// The facts of the latest open call with this id for which `fits` is true.
+    pub fn find_mut(&mut self, call_id: impl Hash, fits: impl Fn(&T) -> bool) -> Option<&mut T> {
+        let call = hash64(call_id);
+        let current = self.calls.get_mut(&call).filter(|facts| fits(facts));
+        let earlier = self.earlier.iter_mut().rev().filter(|(other, _)| *other == call).map(|(_, facts)| facts);
+        current.into_iter().chain(earlier).find(|facts| fits(facts))
+    }
+
+    /// True if an open call is hidden by a later one of its id.
+    pub fn hides(&self, call_id: impl Hash) -> bool {
+        !self.earlier.is_empty() && {
+            let call = hash64(call_id);
+            self.earlier.iter().any(|(other, _)| *other == call)
+        }
     }
 
     /// Opens a call again whose result turned out to be malformed. It keeps its place in the order.
     pub fn reopen(&mut self, call_id: impl Hash, facts: T) {
         let call = hash64(call_id);
-        self.calls.insert(call, facts);
+        if let Some(earlier) = self.calls.insert(call, facts) {
+            self.hide(call, earlier);
+        }
         if !self.order.contains(&call) {
             self.order.push_back(call);
         }
@@ -97,6 +138,21 @@ mod tests {
         assert_eq!(calls.close("a"), Some(1));
         calls.reopen("a", 1);
         assert_eq!(calls.iter().copied().collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn calls_with_one_id_are_closed_one_by_one() {
+        let mut calls = PendingCalls::default();
+        calls.open("a", 1);
+        calls.open("a", 2);
+        assert!(calls.hides("a") && !calls.hides("b"));
+        assert_eq!([2, 1, 0].map(|most| calls.find_mut("a", |n| *n <= most).copied()), [Some(2), Some(1), None]);
+        assert_eq!(calls.close("a"), Some(2));
+        assert!(!calls.hides("a"));
+        calls.reopen("a", 2);
+        assert_eq!([calls.close("a"), calls.close("a"), calls.close("a")], [Some(2), Some(1), None]);
+        (0..=2 * MAX_EARLIER).for_each(|n| calls.open("a", n));
+        assert_eq!(std::iter::from_fn(|| calls.close("a")).count(), MAX_EARLIER + 1);
     }
 
     #[test]

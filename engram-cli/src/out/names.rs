@@ -15,7 +15,8 @@ pub const ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 
 /// The stem of a tape's name: session and agent.
 pub fn tape_stem(session: &str, agent: Option<&str>) -> String {
-    match agent.filter(|agent| !agent.is_empty()) {
+    // The session of a sub-agent of its own has the agent's id.
+    match agent.filter(|agent| !agent.is_empty() && *agent != session) {
         Some(agent) => format!("{}.{}", stem_of(session, PART_BYTES), stem_of(agent, PART_BYTES)),
         None => stem(session),
     }

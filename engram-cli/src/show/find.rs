@@ -133,7 +133,7 @@ fn chosen(mut known: Vec<Known>, prefix: Option<&str>) -> Result<Option<Family>,
     let fits = |known: &Known| {
         let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
         match prefix {
-            Some(prefix) => agent_id.is_none() && session_id.as_ref().is_some_and(|id| id.starts_with(prefix)),
+            Some(prefix) => (agent_id.is_none() || agent_id == session_id) && session_id.as_ref().is_some_and(|id| id.starts_with(prefix)),
             None => agent_id.is_none() && parent_session_id.as_ref().is_none_or(|parent| !ids.contains(parent)),
         }
     };

@@ -60,7 +60,8 @@ fn parent(
     if let Some((place, item)) = call.filter(|(place, _)| *place != own) {
         return (*place, Some(*item));
     }
-    let is_parent = |view: &SessionView| view.facts.session_id == session && view.facts.agent_id.is_none();
+    let is_parent =
+        |view: &SessionView| view.facts.session_id == session && (view.facts.agent_id.is_none() || view.facts.agent_id == session);
     let place = views.iter().position(|view| view.as_ref().is_some_and(is_parent)).filter(|place| *place != own);
     (place.unwrap_or(0), None)
 }

@@ -14,6 +14,7 @@ pub mod prompts;
 pub mod provenance;
 pub mod reads;
 pub mod repeated;
+pub mod repeated_ids;
 pub mod responses;
 mod spans;
 pub mod stability;

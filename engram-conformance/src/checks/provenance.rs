@@ -69,6 +69,12 @@ pub fn agents(case: &Case<'_>, findings: &mut Findings) {
             findings.fail(case.place_of(session, event), "a sub-agent's call that does not name the agent");
         }
     }
+    for (session, event) in case.own_events(Kind::Meta) {
+        let parent = event.text("parent_session_id");
+        if parent.is_some() && parent != session.session_id() && event.0.pointer("/source/agent_id").is_none() {
+            findings.fail(case.place_of(session, event), "the session of a sub-agent without the agent's id");
+        }
+    }
     for session in case.sessions.iter().filter(|session| is_sub_agent_session(session)) {
         let names = session.events.iter().find(|event| event.is_meta("session") && event.has("parent_session_id"));
         match names {

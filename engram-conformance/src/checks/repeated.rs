@@ -1,18 +1,13 @@
 //! A record that a log repeats changes no event.
 
-use std::env;
-use std::sync::OnceLock;
-
 use engram_core::keys::hash64;
 
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::outcome::Findings;
-use crate::repeats::{Way, changed_session, is_steady, repeatable};
+use crate::repeats::{Way, changed_session, is_full_run, is_steady, repeatable};
 use crate::subject::Subject;
 
-/// With the value `all`, every line of every session is repeated alone too.
-const FULL_RUN: &str = "ENGRAM_REPEATS";
 /// Longer sessions are repeated in a full run only.
 const MAX_BYTES: usize = 4 << 20;
 /// How many lines of a session are repeated alone, except in a full run.
@@ -21,11 +16,6 @@ const ALONE: usize = 1;
 const SEED: u64 = 22;
 /// The most records of one session that are reported.
 const MAX_RECORDS: usize = 2;
-
-fn is_full_run() -> bool {
-    static IS_FULL: OnceLock<bool> = OnceLock::new();
-    *IS_FULL.get_or_init(|| env::var_os(FULL_RUN).is_some_and(|value| value == "all"))
-}
 
 /// Repeats all records of each session at once, and some of them alone.
 pub fn records(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
@@ -63,7 +53,7 @@ struct Trials<'t> {
 impl Trials<'_> {
     fn run(mut self, findings: &mut Findings) {
         let is_whole = self.session.source().ends_with(b"\n");
-        for way in [Way::After, Way::AtEnd].into_iter().filter(|way| is_whole || *way == Way::After) {
+        for way in [Way::After, Way::Between, Way::AtEnd].into_iter().filter(|way| is_whole || *way == Way::After) {
             let before = self.failures.len();
             self.find(self.lines, way);
             for at in alone(self.lines, &self.case.place(self.session), way) {

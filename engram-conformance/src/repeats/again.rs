@@ -1,5 +1,9 @@
 //! A session with some of its lines written again, and what its tape says.
 
+use std::collections::BTreeMap;
+
+use engram_core::keys::hash64;
+
 use crate::subject::Subject;
 use crate::tape::Event;
 use crate::{converted_session::ConvertedSession, session::Session};
@@ -9,15 +13,23 @@ use crate::{converted_session::ConvertedSession, session::Session};
 pub enum Way {
     /// Each directly after itself.
     After,
+    /// Each of them twice, after itself or later lines that a seed chooses.
+    Between,
     /// All of them after the last line, in their order.
     AtEnd,
 }
+
+/// Decides after which lines other lines are written again.
+const SEED: u64 = 31;
+/// How often a line is written again among later ones.
+const TIMES: usize = 2;
 
 impl Way {
     /// Words for messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Way::After => "directly after it",
+            Way::Between => "twice among later lines",
             Way::AtEnd => "at the end",
         }
     }
@@ -48,19 +60,27 @@ pub fn is_steady(subject: &Subject<'_>, session: &ConvertedSession) -> bool {
 /// The source with these lines written again.
 fn with_lines_again(source: &[u8], lines: &[usize], way: Way) -> Vec<u8> {
     let mut changed = Vec::with_capacity(2 * source.len());
-    let mut next = lines.iter().copied().peekable();
-    let mut at_end: Vec<&[u8]> = Vec::new();
-    for (at, line) in source.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        add_line(&mut changed, line);
-        if next.next_if_eq(&at).is_some() {
-            match way {
-                Way::After => add_line(&mut changed, line),
-                Way::AtEnd => at_end.push(line),
-            }
+    let texts: Vec<&[u8]> = source.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut again: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for line in lines.iter().copied() {
+        for after in places(line, texts.len(), way) {
+            again.entry(after).or_default().push(line);
         }
     }
-    at_end.into_iter().for_each(|line| add_line(&mut changed, line));
+    for (at, text) in texts.iter().enumerate() {
+        add_line(&mut changed, text);
+        again.remove(&at).into_iter().flatten().for_each(|line| add_line(&mut changed, texts[line]));
+    }
     changed
+}
+
+/// The lines after which a line is written again, in a log with `count` lines.
+fn places(line: usize, count: usize, way: Way) -> Vec<usize> {
+    match way {
+        Way::After => vec![line],
+        Way::AtEnd => vec![count - 1],
+        Way::Between => (0..TIMES).map(|time| line + hash64((SEED, line, time)) as usize % (count - line)).collect(),
+    }
 }
 
 fn add_line(text: &mut Vec<u8>, line: &[u8]) {
@@ -82,12 +102,12 @@ fn first_difference(one: &str, other: &str) -> Option<String> {
     }
 }
 
-/// An event without the line of its record; the last event without its counts.
+/// An event without the line of its record; the last event without its counts, and with its time.
 fn without_place(event: &str) -> (&str, &str) {
     const ORIGIN: &str = "\"origin\":{\"line\":";
     const STOP: &str = "\"label\":\"tape.stop\"";
-    if event.contains(STOP) && !event.contains(ORIGIN) {
-        return (STOP, if event.ends_with("\"complete\":false}") { "incomplete" } else { "complete" });
+    if let Some(at) = event.find(STOP).filter(|_| !event.contains(ORIGIN)) {
+        return (&event[..at], if event.ends_with("\"complete\":false}") { "incomplete" } else { "complete" });
     }
     match event.rfind(ORIGIN) {
         Some(at) => (&event[..at], event[at + ORIGIN.len()..].trim_start_matches(|digit: char| digit.is_ascii_digit())),
@@ -117,6 +137,24 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_written_again_twice_among_later_ones() {
+        let source: String = (0..40).map(|line| format!("{line}\n")).collect();
+        let lines: Vec<usize> = (0..40).collect();
+        let text = String::from_utf8(with_lines_again(source.as_bytes(), &lines, Way::Between)).unwrap();
+        for line in 0..40 {
+            assert_eq!(text.lines().filter(|other| *other == line.to_string()).count(), 1 + TIMES);
+        }
+        let firsts: Vec<&str> = text
+            .lines()
+            .enumerate()
+            .filter(|(at, line)| !text.lines().take(*at).any(|other| other == *line))
+            .map(|(_, line)| line)
+            .collect();
+        assert!(firsts.iter().enumerate().all(|(at, line)| *line == at.to_string()), "the first of each stays in its order");
+        assert_ne!(places(3, 40, Way::Between), [3, 3]);
+    }
+
+    #[test]
     fn tapes_differ_by_events_and_not_by_lines_or_counts() {
         let one = r#"{"seq":0,"k":"msg.in","text":"x","origin":{"line":2,"id":"a"}}
 {"seq":1,"k":"meta","label":"tape.stop","counts":{"meta":1},"complete":true}"#;
@@ -127,5 +165,6 @@ mod tests {
         let other = one.lines().last().unwrap_or_default();
         assert_eq!(first_difference(one, other).as_deref(), Some("meta tape.stop instead of msg.in"));
         assert!(first_difference(one, &one.replace("true", "false")).is_some());
+        assert!(first_difference(one, &one.replace("\"seq\":1,", "\"seq\":1,\"t\":\"2026-01-01T00:00:00Z\",")).is_some());
     }
 }

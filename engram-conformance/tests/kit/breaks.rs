@@ -296,6 +296,7 @@ pub const BREAKS: &[Break] = &[
         let call = without_record(tape, 2, "tool.call", "\"tool\":\"Read\",\"kind\":\"read\",\"call_id\":\"toolu_none\",\"args\":{}");
         tape.insert(3, call);
     }),
+    converts("takes a call for a repeat if its id occurred before", "call.id_repeated", without_repeated_ids),
     events("changes the arguments of a call", "call.facts", |tape| {
         change(tape, &["\"tool\":\"Grep\"", "\"pattern\":\"NEW\""], "NEW", "OLD")
     }),
@@ -456,6 +457,19 @@ fn with_repeated_prompts(real: &Real, input: &str) -> Result<String, AdapterErro
     if let Some(at) = tape.find(&["\"k\":\"msg.in\""]) {
         lines.windows(2).filter(|pair| pair[0] == pair[1]).for_each(|_| tape.insert(at + 1, tape.line(at).to_owned()));
     }
+    Ok(tape.sealed())
+}
+
+/// The tape without the calls whose id an earlier call has.
+fn without_repeated_ids(real: &Real, input: &str) -> Result<String, AdapterError> {
+    let mut tape = Tape::of(&real.convert(input)?);
+    let mut ids: Vec<String> = Vec::new();
+    let mut repeated = Vec::new();
+    for at in tape.all(&["\"k\":\"tool.call\""]) {
+        let id = tape.field(at, "call_id").unwrap_or_default().to_owned();
+        if ids.contains(&id) { repeated.push(at) } else { ids.push(id) }
+    }
+    repeated.into_iter().rev().for_each(|at| drop(tape.remove(at)));
     Ok(tape.sealed())
 }
 

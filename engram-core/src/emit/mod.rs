@@ -1,5 +1,6 @@
 //! The emitter, through which a session emits its events. It sets number, time, source, parent and origin, and keeps the ledger.
 
+mod calls;
 mod lifecycle;
 mod member_check;
 mod members;
@@ -14,7 +15,7 @@ use crate::error::{AdapterError, ErrorCode};
 use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
-use crate::keys::{self, KeyMap};
+use crate::keys;
 use crate::ledger::Ledger;
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
@@ -23,13 +24,11 @@ use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
 use crate::text::{LoneSurrogate, Text, push_text};
 use crate::time::is_time;
+use calls::Calls;
 use member_check::{Kinds, MemberCheck};
 
 /// The time of all events of an artifact without times.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
-
-/// The limit of open calls with one id. Ids are used again rarely, and by harnesses that number calls per response.
-const MAX_OPEN_CALLS_PER_ID: usize = 64;
 
 /// Facts of a record for the envelope of its events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,12 +51,7 @@ pub struct Emitter<'s> {
     ledger: Ledger,
     counts: KindCounts,
     next_seq: Seq,
-    /// The latest `tool.call` of each call id.
-    calls: KeyMap<Seq>,
-    /// Earlier calls of an id that is used again, oldest first. They are open: a later call of the id had its result before them.
-    earlier_calls: KeyMap<Vec<Seq>>,
-    /// The id, used again, whose latest call the current record closes.
-    closing: Option<u64>,
+    calls: Calls,
     source: Source,
     header: Header,
     /// The current record.
@@ -105,8 +99,6 @@ struct Header {
 struct Checkpoint {
     next_seq: Seq,
     counts: KindCounts,
-    /// Keys of calls that the record added, with the earlier call of the id.
-    calls: Vec<(u64, Option<Seq>)>,
     /// The support before the record changed it.
     support: Option<ResolvedSupport>,
     /// The kinds whose claims were lowered.
@@ -135,9 +127,7 @@ impl<'s> Emitter<'s> {
             ledger: Ledger::default(),
             counts: KindCounts::default(),
             next_seq: Seq::default(),
-            calls: keys::key_map(),
-            earlier_calls: KeyMap::default(),
-            closing: None,
+            calls: Calls::new(),
             source: Source::default(),
             header: Header { t, t_basis: Some(t_basis), ..Header::default() },
             record: RecordLocation::default(),
@@ -181,7 +171,7 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn begin_at(&mut self, location: RecordLocation) {
         self.set_checkpoint();
-        self.close_repeated_call();
+        self.calls.begin_record();
         self.record = location;
         self.first_seq = self.next_seq;
         self.has_own_events = false;
@@ -202,7 +192,7 @@ impl<'s> Emitter<'s> {
         }
         self.checkpoint.next_seq = self.next_seq;
         self.checkpoint.counts = self.counts;
-        self.checkpoint.calls.clear();
+        self.calls.commit();
         self.checkpoint.support = None;
         self.checkpoint.lowered = self.members.lowered();
         self.checkpoint.source = None;
@@ -291,7 +281,13 @@ impl<'s> Emitter<'s> {
     /// The number of the latest `tool.call` with this id that is still open, else of the latest one; `None` if there is none so far.
     #[inline(never)]
     pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
-        self.calls.get(&call_key(call_id)).copied()
+        self.calls.latest(call_key(call_id))
+    }
+
+    /// The number of the latest `tool.call` with this id that has no result; `None` if there is none. Where a log states a call by its end
+    /// alone, the end of a call that is not open is that of another call with the same id.
+    pub fn seq_of_open_call(&self, call_id: Text<'_>) -> Option<Seq> {
+        self.calls.latest_open(call_key(call_id))
     }
 
     /// The number of the last event so far, for a later event that refers to it.
@@ -324,12 +320,12 @@ impl<'s> Emitter<'s> {
         if self.support.coverage.grade(event.kind()) == Grade::None {
             return Err(self.unclaimed(event.kind(), pointer));
         }
-        let parent = parent.or_else(|| self.seq_of_call(event.caused_by()?));
+        let of_call = match event {
+            Event::ToolResult(result) => result.call_id.and_then(|id| self.calls.end(call_key(id))),
+            _ => event.caused_by().filter(|_| parent.is_none()).and_then(|id| self.seq_of_call(id)),
+        };
+        let parent = parent.or(of_call);
         match event {
-            Event::ToolResult(result) if !self.earlier_calls.is_empty() => {
-                self.closing = result.call_id.map(call_key).filter(|key| self.earlier_calls.contains_key(key));
-                self.send(event, pointer, parent)
-            }
             Event::ToolCall(call) => {
                 if call.args.is_some_and(|args| nests_deeper(args, self.limits.nesting)) {
                     return Err(LimitExceeded { limit: "nesting", allowed: self.limits.nesting as u64 }.into());
@@ -368,33 +364,7 @@ impl<'s> Emitter<'s> {
     #[inline(never)]
     fn register_call(&mut self, call_id: Option<Text<'_>>, seq: Seq) {
         if let Some(id) = call_id.filter(|id| !id.is_empty()) {
-            let key = call_key(id);
-            let earlier = self.calls.insert(key, seq);
-            self.checkpoint.calls.push((key, earlier));
-            if let Some(earlier) = earlier {
-                self.remember_repeated_call(key, earlier);
-            }
-        }
-    }
-
-    /// A call id is used again: the earlier call stays open until the later one has its result.
-    #[cold]
-    fn remember_repeated_call(&mut self, key: u64, earlier: Seq) {
-        let open = self.earlier_calls.entry(key).or_default();
-        if open.len() < MAX_OPEN_CALLS_PER_ID {
-            open.push(earlier);
-        }
-    }
-
-    /// Closes the latest call of an id that is used again, if the record before had its result: the next result is of an earlier call.
-    fn close_repeated_call(&mut self) {
-        let Some(key) = self.closing.take() else { return };
-        let Some(open) = self.earlier_calls.get_mut(&key) else { return };
-        if let Some(earlier) = open.pop() {
-            self.calls.insert(key, earlier);
-        }
-        if open.is_empty() {
-            self.earlier_calls.remove(&key);
+            self.calls.open(call_key(id), seq);
         }
     }
 
@@ -418,16 +388,7 @@ impl<'s> Emitter<'s> {
         self.sink.rollback();
         self.next_seq = self.checkpoint.next_seq;
         self.counts = self.checkpoint.counts;
-        self.closing = None;
-        while let Some((key, earlier)) = self.checkpoint.calls.pop() {
-            match earlier {
-                None => self.calls.remove(&key),
-                Some(earlier) => {
-                    self.earlier_calls.get_mut(&key).and_then(Vec::pop);
-                    self.calls.insert(key, earlier)
-                }
-            };
-        }
+        self.calls.roll_back();
         if let Some(support) = self.checkpoint.support.take() {
             self.support = support;
         }

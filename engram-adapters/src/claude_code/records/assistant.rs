@@ -80,7 +80,7 @@ fn tool_call(state: &mut SessionState, record: &Record<'_>, block: &Block<'_>, i
     let kind = match id {
         Some(id) => {
             let key = hash64(id.raw());
-            if !state.dedup.insert_call(key, record.message_key) {
+            if !state.dedup.insert_call(key, record.message_key, block.object()) {
                 return Ok(false);
             }
             let dialect = &*state.dialect;

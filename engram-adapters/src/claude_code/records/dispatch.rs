@@ -149,12 +149,12 @@ static ATTACHMENTS: &[Route<Conversion>] = &[
 pub fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut record = Record::default();
     record.line.strict_into(value, "")?;
-    state.early_results.count_line();
     if !state.lines.begin(&record.line)
         && let Some(outcome) = repeated(state, &record, out)?
     {
         return Ok(outcome);
     }
+    state.early_results.count_line();
     convert(state, &mut record, out)
 }
 

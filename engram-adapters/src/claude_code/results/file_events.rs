@@ -61,10 +61,14 @@ pub(super) fn emit_file_events(
     let structured = result.structured;
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
-        Shape::Read(file) if reads::emit_read(result, file, buffer, out)? => Ok(true),
+        Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out)? => Ok(true),
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, out),
         Shape::Notebook(file) => edits::emit_notebook_edit(&result.edit_of(file), structured, out),
-        Shape::File(file) => edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out),
+        Shape::File(file) => {
+            let before = structured.original_file().or(structured.original_file_contents());
+            state.marked_files.note(file, before, structured.content());
+            edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out)
+        }
         Shape::Read(_) | Shape::OnlyArguments => {
             text_only_results::emit_from_arguments(result, index, &mut state.scratch, &mut state.last_cell, out)
         }

@@ -6,6 +6,7 @@ use engram_core::text::{DecodeBuffer, Text};
 
 use super::result_context::ResultContext;
 use crate::claude_code::schema::FileRead;
+use crate::claude_code::state::marked_files::MarkedFiles;
 use crate::claude_code::state::open_calls::KeptArguments;
 use crate::shared::linenum;
 use crate::shared::spans::hash_and_anchors;
@@ -16,7 +17,13 @@ const MAX_SHOWN_LINE: usize = 2000;
 
 /// A read whose structured result has what was read.
 #[inline(never)]
-pub(super) fn emit_read(result: &ResultContext<'_>, file: Value<'_>, buffer: &mut DecodeBuffer, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn emit_read(
+    result: &ResultContext<'_>,
+    file: Value<'_>,
+    marked: &MarkedFiles,
+    buffer: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
     let file = FileRead::lenient(file);
     let argument = match result.call.as_ref().map(|call| &call.arguments) {
         Some(KeptArguments::ReadFile(path)) => Some(Text::Token(path)),
@@ -32,7 +39,10 @@ pub(super) fn emit_read(result: &ResultContext<'_>, file: Value<'_>, buffer: &mu
     {
         event.range = Some(span.range);
         event.total_lines = span.total_lines;
-        (event.hash, event.anchor_hashes) = hash_and_anchors(span.text);
+        // The first line lacks the mark that the file has.
+        if span.range.first > 1 || !marked.has(path) {
+            (event.hash, event.anchor_hashes) = hash_and_anchors(span.text);
+        }
     }
     out.emit(event, Pointer::At("/toolUseResult/file"))?;
     Ok(true)

@@ -2,7 +2,7 @@
 
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Line;
-use crate::shared::restorable::Restorable;
+use crate::shared::restorable::{Restorable, RestorableMap};
 use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Value, text};
 
@@ -16,7 +16,16 @@ pub struct Dedup {
     blocks: SeenSet,
     wrapped_lines: SeenSet,
     calls: SeenSet,
-    results: SeenSet,
+    results: RestorableMap<Results>,
+}
+
+/// The results of the calls with one id.
+#[derive(Debug, Clone, Copy, Default)]
+struct Results {
+    /// Calls without a result.
+    open: u32,
+    /// A result has been emitted.
+    is_any: bool,
 }
 
 impl Dedup {
@@ -29,24 +38,26 @@ impl Dedup {
             blocks: SeenSet::default(),
             wrapped_lines: SeenSet::default(),
             calls: SeenSet::default(),
-            results: SeenSet::default(),
+            results: RestorableMap::default(),
         }
     }
 
     /// The record is converted: its facts stay.
     pub fn commit(&mut self) {
         self.open_message.commit();
+        self.results.commit();
         self.sets().into_iter().for_each(SeenSet::commit);
     }
 
     /// The record is malformed: its facts are forgotten.
     pub fn roll_back(&mut self) {
         self.open_message.roll_back();
+        self.results.roll_back();
         self.sets().into_iter().for_each(SeenSet::roll_back);
     }
 
-    fn sets(&mut self) -> [&mut SeenSet; 5] {
-        [&mut self.finished_messages, &mut self.blocks, &mut self.wrapped_lines, &mut self.calls, &mut self.results]
+    fn sets(&mut self) -> [&mut SeenSet; 4] {
+        [&mut self.finished_messages, &mut self.blocks, &mut self.wrapped_lines, &mut self.calls]
     }
 
     /// The blocks that follow belong to this message.
@@ -71,22 +82,31 @@ impl Dedup {
         text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert(uuid.decode_lossy()))
     }
 
-    /// False for a call that has been emitted. Another message may use its id again; then a new result follows.
-    pub fn insert_call(&mut self, call: u64, message: Option<u64>) -> bool {
-        let is_new = self.calls.insert((call, message));
+    /// False for a call that is appended again with its message: a call of a finished message, or one with a result, in the same block. Any
+    /// other call is new, also if its id is used again, and a result of its own follows.
+    pub fn insert_call(&mut self, call: u64, message: Option<u64>, block: Value<'_>) -> bool {
+        let is_ended = |message| self.finished_messages.contains(message) || self.has_result(call);
+        let may_be_appended = self.messages_are_repeated && message.is_some_and(is_ended);
+        let is_appended = self.messages_are_repeated && !self.calls.insert((call, message, block.raw())) && may_be_appended;
+        if !is_appended {
+            let calls = self.results.get(call).unwrap_or_default();
+            self.results.insert(call, Results { open: calls.open + 1, ..calls });
+        }
+        !is_appended
+    }
+
+    /// False for a result that has been emitted: its call has one, and no other call of its id is open.
+    pub fn insert_result(&mut self, call: u64) -> bool {
+        let calls = self.results.get(call).unwrap_or_default();
+        let is_new = calls.open > 0 || !calls.is_any;
         if is_new {
-            self.results.remove(call);
+            self.results.insert(call, Results { open: calls.open.saturating_sub(1), is_any: true });
         }
         is_new
     }
 
-    /// False for a call with a result that has been emitted.
-    pub fn insert_result(&mut self, call: u64) -> bool {
-        self.results.insert(call)
-    }
-
     /// True for a call with a result that has been emitted.
     pub fn has_result(&self, call: u64) -> bool {
-        self.results.contains(call)
+        self.results.get(call).is_some_and(|calls| calls.is_any && calls.open == 0)
     }
 }

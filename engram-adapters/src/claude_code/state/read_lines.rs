@@ -6,7 +6,7 @@ use engram_core::text::Text;
 use crate::claude_code::schema::Line;
 use crate::shared::restorable::RestorableMap;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{raw_str, text};
+use crate::shared::value::{Value, raw_str, text};
 use engram_core::keys::hash64;
 
 /// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
@@ -43,6 +43,11 @@ impl ReadLines {
         self.last_events.insert(key, Seq::default());
         self.current = Some(key);
         true
+    }
+
+    /// True if a line with the `uuid` of this one was read.
+    pub fn is_repeat(&self, line: Value<'_>) -> bool {
+        text(line.member("uuid")).is_some_and(|uuid| self.has(uuid))
     }
 
     /// The last event at the end of the line with this `uuid`, if it was read.

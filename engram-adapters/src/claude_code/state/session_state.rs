@@ -9,6 +9,7 @@ use super::early_results::EarlyResults;
 use super::history_copies::HistoryCopies;
 use super::last_edit::{LastCell, LastEdit};
 use super::last_stated::LastStated;
+use super::marked_files::MarkedFiles;
 use super::open_calls::OpenCalls;
 use super::orphan_arguments::OrphanArguments;
 use super::pending_output::PendingOutput;
@@ -49,6 +50,7 @@ pub struct SessionState {
     pub orphans: OrphanArguments,
     pub last_edit: LastEdit,
     pub last_cell: LastCell,
+    pub marked_files: MarkedFiles,
     /// The trigger of the last compaction (a JSON string), until the summary comes.
     pub compaction_trigger: Option<String>,
     /// The log has `attachment` lines.
@@ -93,6 +95,7 @@ impl SessionState {
             orphans: OrphanArguments::default(),
             last_edit: LastEdit::default(),
             last_cell: LastCell::default(),
+            marked_files: MarkedFiles::default(),
             compaction_trigger: None,
             has_attachments: false,
             follows_command: Restorable::default(),
@@ -115,6 +118,7 @@ impl SessionState {
             self.notes.commit();
             self.copies.commit();
             self.rewinds.commit();
+            self.marked_files.commit();
         } else {
             self.dialect.roll_back();
             self.last_stated.roll_back();
@@ -128,6 +132,7 @@ impl SessionState {
             self.notes.roll_back();
             self.copies.roll_back();
             self.rewinds.roll_back();
+            self.marked_files.roll_back();
         }
     }
 

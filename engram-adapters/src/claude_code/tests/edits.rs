@@ -27,6 +27,30 @@ fn hash(text: &str) -> Value {
 }
 
 #[test]
+fn a_read_of_a_file_that_an_edit_showed_to_have_a_mark_has_no_hash() {
+    let call = |number: u32, id: &str, tool: &str| {
+        let block = json!([{"type": "tool_use", "id": id, "name": tool, "input": {"file_path": "/p/a"}}]);
+        assistant_line("2.1.329", number, id, block)
+    };
+    let content = |first: u64| json!({"type": "text", "file": {"filePath": "/p/a", "content": "b\nc", "startLine": first, "numLines": 2, "totalLines": 9}});
+    let hunk = json!({"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-\u{feff}a", "+\u{feff}b"]});
+    let edit = json!({"filePath": "/p/a", "oldString": "a", "newString": "b", "originalFile": "\u{feff}a\nc\n", "structuredPatch": [hunk],
+        "userModified": false, "replaceAll": false});
+    let lines = [
+        call(1, "t1", "Read"),
+        result_line("2.1.329", 2, "t1", "b", Some(content(1))),
+        call(3, "t2", "Edit"),
+        result_line("2.1.329", 4, "t2", "ok", Some(edit)),
+        call(5, "t3", "Read"),
+        result_line("2.1.329", 6, "t3", "b", Some(content(1))),
+        call(7, "t4", "Read"),
+        result_line("2.1.329", 8, "t4", "b", Some(content(2))),
+    ];
+    let has_hash: Vec<bool> = events(&lines, "code.read").iter().map(|read| !read["hash"].is_null()).collect();
+    assert_eq!(has_hash, [true, false, true], "only the first line has the mark");
+}
+
+#[test]
 fn quotation_marks_of_the_file_are_kept_as_the_patch_shows_them() {
     let before = "# a\n\tsay “hello”\nend\n";
     let found = edit(("say “hello”", "say \"bye\""), Some(before), (1, 1), &[" # a", "-  say “hello”", "+  say “bye”", " end"]);

@@ -126,6 +126,20 @@ fn a_call_id_may_be_used_again() {
 }
 
 #[test]
+fn parallel_calls_of_a_message_may_have_one_id() {
+    for version in ["2.0.0", "2.1.329"] {
+        let command = |number: u32, command: &str| {
+            assistant_line(version, number, "m1", json!([{"type": "tool_use", "id": "t0", "name": "Bash", "input": {"command": command}}]))
+        };
+        let both = json!([{"type": "tool_result", "tool_use_id": "t0", "content": "one"}, {"type": "tool_result", "tool_use_id": "t0", "content": "two"}]);
+        let lines = [command(1, "ls"), command(2, "pwd"), line(version, 3, "user", json!({"message": {"role": "user", "content": both}}))];
+        let calls: Vec<Value> = events(&lines, "tool.call").iter().rev().map(|event| event["seq"].clone()).collect();
+        let parents: Vec<Value> = events(&lines, "tool.result").iter().map(|event| event["parent"].clone()).collect();
+        assert_eq!((calls.len(), &calls), (2, &parents), "{version}");
+    }
+}
+
+#[test]
 fn title_of_another_session_is_a_notice() {
     let title = |leaf: &str| json!({"type": "summary", "summary": "fold it", "leafUuid": leaf});
     let session = [prompt("2.0.0", 1, "go"), assistant_line("2.0.0", 2, "m1", json!([{"type": "text", "text": "done"}]))];

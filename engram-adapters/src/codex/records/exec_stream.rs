@@ -75,7 +75,7 @@ pub fn call_completed(state: &mut SessionState, record: &Record<'_>, out: &mut E
     let Some(id) = text(item.first_member("id")) else {
         return Err(Fault::malformed("/item/id", "the id of a call", "nothing"));
     };
-    if out.seq_of_call(id).is_none() {
+    if out.seq_of_open_call(id).is_none() {
         emit_call(item, out)?;
     }
     let tool = tool_of(item);

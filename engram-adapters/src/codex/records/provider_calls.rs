@@ -12,7 +12,9 @@ use crate::shared::view::view;
 use crate::codex::blocks::{is_empty_token, unquote};
 use crate::codex::omissions;
 use crate::codex::record::Record;
+use crate::codex::results::nested_calls::is_stated;
 use crate::codex::schema::elements;
+use crate::codex::state::open_calls::NewCall;
 use crate::codex::state::session_state::SessionState;
 use crate::codex::tools;
 
@@ -76,12 +78,15 @@ pub fn web_search_item(state: &mut SessionState, record: &Record<'_>, out: &mut 
 }
 
 /// A generated image, as an event or a response item.
-pub fn generated_image(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub fn generated_image(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let image = GeneratedImage::strict(record.value, record.at)?;
     let Some(id) = text(image.call_id().or(image.id())) else {
         return Err(Fault::malformed(record.at, "the id of a call", "nothing"));
     };
-    if out.seq_of_call(id).is_some() {
+    let key = id.decode_lossy();
+    let is_images = state.calls.tool(&key).is_none_or(|tool| tool == IMAGE_GENERATION);
+    if is_images && is_stated(&mut state.calls, id, record, out) {
+        state.calls.set_stated_by(&key, record.name);
         return Ok(record.omitted_by(&omissions::IMAGE_GENERATED));
     }
     emit_call(IMAGE_GENERATION, Some(id), None, record.pointer(), out)?;
@@ -90,6 +95,9 @@ pub fn generated_image(_: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let artifact = text(image.saved_path()).map(|path| SideFile { path, hash: None, bytes: None });
     let (stdout, attachments) = (non_empty_text(image.revised_prompt()), attachment.into_iter().collect());
     out.emit(ToolResult { stdout, artifact, attachments, ..ok_result(IMAGE_GENERATION, id) }, record.pointer())?;
+    state.calls.open(&key, NewCall { tool: tools::name(IMAGE_GENERATION), ..NewCall::default() });
+    state.calls.end_without_output(&key);
+    state.calls.set_stated_by(&key, record.name);
     Ok(Outcome::Mapped)
 }
 

@@ -10,7 +10,7 @@ use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 use super::implicit_input::{emit_instructions, emit_system_prompt, emit_value};
 use crate::codex::omissions;
 use crate::codex::record::Record;
-use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, spawned};
+use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, is_of_agent, spawned};
 use crate::codex::state::last_stated::LastStated;
 use crate::codex::state::session_state::SessionState;
 
@@ -37,14 +37,16 @@ pub fn bare_header(
 pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let meta = SessionMeta::strict(record.value, record.at)?;
     let is_own = state.replay.last_header_is_own();
-    if is_own && !own_header_changed(&mut state.last, &meta) {
+    let id = text(meta.id()).map(|id| id.decode_lossy()).unwrap_or_default();
+    let is_changed = is_own && own_header_changed(&mut state.last, &meta);
+    let is_other_session = is_own && state.thread.is_other_session(&id);
+    if is_own && !is_changed && !is_other_session {
         return Ok(record.omitted_by(&omissions::HEADER));
     }
     let mut facts = header_facts(&meta);
-    let id = text(meta.id()).map(|id| id.decode_lossy()).unwrap_or_default();
     if is_own {
         let agent_path = agent_path(&meta).map(|path| path.decode_lossy().into_owned());
-        state.thread.set_own(&id, sender(&meta), agent_path);
+        state.thread.set_own(&id, sender(&meta), agent_path, is_of_agent(&meta));
         state.thread.set_source(None, out);
         state.thread.add_side_info(&mut facts);
         if facts.fork_of.is_none() && meta.history_base().is_none() && sub_agent(&meta).is_none() {
@@ -55,6 +57,10 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
     }
     state.last.set_cwd(facts.cwd);
     out.emit(Meta::Session(facts), Pointer::At("/payload"))?;
+    if is_other_session {
+        // One file is one session; who joined two has both ids on the tape, and this notice.
+        out.emit(Meta::System { name: Text::Plain("other_session"), text: text(meta.id()) }, Pointer::At("/payload/id"))?;
+    }
     if let Some(base) = meta.history_base().filter(|_| meta.forked_from_id().is_none() && sub_agent(&meta).is_none()) {
         emit_reverted(HistoryBase::lenient(base), out)?;
     }

@@ -44,6 +44,7 @@ pub fn call_output(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         return Ok(Outcome::Mapped);
     }
     let key = call_id.map(|id| id.decode_lossy()).unwrap_or_default();
+    state.calls.choose_open(&key);
     let end = state.pending_ends.take(&key);
     let call = CallOutput { record, call_id, key: &key, output, end: end.as_ref() };
     if output.is_array() { list_output(state, &call, out) } else { text_output(state, &call, out) }

@@ -9,7 +9,7 @@ use crate::shared::value::{Field, Value, integer, raw_str, text};
 
 use super::edits;
 use super::end_result::{emit_plain_text, emit_text, emit_without_output, result_of, text_of};
-use super::nested_calls::{NestedTool, emit_nested_call};
+use super::nested_calls::{NestedTool, emit_nested_call, is_stated};
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::omissions;
 use crate::codex::record::Record;
@@ -194,10 +194,10 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
     let Some(id) = text(end.id) else {
         return Err(Fault::malformed(end.at, "the id of a call", "nothing"));
     };
-    let is_nested = out.seq_of_call(id).is_none();
+    let is_nested = !is_stated(&mut state.calls, id, end.record, out);
     if is_nested {
         let (tool, args) = end.call();
-        emit_nested_call(&mut state.calls, &tool, id, args, end.at, out)?;
+        emit_nested_call(&mut state.calls, &tool, id, args, (end.record.name, end.at), out)?;
     }
     let mut is_mapped = is_nested;
     if let Some(changes) = end.applied_changes() {
@@ -209,6 +209,7 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
         state.calls.set_changes_listed(&id.decode_lossy());
     }
     is_mapped |= emit_or_defer(state, pending, id, is_nested, out)?;
+    state.calls.set_stated_by(&id.decode_lossy(), end.record.name);
     let (record, rule) = (end.record.name, end.rule);
     Ok(if is_mapped { Outcome::Mapped } else { Outcome::Duplicate { record, rule } })
 }

@@ -13,7 +13,7 @@ use crate::shared::value::{Field, StructuralIndex, Value, find_line, non_empty_t
 
 use super::cut_line::{ENVELOPE_START, next_record};
 use crate::codex::revisions::{BARE_JSONL, EXEC_JSON, TS_JSON};
-use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, spawned};
+use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, is_of_agent, spawned};
 
 /// Bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;
@@ -99,10 +99,11 @@ pub fn identify(head: &Head<'_>) -> Identity {
     let mut first_time = None;
     let stated = find_envelope(head, |line| {
         first_time.get_or_insert_with(|| time(line.timestamp()));
-        meta(line).map(|meta| (owned(meta.cli_version()), owned(meta.id())))
+        meta(line).map(|meta| (owned(meta.cli_version()), owned(meta.id()), is_of_agent(&meta)))
     });
-    let (version, session_id) = stated.unwrap_or_default();
-    Identity { version, session_id, start: first_time.flatten(), ..Identity::default() }
+    let (version, session_id, is_of_agent) = stated.unwrap_or_default();
+    let agent_id = session_id.clone().filter(|_| is_of_agent);
+    Identity { version, session_id, agent_id, start: first_time.flatten(), ..Identity::default() }
 }
 
 /// The ids of a session that an agent started and of that agent's session.

@@ -30,6 +30,16 @@ struct Call {
     changes_listed: bool,
     /// How often its command begins a new line.
     command_breaks: usize,
+    /// The type of the last record that states the call or its end for the screen.
+    mirror: Option<&'static str>,
+    /// How many earlier calls with its id no record for the screen has stated: one may still come.
+    unstated: u32,
+}
+
+impl Call {
+    fn may_be_stated_by(&self, record: &'static str) -> bool {
+        self.mirror != Some(record) || self.unstated > 0
+    }
 }
 
 /// A call that begins.
@@ -74,7 +84,39 @@ impl OpenCalls {
     /// Records a call.
     pub fn open(&mut self, call_id: &str, call: NewCall) {
         let NewCall { tool, patch, command_breaks } = call;
-        self.calls.open(call_id, Call { tool, patch, command_breaks, ..Call::default() });
+        let unstated = if self.progress(call_id) == Some(Progress::Ended) { self.close(call_id) } else { 0 };
+        self.calls.open(call_id, Call { tool, patch, command_breaks, unstated, ..Call::default() });
+    }
+
+    /// Removes the current call with this id. Returns how many calls no record for the screen has stated.
+    fn close(&mut self, call_id: &str) -> u32 {
+        self.calls.close(call_id).map_or(0, |call| call.unstated + u32::from(call.mirror.is_none()))
+    }
+
+    /// Of calls with this id, makes one without a last result the current one.
+    pub fn choose_open(&mut self, call_id: &str) {
+        while self.calls.hides(call_id) && self.progress(call_id) == Some(Progress::Ended) {
+            let unstated = self.close(call_id);
+            if let Some(call) = self.calls.get_mut(call_id) {
+                call.unstated += unstated;
+            }
+        }
+    }
+
+    /// True if a record of this type may be about a call with this id: each call has one of its type. A further one is about another call,
+    /// which no response item states.
+    pub fn may_be_stated_by(&mut self, call_id: &str, record: &'static str) -> bool {
+        self.calls.get(call_id).is_none() || self.calls.find_mut(call_id, |call| call.may_be_stated_by(record)).is_some()
+    }
+
+    /// Records that a record of this type was about a call with this id.
+    pub fn set_stated_by(&mut self, call_id: &str, record: &'static str) {
+        if let Some(call) = self.calls.find_mut(call_id, |call| call.may_be_stated_by(record)) {
+            match call.mirror.replace(record) {
+                Some(last) if last == record => call.unstated -= 1,
+                _ => {}
+            }
+        }
     }
 
     /// Records that the command of a call runs on in a session, which later calls name.

@@ -25,15 +25,18 @@ pub struct ReplayTracker {
 
 impl ReplayTracker {
     /// Reads a `session_meta`. One of another thread starts a copy: 0.115 to 0.150 write the parent's history into a fork, 0.169 into a
-    /// sub-agent. The own header may come again (0.140 to 0.146 repeat it with a `memory_mode`) and starts no copy.
+    /// sub-agent. The own header may come again (0.140 to 0.146 repeat it with a `memory_mode`) and starts no copy. Nor does one of a younger
+    /// thread, which nothing can copy: the file has another session after the first one.
     pub fn begin_thread(&mut self, id: Field<'_>, own_from: Field<'_>) {
         let hash = id.map(|id| hash64(id.raw()));
-        self.last_header_is_own = !self.has_header || (hash.is_some() && hash == self.own_id);
+        let started_ms = id.and_then(|id| uuid_millis(id.raw()));
+        let is_other_session = self.started_ms.zip(started_ms).is_some_and(|(own, other)| other > own);
+        self.last_header_is_own = !self.has_header || is_other_session || (hash.is_some() && hash == self.own_id);
         self.is_copying = !self.last_header_is_own;
-        if !self.has_header {
+        if !self.has_header || is_other_session {
             self.has_header = true;
             self.own_id = hash;
-            self.started_ms = id.and_then(|id| uuid_millis(id.raw()));
+            self.started_ms = started_ms;
             self.own_from = own_from.and_then(Value::unsigned);
         }
     }

@@ -19,6 +19,8 @@ pub struct Thread {
     /// The threads whose headers are in this file.
     known: SeenSet,
     agent_path: Option<String>,
+    /// An agent started the thread.
+    is_agent: bool,
 }
 
 impl Thread {
@@ -31,15 +33,22 @@ impl Thread {
             copied_sender: Author::Person,
             known: SeenSet::default(),
             agent_path: None,
+            is_agent: false,
         }
     }
 
     /// Records the thread's own header: its id, who writes its prompts, and its agent.
-    pub fn set_own(&mut self, id: &str, sender: Author, agent_path: Option<String>) {
+    pub fn set_own(&mut self, id: &str, sender: Author, agent_path: Option<String>, is_agent: bool) {
         self.add_known(id);
         id.clone_into(&mut self.id);
         self.sender = sender;
         self.agent_path = agent_path;
+        self.is_agent = is_agent || self.side_info.parent_session_id.is_some();
+    }
+
+    /// True if the file had a header of its own session before, with another id.
+    pub fn is_other_session(&self, id: &str) -> bool {
+        !self.id.is_empty() && self.id != id
     }
 
     /// Records the header of a thread whose history was copied.
@@ -61,7 +70,7 @@ impl Thread {
     /// Makes another thread the agent of the following events, or this thread if there is none.
     pub fn set_source(&self, foreign: Option<&str>, out: &mut Emitter<'_>) {
         if !self.id.is_empty() {
-            out.set_source(Some(&self.id), foreign);
+            out.set_source(Some(&self.id), foreign.or(Some(&*self.id).filter(|_| self.is_agent)));
         }
     }
 

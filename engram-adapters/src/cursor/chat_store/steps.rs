@@ -56,7 +56,7 @@ fn call_and_result(state: &mut ChatState, line: &Line<'_>, value: Value<'_>, out
         return Ok(Outcome::Mapped);
     }
     let call = CallRecord::new(call_id, payload, pointer);
-    if out.seq_of_call(call_id).is_none() {
+    if out.seq_of_open_call(call_id).is_none() {
         emit_call(&call, out).map_err(|fault| fault.within(pointer))?;
     }
     emit_result(&call, false, &mut state.files, out).map_err(|fault| fault.within(pointer))?;

@@ -133,7 +133,7 @@ fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
 /// what the model asked for, the result what the tool got.
 fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
-    if call_id.is_none_or(|id| out.seq_of_call(id).is_none()) {
+    if call_id.is_none_or(|id| out.seq_of_open_call(id).is_none()) {
         emit_call(payload, out)?;
     } else if state.inputs.differs(payload) {
         emit_notice("tool_input", payload.tool_input(), out)?;

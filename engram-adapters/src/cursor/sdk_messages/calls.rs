@@ -59,8 +59,8 @@ impl Calls {
             self.open.open(id, args);
             return Ok(Outcome::Mapped);
         };
-        match (self.open.get(&id), out.seq_of_call(call_id)) {
-            (None, None) => emit_call(message, tool, call_id, out)?,
+        match (self.open.get(&id), out.seq_of_open_call(call_id)) {
+            (_, None) => emit_call(message, tool, call_id, out)?,
             (Some(called), seq) if *called != args => {
                 let text = text_or_json(message.args());
                 out.emit_child(seq, Meta::System { name: Text::Plain("args"), text }, Pointer::At("/args"))?;

@@ -64,6 +64,7 @@ pub(in crate::cursor) fn identify(head: &Head<'_>) -> Identity {
         Form::TranscriptDocument => identity.start = transcript_document_time(head.text()),
         Form::ChatStore => {
             identity.session_id = find(|line| name(line.meta()?.member("agentId")));
+            identity.agent_id = find(|line| name(line.meta()?.member("agentId").filter(|_| is_of_agent(line.meta()))));
             identity.start = find(|line| time_of_millis(line.meta()?.member("createdAt")));
         }
         Form::RunStore => {
@@ -86,6 +87,11 @@ pub(in crate::cursor) fn identify(head: &Head<'_>) -> Identity {
         }
     }
     identity
+}
+
+/// True for the record of a chat that another one started.
+fn is_of_agent(chat: Field<'_>) -> bool {
+    chat.and_then(|chat| chat.member("subagentInfo")).is_some_and(|info| name(info.member("parentAgentId")).is_some())
 }
 
 /// True if the conversation's record has a known schema version, or its messages do where it has no record.

@@ -14,9 +14,6 @@ use crate::cursor::tool_calls::result::emit_result;
 /// The call.
 pub(super) fn started(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let call = record.call()?;
-    if out.seq_of_call(call.call_id).is_some() {
-        return Err(Fault::malformed("/call_id", "the id of a new call", &call.call_id.decode_lossy()));
-    }
     start(state, &call, out)?;
     Ok(Outcome::Mapped)
 }
@@ -24,7 +21,7 @@ pub(super) fn started(state: &mut StreamState, record: &Record<'_>, out: &mut Em
 /// The result, and the call itself if no line has started it.
 pub(super) fn completed(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let call = record.call()?;
-    match out.seq_of_call(call.call_id) {
+    match out.seq_of_open_call(call.call_id) {
         None => start(state, &call, out)?,
         Some(seq) => emit_changed_args(state, &call, seq, out)?,
     }

@@ -31,6 +31,21 @@ fn a_repeated_line_of_a_capture_changes_nothing_but_equal_pieces_are_two() {
     assert!(tape.contains(r#""type":"assistant","rule":"record.repeated","count":1"#), "{tape}");
 }
 
+#[test]
+fn a_call_id_of_a_capture_may_be_used_again() {
+    let line = |subtype: &str, result: &str, time: u64| {
+        format!(
+            "{{\"type\":\"tool_call\",\"subtype\":\"{subtype}\",\"call_id\":\"c\",\"tool_call\":{{\"shellToolCall\":{{\"args\":{{\"command\":\"x\"}}{result}}}}},\"session_id\":\"s\",\"timestamp_ms\":{time}}}\n"
+        )
+    };
+    let result = ",\"result\":{\"success\":{\"exitCode\":0,\"stdout\":\"y\"}}";
+    // The third call has no line of its own.
+    let lines = [("started", "", 1), ("completed", result, 2), ("started", "", 3), ("completed", result, 4), ("completed", result, 5)];
+    let tape = valid_tape(&lines.map(|(subtype, result, at)| line(subtype, result, 1_780_000_000_000 + at)).concat());
+    let count = |kind: &str| tape.lines().filter(|line| line.contains(&format!("\"k\":\"{kind}\""))).count();
+    assert_eq!((count("tool.call"), count("tool.result")), (3, 3));
+}
+
 /// The exports of all sessions of a text store.
 fn exports(folder: &Path) -> Vec<String> {
     let opened = open_store(&Registry::builtin(), folder, Limits::default()).unwrap().unwrap().1;

@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 
 use super::dispatch;
 use super::header::header;
+use super::lines::type_of;
 use super::message_record::{MessageRecord, set_header};
 use super::messages::message;
 use crate::gemini::descriptor::rule;
@@ -28,9 +29,18 @@ pub(super) fn log(state: &mut SessionState, document: Value<'_>, out: &mut Emitt
     }
     for (n, element) in messages.elements().enumerate() {
         let base = format!("/messages/{n}");
-        convert_record(state, element, out, |state, out| message(state, &Record::strict(element, &base)?, &base, out))?;
+        convert_record(state, element, out, |state, out| logged_message(state, &Record::strict(element, &base)?, &base, out))?;
     }
     Ok(())
+}
+
+/// Converts a message of a whole-file log, unless the log had its id before.
+fn logged_message(state: &mut SessionState, record: &Record<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if record.id().is_some_and(|id| !state.dedup.is_new_record(id.raw())) {
+        members::check(raw_str(record.kind()), record.object(), Pointer::At(base), out)?;
+        return Ok(Outcome::Duplicate { record: type_of(record), rule: rule::REPEATED });
+    }
+    message(state, record, base, out)
 }
 
 fn log_header(state: &mut SessionState, document: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
@@ -53,6 +63,10 @@ pub(super) fn typed_prompts(state: &mut SessionState, entries: Value<'_>, out: &
 fn typed_prompt(state: &mut SessionState, prompt: &TypedPrompt<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if raw_str(prompt.kind()) != "user" {
         return Err(Fault::unrecognized(raw_str(prompt.kind())));
+    }
+    if prompt.timestamp().is_some() && !state.dedup.is_new_record(prompt.object().raw()) {
+        members::check("user", prompt.object(), Pointer::At(base), out)?;
+        return Ok(Outcome::Duplicate { record: "user", rule: rule::REPEATED });
     }
     let pointer = format!("{base}/message");
     let Some(message) = text(prompt.message()) else { return Err(Fault::malformed(pointer, "text", "none")) };

@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::changes::change;
-use super::dispatch::MESSAGES;
+use super::dispatch::{CHANGES, MESSAGES};
 use super::header::header;
 use super::message_record::set_header;
 use super::messages::message;
@@ -18,19 +18,27 @@ use crate::shared::value::raw_str;
 
 /// True if all bytes of the line, its id or its time among them, were read before.
 fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
-    let is_identified = line.id().is_some() || line.timestamp().is_some() || line.start_time().is_some();
-    is_identified && !state.dedup.is_new_line(line.object().raw())
+    let is_identified = match line.changes() {
+        // The messages of a history have ids and times.
+        Some(changes) => changes.members().any(|(name, _)| matches!(name, "lastUpdated" | "messages")),
+        None => line.id().is_some() || line.timestamp().is_some() || line.start_time().is_some(),
+    };
+    is_identified && !state.dedup.is_new_record(line.object().raw())
 }
 
-/// The type of a line that is not a change.
-fn type_of(line: &Record<'_>) -> &'static str {
+/// The type of a line.
+pub(super) fn type_of(line: &Record<'_>) -> &'static str {
+    if let Some(changes) = line.changes() {
+        let first = changes.members().next().map_or("lastUpdated", |(name, _)| name);
+        return CHANGES.iter().map(|row| row.record).find(|name| *name == first).unwrap_or_default();
+    }
     let stated = raw_str(line.kind().or(line.object().member("kind")));
     MESSAGES.iter().map(|row| row.record).chain(["main", "subagent"]).find(|name| *name == stated).unwrap_or_default()
 }
 
 /// Converts a line. Its type follows from the first of these members that it has: `$set`, `$rewindTo`, `type`, `sessionId`.
 pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    if line.changes().is_none() && is_repeated(state, line) {
+    if is_repeated(state, line) {
         return Ok(Outcome::Duplicate { record: type_of(line), rule: rule::REPEATED });
     }
     state.usage.flush_before(line, out)?;

@@ -27,6 +27,7 @@ pub(super) fn model(
         state.tally.emit(Meta::Session(facts), Pointer::At(&record.path("/model")), out)?;
     }
     let is_line = state.form == Form::Lines && pass.is_none();
+    state.dedup.begin_message(message.id());
     // The harness writes a turn again under its id after its tools ran.
     let repeated = state.dedup.repeated_parts(message, pass.is_some());
     if let Some(list) = message.thoughts().filter(|_| !repeated.thoughts) {
@@ -37,15 +38,15 @@ pub(super) fn model(
         match content.text() {
             Some(text) if text.is_empty() || repeated.text => {}
             Some(text) => {
-                if state.dedup.is_new_text(text_key("model", text), pass) {
+                if state.dedup.is_new_text(text_key("model", text), pass.as_deref_mut()) {
                     emit_answer(state, text, record, Pointer::At(&path), out)?;
                 }
             }
-            None => content_parts(state, content, record, &path, pass, out)?,
+            None => content_parts(state, content, record, &path, pass.as_deref_mut(), out)?,
         }
     }
     if let Some(calls) = message.tool_calls() {
-        tool_calls(state, calls, message.id(), &record.path("/toolCalls"), out)?;
+        tool_calls(state, calls, message.id(), &record.path("/toolCalls"), pass, out)?;
     }
     if let Some(tokens) = message.tokens().filter(|_| !repeated.tokens) {
         let tokens = tokens_of(&Tokens::lenient(tokens));

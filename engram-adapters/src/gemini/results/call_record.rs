@@ -5,10 +5,15 @@ use engram_core::text::Text;
 
 use super::file_changes::Change;
 use crate::gemini::schema::Call;
+use crate::gemini::state::dedup::CallKey;
 
 /// One call of a turn, as the handlers of its result get it.
 pub(super) struct CallRecord<'r> {
     pub call: &'r Call<'r>,
+    /// Which call it is, if it has an id.
+    pub key: Option<CallKey>,
+    /// The log has not stated the call before.
+    pub is_new: bool,
     pub tool: Text<'r>,
     /// What the call reports to have changed.
     pub change: Option<&'r Change<'r>>,

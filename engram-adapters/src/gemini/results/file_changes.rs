@@ -1,6 +1,7 @@
 //! What the calls of one turn report to have changed.
 
 use crate::gemini::schema::{Call, FileChange, raw};
+use crate::gemini::state::dedup::CallKey;
 use crate::shared::value::raw_str;
 
 /// A file before and after a call, as the call reports it.
@@ -12,6 +13,15 @@ pub(super) struct Change<'a> {
     pub is_contested: bool,
 }
 
+/// A call of a turn.
+pub(super) struct StatedCall<'a> {
+    pub call: Call<'a>,
+    /// Which call it is, if it has an id.
+    pub key: Option<CallKey>,
+    /// The log has not stated it before.
+    pub is_new: bool,
+}
+
 /// True for the tools that edit files.
 fn is_edit(call: &Call<'_>) -> bool {
     matches!(raw_str(call.name()), "replace" | "write_file")
@@ -19,10 +29,11 @@ fn is_edit(call: &Call<'_>) -> bool {
 
 /// The changes that the calls of a turn report, by the index of the call. Only successful calls count: a cancelled call reports what it
 /// would have done.
-pub(super) fn changes<'a>(calls: &[Call<'a>], is_open: impl Fn(&Call<'_>) -> bool) -> Vec<Option<Change<'a>>> {
+pub(super) fn changes<'a>(calls: &[StatedCall<'a>], is_open: impl Fn(&StatedCall<'_>) -> bool) -> Vec<Option<Change<'a>>> {
     let mut changes: Vec<Option<Change<'a>>> = Vec::new();
-    for (n, call) in calls.iter().enumerate() {
-        let Some(display) = call.display().filter(|display| display.is_object() && is_edit(call) && call.succeeded() && is_open(call))
+    for (n, stated) in calls.iter().enumerate() {
+        let call = &stated.call;
+        let Some(display) = call.display().filter(|display| display.is_object() && is_edit(call) && call.succeeded() && is_open(stated))
         else {
             continue;
         };

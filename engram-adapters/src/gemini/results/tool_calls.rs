@@ -5,10 +5,11 @@ use engram_core::event::ToolCall;
 use engram_core::text::Text;
 
 use super::call_record::CallRecord;
-use super::file_changes::changes;
+use super::file_changes::{StatedCall, changes};
 use super::tool_result::emit_call_result;
 use super::{edits, reads};
 use crate::gemini::schema::{Call, FunctionCall, raw};
+use crate::gemini::state::dedup::CallList;
 use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
@@ -35,31 +36,38 @@ pub fn tool_calls(
     calls: Value<'_>,
     message_id: Field<'_>,
     path: &str,
+    mut pass: Option<&mut HistoryPass>,
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     // Most turns have one call, which needs no allocation.
-    let (single, several): ([Call<'_>; 1], Vec<Call<'_>>);
+    let (single, several): ([StatedCall<'_>; 1], Vec<StatedCall<'_>>);
     let calls = match single_call(calls, path)? {
         Some(call) => {
-            single = [call];
+            single = [stated(state, call, pass)];
             &single[..]
         }
         None => {
-            several = calls.elements().enumerate().map(|(n, call)| strict_call(call, path, n)).collect::<Result<Vec<_>, _>>()?;
+            let strict = |(n, call)| strict_call(call, path, n).map(|call| stated(state, call, pass.as_deref_mut()));
+            several = calls.elements().enumerate().map(strict).collect::<Result<Vec<_>, _>>()?;
             &several[..]
         }
     };
-    let changes = changes(calls, |call| !call.key().is_some_and(|call| state.dedup.has_result(call)));
-    for (n, call) in calls.iter().enumerate() {
+    let changes = changes(calls, |call| !call.key.is_some_and(|call| state.dedup.has_result(call)));
+    for (n, StatedCall { call, key, is_new }) in calls.iter().enumerate() {
         let time = tape_time(call.timestamp());
         if time.is_some() {
             out.set_header(RecordHeader { t: time.as_deref(), id: text(call.id()), replay: false });
         }
         let tool = text(call.name()).ok_or_else(|| Fault::malformed(format!("{path}/{n}/name"), "the name of a tool", "none"))?;
         let change = changes.get(n).and_then(Option::as_ref);
-        tool_call(state, &CallRecord { call, tool, change, path, n }, message_id, out)?;
+        tool_call(state, &CallRecord { call, key: *key, is_new: *is_new, tool, change, path, n }, message_id, out)?;
     }
     Ok(())
+}
+
+fn stated<'a>(state: &mut SessionState, call: Call<'a>, pass: Option<&mut HistoryPass>) -> StatedCall<'a> {
+    let (key, is_new) = call.key().map(|id| state.dedup.next_call(id, CallList::Calls, pass)).unzip();
+    StatedCall { call, key, is_new: is_new.unwrap_or(true) }
 }
 
 /// The only call of a list. None if there is none, or several.
@@ -76,9 +84,8 @@ fn strict_call<'a>(call: Value<'a>, path: &str, n: usize) -> Result<Call<'a>, Fa
 
 #[inline(never)]
 fn tool_call(state: &mut SessionState, record: &CallRecord<'_>, message_id: Field<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let call = record.call;
-    let key = call.key();
-    if key.is_none_or(|key| state.dedup.is_first_call(key)) {
+    let CallRecord { call, key, .. } = *record;
+    if record.is_new {
         state.dedup.add_text(call_key(raw(call.name()), raw(call.args())));
         let event = ToolCall { message_id: text(message_id), ..made_call(record.tool, text(call.id()), raw(call.args())) };
         state.tally.emit(event, record.pointer(), out)?;
@@ -106,7 +113,7 @@ pub fn function_call(
         return Err(Fault::malformed(format!("{pointer}/name"), "the name of a tool", "none"));
     };
     let is_new = match call.id() {
-        Some(id) => state.dedup.is_first_call(hash64(id.raw())),
+        Some(id) => state.dedup.next_call(hash64(id.raw()), CallList::Content, pass).1,
         None => state.dedup.is_new_text(call_key(raw(call.name()), raw(call.args())), pass),
     };
     if !is_new {

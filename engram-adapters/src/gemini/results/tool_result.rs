@@ -46,8 +46,8 @@ pub(super) fn emit_call_result(state: &mut SessionState, record: &CallRecord<'_>
         match part.response().map(FunctionResponse::lenient) {
             Some(response) => {
                 texts.add_response(&response);
-                if let Some(call) = call.key() {
-                    state.dedup.set_response(call, &response);
+                if let Some(id) = call.key() {
+                    state.dedup.insert_response(id, &response);
                 }
             }
             // Texts of the result itself follow the response.

@@ -4,10 +4,11 @@ use super::occurrences::{HistoryPass, OccurrenceCount};
 pub use super::repeated_turns::RepeatedParts;
 use super::repeated_turns::RepeatedTurns;
 use super::seen_calls::SeenCalls;
+pub use super::seen_calls::{CallKey, CallList};
 use crate::gemini::schema::{Form, FunctionResponse, Record};
 use crate::shared::restorable::Restorable;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::Value;
+use crate::shared::value::{Field, Value};
 use engram_core::keys::hash64;
 
 /// Which facts the log has stated before.
@@ -19,8 +20,8 @@ pub struct Dedup {
     turns: RepeatedTurns,
     /// The key of what a person wrote while tools ran. It comes before a result, and again in the message with the results.
     interjection: Restorable<Option<u64>>,
-    /// Lines with an id or a time.
-    lines: SeenSet,
+    /// Records with an id or a time.
+    records: SeenSet,
     /// Repetitions in the current record.
     duplicates: u64,
 }
@@ -34,7 +35,7 @@ impl Dedup {
             calls: SeenCalls::default(),
             turns: RepeatedTurns::default(),
             interjection: Restorable::default(),
-            lines: SeenSet::default(),
+            records: SeenSet::default(),
             duplicates: 0,
         }
     }
@@ -50,7 +51,7 @@ impl Dedup {
         self.calls.commit();
         self.turns.commit();
         self.interjection.commit();
-        self.lines.commit();
+        self.records.commit();
     }
 
     /// The record is malformed: what it stated is forgotten.
@@ -59,7 +60,7 @@ impl Dedup {
         self.calls.roll_back();
         self.turns.roll_back();
         self.interjection.roll_back();
-        self.lines.roll_back();
+        self.records.roll_back();
     }
 
     /// True if something in the current record was a repetition.
@@ -67,9 +68,9 @@ impl Dedup {
         self.duplicates > 0
     }
 
-    /// True if no line with these bytes was read before.
-    pub fn is_new_line(&mut self, line: &str) -> bool {
-        self.lines.insert(line)
+    /// True if no record with these bytes, or this id, was read before.
+    pub fn is_new_record(&mut self, identity: &str) -> bool {
+        self.records.insert(identity)
     }
 
     /// Counts a text. True if it is new: always outside of a history, and in one if the log does not have the text as often.
@@ -87,40 +88,45 @@ impl Dedup {
         self.occurrences.add(text);
     }
 
-    /// True if the log has not stated the call before.
-    pub fn is_first_call(&mut self, call: u64) -> bool {
-        let repeats = self.form == Form::Lines && self.calls.insert_call(call);
-        !self.count_duplicate(repeats)
+    /// Begins a message.
+    pub fn begin_message(&mut self, id: Field<'_>) {
+        self.calls.begin_message(hash64(id.map(Value::raw)));
+    }
+
+    /// The next call of the message with this id, and whether the log has not stated it before.
+    pub fn next_call(&mut self, id: u64, list: CallList, pass: Option<&mut HistoryPass>) -> (CallKey, bool) {
+        let (call, is_known) = self.calls.next_call(id, list, &mut self.occurrences, pass);
+        (call, !self.count_duplicate(is_known && self.form == Form::Lines))
     }
 
     /// True if the log has not stated the result of the call before.
-    pub fn is_first_result(&mut self, call: u64) -> bool {
+    pub fn is_first_result(&mut self, call: CallKey) -> bool {
         let repeats = self.form == Form::Lines && self.calls.insert_result(call);
         !self.count_duplicate(repeats)
     }
 
     /// True if the log has stated the result of the call.
-    pub fn has_result(&self, call: u64) -> bool {
+    pub fn has_result(&self, call: CallKey) -> bool {
         self.calls.has_result(call)
     }
 
     /// Notes the response in a call's own result.
-    pub fn set_response(&mut self, call: u64, response: &FunctionResponse<'_>) {
-        self.calls.set_response(call, response);
+    pub fn insert_response(&mut self, id: u64, response: &FunctionResponse<'_>) {
+        self.calls.insert_response(id, response);
     }
 
     /// True if a response in a user message is a repetition. In lines the response or the call's own result may come first; in a
     /// document the call is first.
-    pub fn repeats_response(&mut self, call: u64, response: Value<'_>) -> bool {
+    pub fn repeats_response(&mut self, id: u64, response: Value<'_>) -> bool {
         match self.form {
-            Form::Lines => !self.is_first_result(call),
-            _ => self.repeats_own_response(call, &FunctionResponse::lenient(response)),
+            Form::Lines => !self.is_first_result(self.calls.of_response(id)),
+            _ => self.repeats_own_response(id, &FunctionResponse::lenient(response)),
         }
     }
 
     /// True if the call's own result has this response.
-    pub fn repeats_own_response(&mut self, call: u64, response: &FunctionResponse<'_>) -> bool {
-        let repeats = self.calls.has_response(call, response);
+    pub fn repeats_own_response(&mut self, id: u64, response: &FunctionResponse<'_>) -> bool {
+        let repeats = self.calls.has_response(id, response);
         self.count_duplicate(repeats)
     }
 

@@ -37,21 +37,27 @@ impl HistoryPass {
 }
 
 impl OccurrenceCount {
-    /// Counts an occurrence outside of histories.
-    pub(super) fn add(&mut self, text: u64) {
-        let count = self.counts.get(text).unwrap_or_default();
-        self.counts.insert(text, count + 1);
+    /// Counts an occurrence outside of histories. Returns their number.
+    pub(super) fn add(&mut self, text: u64) -> u32 {
+        let count = self.counts.get(text).unwrap_or_default() + 1;
+        self.counts.insert(text, count);
+        count
     }
 
     /// Counts an occurrence in a history. True if the history has the text more often than the log so far.
     pub(super) fn add_in_history(&mut self, pass: &mut HistoryPass, text: u64) -> bool {
+        self.count_in_history(pass, text).1
+    }
+
+    /// Counts an occurrence in a history. Returns their number in it, and whether this is more than the log has so far.
+    pub(super) fn count_in_history(&mut self, pass: &mut HistoryPass, text: u64) -> (u32, bool) {
         let in_history = pass.counts.get(text).unwrap_or_default() + 1;
         pass.counts.insert(text, in_history);
         let is_new = in_history > self.counts.get(text).unwrap_or_default();
         if is_new {
             self.counts.insert(text, in_history);
         }
-        is_new
+        (in_history, is_new)
     }
 
     /// The record is converted: its occurrences count.

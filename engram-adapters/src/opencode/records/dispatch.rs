@@ -100,13 +100,17 @@ pub(super) fn message(
 
 /// Converts one part of a message or of a line.
 pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    record.set_header(&mut state.clock, out);
+    let is_repeat = record.unchecked.is_some() && (state.is_repeat("part", record.part.id()) || record.message.is_repeat);
+    // Later records do not inherit the time of a repeat.
+    if !is_repeat {
+        record.set_header(&mut state.clock, out);
+    }
     let kind = raw_str(record.part.kind());
     match nested(PARTS, "part/", kind) {
         Some(route) => {
             if let Some(value) = record.unchecked {
                 out.check_members(route.record, value, record.pointer, &|_| None)?;
-                if state.is_repeat("part", record.part.id()) || record.message.is_repeat {
+                if is_repeat {
                     return repeated(route.record);
                 }
             }
@@ -139,7 +143,9 @@ pub(super) fn step_part(
     record: &StepPartRecord<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<Outcome, Fault> {
-    record.set_header(state, out);
+    if !record.message.is_repeat {
+        record.set_header(state, out);
+    }
     let kind = raw_str(record.part.kind());
     match nested(STEP_PARTS, "content/", kind) {
         Some(route) => {
@@ -156,19 +162,20 @@ pub(super) fn step_part(
 
 /// Converts one line of a stream, `value`.
 pub(super) fn line(state: &mut SessionState, value: Value<'_>, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
-        out.set_source(Some(&*session), None);
-    }
     let kind = raw_str(line.kind());
     match nested(LINES, "", kind) {
         Some(route) => {
-            MessageContext { printed_at: line.timestamp(), ..MessageContext::default() }.set_header(None, None, &mut state.clock, out);
-            out.check_members(route.record, value, Pointer::Root, &|_| None)?;
             // A part of 2.x has the id of its call as `id`.
             let id = line.part().map_or(Some(value), |part| part.member("partID").or_else(|| part.member("id")));
             if state.is_repeat("line", id) {
+                out.check_members(route.record, value, Pointer::Root, &|_| None)?;
                 return repeated(route.record);
             }
+            if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
+                out.set_source(Some(&*session), None);
+            }
+            MessageContext { printed_at: line.timestamp(), ..MessageContext::default() }.set_header(None, None, &mut state.clock, out);
+            out.check_members(route.record, value, Pointer::Root, &|_| None)?;
             run(route, |handler| handler(state, line, out))
         }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a line type", "nothing")),

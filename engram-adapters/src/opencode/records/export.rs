@@ -108,8 +108,10 @@ impl ExportReader {
         convert_record(pointer, info, state, out, |state, out| {
             envelope.fill_message(info)?;
             context = MessageContext::of(&envelope, parts, &state.replay);
-            context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
             context.is_repeat = state.is_repeat("message", envelope.id());
+            if !context.is_repeat {
+                context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
+            }
             check_message(n, message, out)?;
             if let Some(by_call) = context.tool_metadata {
                 check_tool_metadata(n, by_call, parts, out)?;

@@ -21,8 +21,10 @@ pub(super) fn message(n: usize, value: Value<'_>, path: &mut String, state: &mut
         let mut view = StepMessage::default();
         view.strict_into(value, "")?;
         context = MessageContext::of_step(&view, &state.replay);
-        context.set_header(integer(StepTime::lenient_opt(view.time()).created()), view.id(), &mut state.clock, out);
         context.is_repeat = state.is_repeat("message", view.id());
+        if !context.is_repeat {
+            context.set_header(integer(StepTime::lenient_opt(view.time()).created()), view.id(), &mut state.clock, out);
+        }
         let outcome = dispatch::step(state, value, &StepRecord { message: &view, context: &context, pointer }, out)?;
         (message, is_converted) = (view, true);
         Ok(outcome)

@@ -60,7 +60,7 @@ fn export_header(head: &Head<'_>) -> Option<ExportHeader> {
     let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
     Some(ExportHeader {
         session_id: owned(info.id()).filter(|id| id.starts_with(SESSION_PREFIX))?,
-        parent_id: owned(info.parent_id()),
+        parent_id: owned(info.parent_id()).filter(|id| !id.is_empty()),
         version: if is_step { None } else { Some(owned(info.version())?) },
         created: integer(Time::lenient_opt(info.time()).created()),
     })
@@ -119,6 +119,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
             // Third-party builds may prefix the version with `v`.
             schema: header.version.is_none().then_some(STEPS),
             version: header.version.map(|version| version.strip_prefix('v').map(str::to_owned).unwrap_or(version)),
+            agent_id: header.parent_id.is_some().then(|| header.session_id.clone()),
             session_id: Some(header.session_id),
             start: header.created.and_then(from_millis),
             ..Identity::default()

@@ -1,0 +1,218 @@
+//! The calls on the tape by their ids, and which of them a result belongs to.
+
+use crate::event::Seq;
+use crate::keys::{self, KeyMap};
+
+/// The limit of open calls with one id. Ids are used again rarely, and by harnesses that number calls per response.
+const MAX_OPEN_PER_ID: usize = 64;
+
+/// The calls of a tape, by the hash of their ids. An id may be used again.
+#[derive(Debug)]
+pub(super) struct Calls {
+    latest: KeyMap<Call>,
+    /// Calls without a result that a later call of their id follows, oldest first.
+    earlier: KeyMap<Vec<Seq>>,
+    /// The id, used again, whose latest call the current record ends.
+    ending: Option<u64>,
+    /// What the current record has changed, in order.
+    changes: Vec<Change>,
+}
+
+/// A call, and whether it has a result.
+#[derive(Debug, Clone, Copy)]
+struct Call(u64);
+
+impl Call {
+    fn open(seq: Seq) -> Self {
+        Call(seq.0 << 1)
+    }
+
+    fn seq(self) -> Seq {
+        Seq(self.0 >> 1)
+    }
+
+    fn has_result(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    fn end(&mut self) {
+        self.0 |= 1;
+    }
+}
+
+#[derive(Debug)]
+enum Change {
+    /// The id has a new call. The call before it may be kept as an earlier one.
+    Opened { key: u64, before: Option<Call>, is_kept: bool },
+    /// The latest call of the id has its first result.
+    Ended { key: u64 },
+    /// The latest call of the id was closed, and an earlier one took its place.
+    Closed { key: u64, call: Call },
+}
+
+impl Calls {
+    pub(super) fn new() -> Self {
+        Calls { latest: keys::key_map(), earlier: KeyMap::default(), ending: None, changes: Vec::new() }
+    }
+
+    /// The call that reads and edits with this id belong to.
+    pub(super) fn latest(&self, key: u64) -> Option<Seq> {
+        self.latest.get(&key).map(|call| call.seq())
+    }
+
+    /// The call that the next result with this id belongs to, if one has no result.
+    pub(super) fn latest_open(&self, key: u64) -> Option<Seq> {
+        let latest = self.latest.get(&key)?;
+        if latest.has_result() { self.earlier.get(&key)?.last().copied() } else { Some(latest.seq()) }
+    }
+
+    /// Adds a call. A call of the same id that has no result stays open.
+    pub(super) fn open(&mut self, key: u64, seq: Seq) {
+        let before = self.latest.insert(key, Call::open(seq));
+        let is_kept = before.is_some_and(|call| !call.has_result() && self.keep(key, call.seq()));
+        self.changes.push(Change::Opened { key, before, is_kept });
+    }
+
+    #[cold]
+    fn keep(&mut self, key: u64, seq: Seq) -> bool {
+        let open = self.earlier.entry(key).or_default();
+        let has_space = open.len() < MAX_OPEN_PER_ID;
+        if has_space {
+            open.push(seq);
+        }
+        has_space
+    }
+
+    /// The call that a result with this id belongs to: the latest one that is open, else the latest one. It has a result now.
+    pub(super) fn end(&mut self, key: u64) -> Option<Seq> {
+        if !self.earlier.is_empty() && self.earlier.contains_key(&key) {
+            self.end_repeated(key);
+        }
+        let call = self.latest.get_mut(&key)?;
+        if !call.has_result() {
+            call.end();
+            self.changes.push(Change::Ended { key });
+        }
+        Some(call.seq())
+    }
+
+    #[cold]
+    fn end_repeated(&mut self, key: u64) {
+        self.ending = Some(key);
+        if let Some(call) = self.latest.get(&key).copied().filter(|call| call.has_result())
+            && self.close(key)
+        {
+            self.changes.push(Change::Closed { key, call });
+        }
+    }
+
+    /// Puts the last earlier call of an id in the place of its latest one.
+    fn close(&mut self, key: u64) -> bool {
+        let Some(open) = self.earlier.get_mut(&key) else { return false };
+        let earlier = open.pop();
+        if open.is_empty() {
+            self.earlier.remove(&key);
+        }
+        earlier.is_some_and(|earlier| self.latest.insert(key, Call::open(earlier)).is_some())
+    }
+
+    /// The next record begins: a call that has its result is closed if an earlier call of its id is open.
+    pub(super) fn begin_record(&mut self) {
+        if let Some(key) = self.ending.take()
+            && self.latest.get(&key).is_some_and(|call| call.has_result())
+        {
+            self.close(key);
+        }
+    }
+
+    /// All changes so far are final.
+    pub(super) fn commit(&mut self) {
+        self.changes.clear();
+    }
+
+    /// Takes back what the current record has changed.
+    pub(super) fn roll_back(&mut self) {
+        self.ending = None;
+        while let Some(change) = self.changes.pop() {
+            match change {
+                Change::Opened { key, before, is_kept } => {
+                    if is_kept {
+                        self.forget_earlier(key);
+                    }
+                    match before {
+                        Some(call) => self.latest.insert(key, call),
+                        None => self.latest.remove(&key),
+                    };
+                }
+                Change::Ended { key } => drop(self.latest.get_mut(&key).map(|call| *call = Call::open(call.seq()))),
+                Change::Closed { key, call } => {
+                    if let Some(earlier) = self.latest.insert(key, call) {
+                        self.earlier.entry(key).or_default().push(earlier.seq());
+                    }
+                }
+            }
+        }
+    }
+
+    fn forget_earlier(&mut self, key: u64) {
+        let Some(open) = self.earlier.get_mut(&key) else { return };
+        open.pop();
+        if open.is_empty() {
+            self.earlier.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: u64 = 7;
+
+    fn opened(seqs: &[u64]) -> Calls {
+        let mut calls = Calls::new();
+        seqs.iter().for_each(|seq| calls.open(KEY, Seq(*seq)));
+        calls
+    }
+
+    #[test]
+    fn results_of_one_record_belong_to_calls_of_their_own() {
+        let mut calls = opened(&[1, 2, 3]);
+        let parents: Vec<u64> = (0..4).filter_map(|_| calls.end(KEY)).map(|seq| seq.0).collect();
+        assert_eq!(parents, [3, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_call_that_has_its_result_is_not_open() {
+        let mut calls = opened(&[1]);
+        assert_eq!(calls.latest_open(KEY), Some(Seq(1)));
+        assert_eq!(calls.end(KEY), Some(Seq(1)));
+        assert_eq!((calls.latest_open(KEY), calls.latest(KEY)), (None, Some(Seq(1))));
+        calls.open(KEY, Seq(3));
+        assert_eq!([calls.end(KEY), calls.end(KEY)], [Some(Seq(3)); 2]);
+    }
+
+    #[test]
+    fn reads_belong_to_the_call_of_the_result_until_the_record_ends() {
+        let mut calls = opened(&[1, 2]);
+        calls.end(KEY);
+        assert_eq!((calls.latest(KEY), calls.latest_open(KEY)), (Some(Seq(2)), Some(Seq(1))));
+        calls.begin_record();
+        assert_eq!(calls.latest(KEY), Some(Seq(1)));
+    }
+
+    #[test]
+    fn a_rollback_takes_back_calls_and_results() {
+        let mut calls = opened(&[1, 2]);
+        calls.commit();
+        for _ in 0..2 {
+            calls.end(KEY);
+            calls.end(KEY);
+            calls.open(KEY, Seq(5));
+            calls.open(KEY, Seq(6));
+            calls.end(KEY);
+            calls.roll_back();
+        }
+        assert_eq!([calls.end(KEY), calls.end(KEY)], [Some(Seq(2)), Some(Seq(1))]);
+    }
+}
