@@ -219,8 +219,9 @@ pub struct Detect {
 /// Arguments of `engram audit`.
 #[derive(Debug, Args)]
 pub struct Audit {
-    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -232,8 +233,9 @@ pub struct Audit {
 /// Arguments of `engram drift`.
 #[derive(Debug, Args)]
 pub struct Drift {
-    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
@@ -248,8 +250,9 @@ pub struct Drift {
 /// Arguments of `engram stats`.
 #[derive(Debug, Args)]
 pub struct Stats {
-    /// Session logs, stores, tapes, or directories to search for them; `-` reads a log from standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores, tapes, or directories to search for them; `-` reads a log from standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object
     #[arg(long)]

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::homes;
-use crate::inputs::{SessionInput, find};
+use crate::inputs::{SessionInput, find_changed};
 use crate::out::{Index, Known, Setup, State, source_of};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
@@ -68,7 +68,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         Err(error) => return Ok(report.failure(&AdapterError::from(error).path(args.tapes.to_string_lossy()))),
     };
     let paths = homes::paths(&args.paths, registry, report);
-    let (mut rows, items) = collect(args, &paths, &options, &index);
+    let (mut rows, items) = collect(args, &paths, &options, &index, report);
     let mut tally = Tally::default();
     rows.iter().for_each(|_| tally.success());
     report.start_progress(items.iter().flatten().map(Item::bytes).sum());
@@ -88,6 +88,9 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     if tally.is_empty() {
         return Ok(report.no_session(&paths));
     }
+    if !tally.has_success() {
+        return Ok(tally.exit());
+    }
     rows.retain(|row| (args.agents || row.overview.agent_id.is_none()) && args.filter.wants(&row.overview));
     rows.sort_by(|one, other| (&one.overview.start, &one.path).cmp(&(&other.overview.start, &other.path)));
     print(&rows, args.json, &mut stdout().lock())?;
@@ -95,7 +98,13 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
 }
 
 /// The rows that the index has, and what must be read for the others.
-fn collect(args: &args::List, paths: &[PathBuf], options: &SessionOptions, index: &Index) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
+fn collect(
+    args: &args::List,
+    paths: &[PathBuf],
+    options: &SessionOptions,
+    index: &Index,
+    report: &Reporter,
+) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
     let (tapes, others) = tapes_among(paths, tapes_in);
     let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
     // The options of the conversion do not change what is listed.
@@ -109,7 +118,8 @@ fn collect(args: &args::List, paths: &[PathBuf], options: &SessionOptions, index
         named: HashSet::new(),
         changed: RefCell::default(),
     };
-    let found = find(&others, options, |path| known.is_unchanged(path));
+    let found = find_changed(&others, options, &known);
+    found.note_other_forms(report);
     let of_path = |path: &PathBuf| source_of(path).into_iter().flat_map(|source| index.of_source(&source).collect::<Vec<_>>());
     let current = found.unchanged.iter().flat_map(of_path).filter(|entry| entry.state == State::Current);
     let rows = current.filter_map(|entry| {

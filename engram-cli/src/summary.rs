@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use engram_adapters::open::store::SkippedSession;
-use engram_adapters::sessions::display_path;
+use engram_adapters::sessions::{OtherForm, display_path};
 use engram_adapters::tables::claims;
 use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
@@ -108,6 +108,12 @@ impl Ahead {
 /// A session of a store that is not converted, with the reason.
 pub fn skipped_line(skipped: &SkippedSession) -> String {
     format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
+}
+
+/// Another form of a session, with the reason why it is converted or not.
+pub fn other_form_line(other: &OtherForm) -> String {
+    let what = if other.is_skipped { "skipped" } else { "warning" };
+    format!("{what}: {}: {}", other.location.path().to_string_lossy(), other.reason)
 }
 
 /// Sums of many sessions, in detail.
