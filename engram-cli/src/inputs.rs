@@ -160,6 +160,7 @@ pub fn session_options(conversion: &Conversion, registry: &Registry, bar: &Progr
         .with_policy(conversion.policy)
         .with_limits(conversion.limits())
         .with_progress(move |bytes| bar.inc(bytes));
+    let options = if conversion.every_form { options.with_every_form() } else { options };
     with_adapter(options, conversion.adapter.as_deref())
 }
 

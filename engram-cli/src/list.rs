@@ -1,7 +1,7 @@
 //! `engram list`: which sessions there are, from logs, stores and tapes.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -175,7 +175,8 @@ fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Optio
     Ok(Some(Row { path: path.to_string_lossy().into_owned(), tape, overview: sink.overview() }))
 }
 
-const HEADINGS: [&str; 10] = ["start", "harness", "version", "project", "prompts", "calls", "tokens", "tape", "session", "title"];
+const HEADINGS: [&str; COLUMNS] = ["start", "harness", "version", "project", "prompts", "calls", "tokens", "tape", "session", "title"];
+const COLUMNS: usize = 10;
 /// The columns with numbers.
 const NUMBERS: std::ops::Range<usize> = 4..7;
 
@@ -184,9 +185,17 @@ fn print(rows: &[Row], is_json: bool, out: &mut impl Write) -> io::Result<()> {
         rows.iter().try_for_each(|row| write_json(out, row))?;
         return out.flush();
     }
-    let mut table = vec![HEADINGS.map(str::to_owned)];
-    table.extend(rows.iter().map(cells));
-    let widths: [usize; 10] = std::array::from_fn(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let mut table = vec![HEADINGS.map(str::to_owned).to_vec()];
+    table.extend(rows.iter().map(|row| cells(row).to_vec()));
+    let repeated = with_repeated_id(rows);
+    if repeated.contains(&true) {
+        table[0].push("path".to_owned());
+        for ((line, row), is_repeated) in table[1..].iter_mut().zip(rows).zip(repeated) {
+            line.push(if is_repeated { one_line(&end_of(&row.path)).into_owned() } else { String::new() });
+        }
+    }
+    let widths: Vec<usize> =
+        (0..table[0].len()).map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     for row in &table {
         let cell = |(column, (text, width)): (usize, (&String, &usize))| {
             if NUMBERS.contains(&column) { format!("{text:>width$}") } else { format!("{text:<width$}") }
@@ -197,7 +206,15 @@ fn print(rows: &[Row], is_json: bool, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn cells(row: &Row) -> [String; 10] {
+/// For each row, whether another one has the same id: only its path says which is which.
+fn with_repeated_id(rows: &[Row]) -> Vec<bool> {
+    let id = |row: &'_ Row| (row.overview.harness.clone(), row.overview.session_id.clone(), row.overview.agent_id.clone());
+    let mut times = HashMap::new();
+    rows.iter().for_each(|row| *times.entry(id(row)).or_insert(0) += 1);
+    rows.iter().map(|row| times.get(&id(row)).is_some_and(|times| *times > 1)).collect()
+}
+
+fn cells(row: &Row) -> [String; COLUMNS] {
     let Overview { harness, version, start, project, title, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
     let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     let minutes = |time: &String| time.get(..16).unwrap_or(time).replace('T', " ");

@@ -113,7 +113,8 @@ fn options_of(args: &Ingest) -> String {
     let adapter = conversion.adapter.as_deref().unwrap_or("detected");
     let form = if args.zstd { "zstd" } else { "plain" };
     let words = if args.redact { "redacted" } else { "whole" };
-    format!("{} {} {adapter} {form} {words}", conversion.policy.as_str(), conversion.max_record_bytes)
+    let forms = if conversion.every_form { " every-form" } else { "" };
+    format!("{} {} {adapter} {form} {words}{forms}", conversion.policy.as_str(), conversion.max_record_bytes)
 }
 
 type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;
