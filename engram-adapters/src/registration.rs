@@ -11,6 +11,7 @@ use engram_core::head::Head;
 use crate::certification::Certification;
 use crate::home_folder::HomeFolder;
 use crate::open::store::Opener;
+use crate::session_form::SessionForm;
 use crate::shared::tool_table::ToolTable;
 
 /// Finds out what the files around a session file say about it. Gets the file's path and head.
@@ -34,6 +35,7 @@ pub struct Registration {
     sidecar: SidecarFn,
     opener: &'static Opener,
     homes: &'static [HomeFolder],
+    forms: &'static [SessionForm],
     #[cfg(feature = "conformance")]
     certification: Certification,
 }
@@ -59,6 +61,7 @@ impl Registration {
             sidecar: |_, _| SideInfo::default(),
             opener: &Opener::NOTHING,
             homes: &[],
+            forms: &[],
             #[cfg(feature = "conformance")]
             certification: Certification::new(),
         }
@@ -86,6 +89,12 @@ impl Registration {
     #[must_use]
     pub const fn with_homes(self, homes: &'static [HomeFolder]) -> Registration {
         Registration { homes, ..self }
+    }
+
+    /// Adds the forms of which the harness can leave several of one session, the one that states most first.
+    #[must_use]
+    pub const fn with_forms(self, forms: &'static [SessionForm]) -> Registration {
+        Registration { forms, ..self }
     }
 
     /// Adds what the compatibility kit needs to know.
@@ -150,6 +159,11 @@ impl Registration {
     /// The folders where the harness keeps its sessions.
     pub fn homes(&self) -> &'static [HomeFolder] {
         self.homes
+    }
+
+    /// The forms of which the harness can leave several of one session, the one that states most first.
+    pub fn forms(&self) -> &'static [SessionForm] {
+        self.forms
     }
 
     /// Opens the harness's stores.

@@ -133,6 +133,9 @@ pub struct Conversion {
     /// Largest record that is read: bytes, or a size such as `10MB` or `1GiB`
     #[arg(long, default_value_t = Limits::default().record_bytes, value_name = "SIZE", value_parser = size::bytes)]
     pub max_record_bytes: u64,
+    /// Convert each session in every form that is there, not only in the one that states most
+    #[arg(long)]
+    pub every_form: bool,
     /// Parallel jobs [default: number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
@@ -219,8 +222,9 @@ pub struct Detect {
 /// Arguments of `engram audit`.
 #[derive(Debug, Args)]
 pub struct Audit {
-    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -232,8 +236,9 @@ pub struct Audit {
 /// Arguments of `engram drift`.
 #[derive(Debug, Args)]
 pub struct Drift {
-    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
@@ -248,8 +253,9 @@ pub struct Drift {
 /// Arguments of `engram stats`.
 #[derive(Debug, Args)]
 pub struct Stats {
-    /// Session logs, stores, tapes, or directories to search for them; `-` reads a log from standard input
-    #[arg(required = true, value_name = "PATH")]
+    /// Session logs, stores, tapes, or directories to search for them; `-` reads a log from standard input [default: the homes of all
+    /// harnesses]
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Print one JSON object
     #[arg(long)]

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::args::Audit;
 use crate::exit::{Exit, Tally};
+use crate::homes;
 use crate::inputs::{SessionInput, find, session_options};
 use crate::kept::open_kept;
 use crate::pool::in_order;
@@ -36,9 +37,11 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
         Err(error) => return Ok(report.failure(&error)),
     };
     let (mut tally, mut totals) = (Tally::default(), Totals::default());
-    let mut out = stdout().lock();
-    let mut printed = if args.json { Ok(()) } else { writeln!(out, "{}", Row::HEADINGS) };
-    let found = find(&args.paths, &options, |_| false).sessions;
+    let (mut out, mut printed) = (stdout().lock(), Ok(()));
+    let paths = homes::paths(&args.paths, registry, report);
+    let inputs = find(&paths, &options);
+    inputs.note_other_forms(report);
+    let found = inputs.sessions;
     let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| audited(&options, &input));
     let done = in_order(args.conversion.jobs, &found, work, |input, audited| match audited {
         Ok(audited) => {
@@ -46,6 +49,9 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
                 tally.success()
             } else {
                 tally.failure(Exit::PartialFailure)
+            }
+            if totals.sessions == 0 && !args.json {
+                printed = writeln!(out, "{}", Row::HEADINGS);
             }
             totals.add(&audited.report);
             if printed.is_ok() {
@@ -60,9 +66,9 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
         return Ok(report.failure(&error));
     }
     if tally.is_empty() {
-        return Ok(report.no_session(&args.paths));
+        return Ok(report.no_session(&paths));
     }
-    if !args.json {
+    if !args.json && totals.sessions > 0 {
         totals.print(&mut out)?;
     }
     out.flush()?;

@@ -40,8 +40,8 @@ struct Finding {
 pub fn run(args: &Detect, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
     let mut lines = Vec::new();
-    let options = SessionOptions::default().with_registry(registry.clone());
-    let found = find(&args.paths, &options, |_| false).sessions;
+    let options = SessionOptions::default().with_registry(registry.clone()).with_every_form();
+    let found = find(&args.paths, &options).sessions;
     let examine = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| finding(&options, &input));
     let done = in_order(None, &found, examine, |input, finding| match finding {
         Ok(finding) => {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::args::Drift;
 use crate::exit::{Exit, Tally};
 use crate::filter::Filter;
+use crate::homes;
 use crate::inputs::{SessionInput, find, with_adapter};
 use crate::kept::open_kept;
 use crate::pool::in_order;
@@ -38,7 +39,10 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
         return Ok(report.usage(&fault));
     }
     let (mut tally, mut total) = (Tally::default(), DriftReport::default());
-    let found = find(&args.paths, &options, |_| false).sessions;
+    let paths = homes::paths(&args.paths, registry, report);
+    let inputs = find(&paths, &options);
+    inputs.note_other_forms(report);
+    let found = inputs.sessions;
     let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| examined(&options, &input, &args.filter));
     let done = in_order(None, &found, work, |input, examined| match examined {
         Ok(None) => tally.success(),
@@ -56,7 +60,7 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
         return Ok(report.failure(&error));
     }
     if tally.is_empty() {
-        return Ok(report.no_session(&args.paths));
+        return Ok(report.no_session(&paths));
     }
     let groups = total.groups();
     unchecked(&groups).iter().for_each(|note| report.note(note));

@@ -68,6 +68,11 @@ impl Tally {
         self.failures.push(exit);
     }
 
+    /// True if a session succeeded.
+    pub fn has_success(&self) -> bool {
+        self.succeeded > 0
+    }
+
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.succeeded == 0 && self.failures.is_empty()

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::open::store::SkippedSession;
-use engram_adapters::sessions::{FoundSessions, SessionFinder, SessionLocation, SessionOptions, SessionSource};
+use engram_adapters::sessions::{FoundSessions, OtherForm, SessionFinder, SessionLocation, SessionOptions, SessionSource};
 use engram_core::error::AdapterError;
 use indicatif::ProgressBar;
 
 use crate::args::Conversion;
+use crate::out::Known;
+use crate::report::Reporter;
+use crate::summary::{count, other_form_line};
 
 /// One possible session.
 #[derive(Clone)]
@@ -101,13 +104,36 @@ pub struct Inputs {
     pub skipped: Vec<SkippedSession>,
     /// Links out of the searched folders. They are not followed.
     pub links_out: Vec<PathBuf>,
+    /// Other forms of sessions.
+    pub other_forms: Vec<OtherForm>,
     /// Files and stores that were not opened, because they have not changed.
     pub unchanged: Vec<PathBuf>,
 }
 
-/// Finds the sessions at these paths; `-` is standard input. Files and stores for which `is_unchanged` is true are not opened.
-pub fn find(paths: &[PathBuf], options: &SessionOptions, is_unchanged: impl Fn(&Path) -> bool) -> Inputs {
-    let (mut finder, mut stdin_at) = (SessionFinder::new(options).skip_unchanged(is_unchanged), None);
+impl Inputs {
+    /// Prints which forms of sessions are skipped, and which are converted beside another one.
+    pub fn note_other_forms(&self, report: &Reporter) {
+        self.other_forms.iter().for_each(|other| report.detail(&other_form_line(other)));
+        let skipped = self.other_forms.iter().filter(|other| other.is_skipped).count() as u64;
+        if skipped > 0 && !report.is_verbose() {
+            let forms = count(skipped, "other form");
+            report.note(&format!("skipped     {forms} of sessions that are read in the form that states most (`-v` lists them)"));
+        }
+    }
+}
+
+/// Finds the sessions at these paths; `-` is standard input.
+pub fn find(paths: &[PathBuf], options: &SessionOptions) -> Inputs {
+    found(paths, SessionFinder::new(options), None)
+}
+
+/// As [`find`], but what has not changed since the index of tapes was written is not opened.
+pub fn find_changed(paths: &[PathBuf], options: &SessionOptions, known: &Known<'_>) -> Inputs {
+    found(paths, SessionFinder::new(options).skip_unchanged(|path| known.is_unchanged(path)), Some(known))
+}
+
+fn found(paths: &[PathBuf], mut finder: SessionFinder<'_>, known: Option<&Known<'_>>) -> Inputs {
+    let mut stdin_at = None;
     for path in paths {
         if path.as_os_str() == "-" {
             stdin_at.get_or_insert(finder.count());
@@ -115,12 +141,14 @@ pub fn find(paths: &[PathBuf], options: &SessionOptions, is_unchanged: impl Fn(&
             finder.add(path);
         }
     }
-    let FoundSessions { locations, skipped, links_out, unchanged, .. } = finder.finish();
+    let again = known.map(|known| known.in_other_forms(finder.forms(), finder.unchanged())).unwrap_or_default();
+    again.iter().for_each(|path| finder.open_again(path));
+    let FoundSessions { locations, skipped, other_forms, links_out, unchanged, .. } = finder.finish();
     let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
     if let Some(index) = stdin_at {
         sessions.insert(index, Ok(SessionInput::Stdin));
     }
-    Inputs { sessions, skipped, links_out, unchanged }
+    Inputs { sessions, skipped, other_forms, links_out, unchanged }
 }
 
 /// The options that the command line asks for.
@@ -134,6 +162,7 @@ pub fn session_options(conversion: &Conversion, registry: &Registry, bar: &Progr
         .with_policy(conversion.policy)
         .with_limits(conversion.limits())
         .with_progress(move |bytes| bar.inc(bytes));
+    let options = if conversion.every_form { options.with_every_form() } else { options };
     with_adapter(options, conversion.adapter.as_deref())
 }
 

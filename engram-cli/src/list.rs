@@ -1,7 +1,7 @@
 //! `engram list`: which sessions there are, from logs, stores and tapes.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::homes;
-use crate::inputs::{SessionInput, find};
+use crate::inputs::{SessionInput, find_changed};
 use crate::out::{Index, Known, Setup, State, source_of};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
@@ -68,7 +68,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         Err(error) => return Ok(report.failure(&AdapterError::from(error).path(args.tapes.to_string_lossy()))),
     };
     let paths = homes::paths(&args.paths, registry, report);
-    let (mut rows, items) = collect(args, &paths, &options, &index);
+    let (mut rows, items) = collect(args, &paths, &options, &index, report);
     let mut tally = Tally::default();
     rows.iter().for_each(|_| tally.success());
     report.start_progress(items.iter().flatten().map(Item::bytes).sum());
@@ -88,6 +88,9 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     if tally.is_empty() {
         return Ok(report.no_session(&paths));
     }
+    if !tally.has_success() {
+        return Ok(tally.exit());
+    }
     rows.retain(|row| (args.agents || row.overview.agent_id.is_none()) && args.filter.wants(&row.overview));
     rows.sort_by(|one, other| (&one.overview.start, &one.path).cmp(&(&other.overview.start, &other.path)));
     print(&rows, args.json, &mut stdout().lock())?;
@@ -95,7 +98,13 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
 }
 
 /// The rows that the index has, and what must be read for the others.
-fn collect(args: &args::List, paths: &[PathBuf], options: &SessionOptions, index: &Index) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
+fn collect(
+    args: &args::List,
+    paths: &[PathBuf],
+    options: &SessionOptions,
+    index: &Index,
+    report: &Reporter,
+) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
     let (tapes, others) = tapes_among(paths, tapes_in);
     let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
     // The options of the conversion do not change what is listed.
@@ -109,7 +118,8 @@ fn collect(args: &args::List, paths: &[PathBuf], options: &SessionOptions, index
         named: HashSet::new(),
         changed: RefCell::default(),
     };
-    let found = find(&others, options, |path| known.is_unchanged(path));
+    let found = find_changed(&others, options, &known);
+    found.note_other_forms(report);
     let of_path = |path: &PathBuf| source_of(path).into_iter().flat_map(|source| index.of_source(&source).collect::<Vec<_>>());
     let current = found.unchanged.iter().flat_map(of_path).filter(|entry| entry.state == State::Current);
     let rows = current.filter_map(|entry| {
@@ -165,7 +175,8 @@ fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Optio
     Ok(Some(Row { path: path.to_string_lossy().into_owned(), tape, overview: sink.overview() }))
 }
 
-const HEADINGS: [&str; 10] = ["start", "harness", "version", "project", "prompts", "calls", "tokens", "tape", "session", "title"];
+const HEADINGS: [&str; COLUMNS] = ["start", "harness", "version", "project", "prompts", "calls", "tokens", "tape", "session", "title"];
+const COLUMNS: usize = 10;
 /// The columns with numbers.
 const NUMBERS: std::ops::Range<usize> = 4..7;
 
@@ -174,9 +185,17 @@ fn print(rows: &[Row], is_json: bool, out: &mut impl Write) -> io::Result<()> {
         rows.iter().try_for_each(|row| write_json(out, row))?;
         return out.flush();
     }
-    let mut table = vec![HEADINGS.map(str::to_owned)];
-    table.extend(rows.iter().map(cells));
-    let widths: [usize; 10] = std::array::from_fn(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let mut table = vec![HEADINGS.map(str::to_owned).to_vec()];
+    table.extend(rows.iter().map(|row| cells(row).to_vec()));
+    let repeated = with_repeated_id(rows);
+    if repeated.contains(&true) {
+        table[0].push("path".to_owned());
+        for ((line, row), is_repeated) in table[1..].iter_mut().zip(rows).zip(repeated) {
+            line.push(if is_repeated { one_line(&end_of(&row.path)).into_owned() } else { String::new() });
+        }
+    }
+    let widths: Vec<usize> =
+        (0..table[0].len()).map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     for row in &table {
         let cell = |(column, (text, width)): (usize, (&String, &usize))| {
             if NUMBERS.contains(&column) { format!("{text:>width$}") } else { format!("{text:<width$}") }
@@ -187,7 +206,15 @@ fn print(rows: &[Row], is_json: bool, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn cells(row: &Row) -> [String; 10] {
+/// For each row, whether another one has the same id: only its path says which is which.
+fn with_repeated_id(rows: &[Row]) -> Vec<bool> {
+    let id = |row: &'_ Row| (row.overview.harness.clone(), row.overview.session_id.clone(), row.overview.agent_id.clone());
+    let mut times = HashMap::new();
+    rows.iter().for_each(|row| *times.entry(id(row)).or_insert(0) += 1);
+    rows.iter().map(|row| times.get(&id(row)).is_some_and(|times| *times > 1)).collect()
+}
+
+fn cells(row: &Row) -> [String; COLUMNS] {
     let Overview { harness, version, start, project, title, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
     let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     let minutes = |time: &String| time.get(..16).unwrap_or(time).replace('T', " ");

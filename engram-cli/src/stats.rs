@@ -14,6 +14,7 @@ use engram_core::tape::replay;
 use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::filter::Filter;
+use crate::homes;
 use crate::inputs::{SessionInput, find, session_options};
 use crate::out::Index;
 use crate::pool::in_order;
@@ -46,7 +47,8 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
         return Ok(report.usage(&fault));
     }
     let (mut tally, mut total) = (Tally::default(), Stats::default());
-    let items = items(&args.paths, &options);
+    let paths = homes::paths(&args.paths, registry, report);
+    let items = items(&paths, &options, report);
     let work =
         |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| stats_of(item, &options, &args.filter));
     let done = in_order(args.conversion.jobs, &items, work, |item, stats| match stats {
@@ -61,7 +63,10 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
         return Ok(report.failure(&error));
     }
     if tally.is_empty() {
-        return Ok(report.no_session(&args.paths));
+        return Ok(report.no_session(&paths));
+    }
+    if !tally.has_success() {
+        return Ok(tally.exit());
     }
     let mut out = stdout().lock();
     if args.json {
@@ -74,10 +79,12 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
 }
 
 /// Everything to count. Paths that are not tapes are searched for sessions together, so that each session counts once.
-fn items(paths: &[PathBuf], options: &SessionOptions) -> Vec<Result<Item, AdapterError>> {
+fn items(paths: &[PathBuf], options: &SessionOptions, report: &Reporter) -> Vec<Result<Item, AdapterError>> {
     let (tapes, others) = tapes_among(paths, current_tapes_in);
     let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
-    items.extend(find(&others, options, |_| false).sessions.into_iter().map(|input| input.map(Item::Session)));
+    let found = find(&others, options);
+    found.note_other_forms(report);
+    items.extend(found.sessions.into_iter().map(|input| input.map(Item::Session)));
     items
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engram_adapters::open::store::SkippedSession;
-use engram_adapters::sessions::display_path;
+use engram_adapters::sessions::{OtherForm, display_path};
 use engram_adapters::tables::claims;
 use engram_core::event::KindCounts;
 use engram_core::ledger::Ledger;
@@ -114,6 +114,12 @@ pub fn skipped_line(skipped: &SkippedSession) -> String {
 /// A link that is not followed.
 pub fn link_line(link: &Path) -> String {
     format!("skipped: {}: a link out of the directory; to convert what it leads to, name that", link.to_string_lossy())
+}
+
+/// Another form of a session, with the reason why it is converted or not.
+pub fn other_form_line(other: &OtherForm) -> String {
+    let what = if other.is_skipped { "skipped" } else { "warning" };
+    format!("{what}: {}: {}", other.location.path().to_string_lossy(), other.reason)
 }
 
 /// Sums of many sessions, in detail.

@@ -46,7 +46,7 @@ pub(crate) static REGISTRATION: Registration = registration();
 const fn registration() -> Registration {
     let registration = Registration::new(&ClaudeCode).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(source::sidecar::sidecar);
     #[cfg(feature = "sqlite")]
-    let registration = registration.with_store_opener(&source::legacy_db::OPENER);
+    let registration = registration.with_store_opener(&source::legacy_db::OPENER).with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

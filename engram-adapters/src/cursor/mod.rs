@@ -63,7 +63,8 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_sidecar(sidecar::sidecar)
-        .with_store_opener(&source::opener::OPENER);
+        .with_store_opener(&source::opener::OPENER)
+        .with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -34,7 +34,8 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_sidecar(source::sidecar::sidecar)
-        .with_store_opener(&source::store::OPENER);
+        .with_store_opener(&source::store::OPENER)
+        .with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -1,4 +1,4 @@
-//! Finds sessions at several paths, each once. Nothing is converted yet.
+//! Finds sessions at several paths, each once. Only a session that is there in several forms is converted, to compare them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use engram_core::error::AdapterError;
 
 use super::discover::{Candidate, Discovered, IsUnchanged, discover};
+use super::forms::{FormIdentity, Located, OtherForm, identity, separate};
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 use super::store_session::store_sessions;
@@ -16,12 +17,15 @@ use crate::open::store::{SkippedSession, StoredSession};
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct FoundSessions {
-    /// What may be sessions, in the order in which they were first found. The same file or session is listed once.
+    /// What may be sessions, in the order in which they were first found. The same file or session is listed once, and a session that is
+    /// there in several forms in the one that states most.
     pub locations: Vec<Result<SessionLocation, AdapterError>>,
     /// Sessions in stores that are not converted, because a newer copy is, or because their id cannot be trusted.
     pub skipped: Vec<SkippedSession>,
     /// Links that lead out of the folder that was searched. They are not followed; what they lead to can be added by its own path.
     pub links_out: Vec<PathBuf>,
+    /// Other forms of sessions in `locations`. Those that have something more are in `locations` too.
+    pub other_forms: Vec<OtherForm>,
     /// Files and stores that were not opened, because they have not changed ([`SessionFinder::skip_unchanged`]), each once.
     pub unchanged: Vec<PathBuf>,
 }
@@ -39,13 +43,16 @@ pub struct FoundSessions {
 /// ```
 pub struct SessionFinder<'o> {
     options: &'o SessionOptions,
-    found: FoundSessions,
+    located: Vec<Located>,
+    skipped: Vec<SkippedSession>,
+    links_out: Vec<PathBuf>,
+    unchanged: Vec<PathBuf>,
     /// The index of each location, by its file and by its id inside the file.
     indexes: HashMap<Place, usize>,
     /// The stores that were found.
     stores: HashSet<PathBuf>,
     /// The files and stores in `unchanged`, without links.
-    unchanged: HashSet<PathBuf>,
+    real_unchanged: HashSet<PathBuf>,
     is_unchanged: Box<IsUnchanged<'o>>,
 }
 
@@ -57,10 +64,13 @@ impl<'o> SessionFinder<'o> {
     pub fn new(options: &'o SessionOptions) -> Self {
         SessionFinder {
             options,
-            found: FoundSessions::default(),
+            located: Vec::new(),
+            skipped: Vec::new(),
+            links_out: Vec::new(),
+            unchanged: Vec::new(),
             indexes: HashMap::new(),
             stores: HashSet::new(),
-            unchanged: HashSet::new(),
+            real_unchanged: HashSet::new(),
             is_unchanged: Box::new(|_| false),
         }
     }
@@ -74,30 +84,51 @@ impl<'o> SessionFinder<'o> {
     /// Adds the sessions at `path`: a session file, a store, or a folder to search.
     pub fn add(&mut self, path: &Path) {
         let Discovered { candidates, links_out } = discover(&self.options.registry, path, &self.is_unchanged);
-        self.found.links_out.extend(links_out);
+        self.links_out.extend(links_out);
         for candidate in candidates {
             match candidate {
                 Ok(candidate) => self.add_candidate(candidate),
-                Err(error) => self.found.locations.push(Err(error)),
+                Err(error) => self.located.push((Err(error), None)),
             }
+        }
+    }
+
+    /// The files and stores that were not opened so far, because they have not changed.
+    pub fn unchanged(&self) -> &[PathBuf] {
+        &self.unchanged
+    }
+
+    /// The sessions found so far that have a form of which their harness can leave several.
+    pub fn forms(&self) -> impl Iterator<Item = &FormIdentity> {
+        self.located.iter().filter_map(|(_, form)| form.as_ref())
+    }
+
+    /// Opens a file or store that was not opened because it has not changed: another form of one of its sessions has.
+    pub fn open_again(&mut self, path: &Path) {
+        let Some(index) = self.unchanged.iter().position(|unchanged| unchanged == path) else { return };
+        self.unchanged.remove(index);
+        let discovered = discover(&self.options.registry, path, &|_| false);
+        for candidate in discovered.candidates.into_iter().flatten().filter(|candidate| candidate.path == path) {
+            self.add_candidate(Candidate { named: false, ..candidate });
         }
     }
 
     /// How many locations, errors included, were found.
     pub fn count(&self) -> usize {
-        self.found.locations.len()
+        self.located.len()
     }
 
     /// What was found.
     pub fn finish(self) -> FoundSessions {
-        self.found
+        let (locations, other_forms) = separate(self.located, self.options);
+        FoundSessions { locations, skipped: self.skipped, links_out: self.links_out, other_forms, unchanged: self.unchanged }
     }
 
     fn add_candidate(&mut self, candidate: Candidate) {
         let real = fs::canonicalize(&candidate.path).ok();
         if candidate.unchanged {
-            if self.unchanged.insert(real.unwrap_or_else(|| candidate.path.clone())) {
-                self.found.unchanged.push(candidate.path);
+            if self.real_unchanged.insert(real.unwrap_or_else(|| candidate.path.clone())) {
+                self.unchanged.push(candidate.path);
             }
             return;
         }
@@ -110,21 +141,21 @@ impl<'o> SessionFinder<'o> {
                 }
                 // A store that is found twice skips the same sessions.
                 if real.is_none_or(|real| self.stores.insert(real)) {
-                    self.found.skipped.extend(store.skipped);
+                    self.skipped.extend(store.skipped);
                 }
             }
             Ok(None) => self.add_location(real.map(|real| (real, None)), SessionLocation::file(candidate)),
-            Err(error) => self.found.locations.push(Err(error)),
+            Err(error) => self.located.push((Err(error), None)),
         }
     }
 
     fn add_location(&mut self, place: Option<Place>, location: SessionLocation) {
-        let locations = &mut self.found.locations;
-        match place.as_ref().and_then(|place| self.indexes.get(place)).and_then(|index| locations.get_mut(*index)) {
-            Some(Ok(known)) => known.name_again(&location),
+        match place.as_ref().and_then(|place| self.indexes.get(place)).and_then(|index| self.located.get_mut(*index)) {
+            Some((Ok(known), _)) => known.name_again(&location),
             _ => {
-                self.indexes.extend(place.map(|place| (place, locations.len())));
-                locations.push(Ok(location));
+                self.indexes.extend(place.map(|place| (place, self.located.len())));
+                let form = if self.options.every_form { None } else { identity(&location, self.options) };
+                self.located.push((Ok(location), form));
             }
         }
     }

@@ -11,6 +11,8 @@ use super::options::{OnRead, SessionOptions};
 use super::source::{BoxedCopy, BoxedReader, KnownAdapter, Origin, SessionSource};
 use super::store_session::StoreSession;
 use crate::open;
+use crate::registration::Registration;
+use crate::session_form::FormPlace;
 
 /// A file, or a session in a store. [`SessionLocation::open`] finds out which harness wrote it.
 #[derive(Clone)]
@@ -98,6 +100,22 @@ impl SessionLocation {
         match &self.place {
             Place::Store(session) => Some(session.kind),
             Place::File(_) => None,
+        }
+    }
+
+    /// The place as the forms of a harness see it.
+    pub(super) fn form_place(&self) -> FormPlace<'_> {
+        match &self.place {
+            Place::File(candidate) => FormPlace::File(&candidate.path),
+            Place::Store(session) => FormPlace::Stored(session.kind, &session.session),
+        }
+    }
+
+    /// False if another adapter opened the store that contains it.
+    pub(super) fn may_be_of(&self, adapter: &Registration) -> bool {
+        match &self.place {
+            Place::File(_) => true,
+            Place::Store(session) => session.registration.id() == adapter.id(),
         }
     }
 

@@ -5,6 +5,8 @@
 
 mod discover;
 mod find;
+mod form_facts;
+mod forms;
 mod location;
 mod options;
 mod source;
@@ -17,6 +19,7 @@ use std::path::Path;
 use engram_core::error::{AdapterError, ErrorCode};
 
 pub use find::{FoundSessions, SessionFinder};
+pub use forms::{FormIdentity, OtherForm};
 pub use location::SessionLocation;
 pub use options::SessionOptions;
 pub use source::SessionSource;
@@ -28,7 +31,7 @@ pub use stores::{RegisteredStore, open_store, store_at_root};
 ///
 /// In a folder, files that are not sessions are skipped; a file that is named must be one. Sessions are opened one at a time, as
 /// the iterator advances, and each is converted in memory bounded by its largest record. Sessions of a store that have a newer
-/// copy in the same store are left out; [`SessionFinder`] lists them.
+/// copy in the same store are left out, and so are forms of a session that repeat another form of it; [`SessionFinder`] lists them.
 ///
 /// ```
 /// use engram_adapters::sessions::{SessionOptions, sessions};

@@ -28,6 +28,7 @@ pub struct SessionOptions {
     pub(super) adapter: Option<&'static Registration>,
     pub(super) policy: Policy,
     pub(super) limits: Limits,
+    pub(super) every_form: bool,
     pub(super) on_read: Option<OnRead>,
 }
 
@@ -55,6 +56,12 @@ impl SessionOptions {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> SessionOptions {
         SessionOptions { limits, ..self }
+    }
+
+    /// Finds each session in every form that is there, not only in the one that states most.
+    #[must_use]
+    pub fn with_every_form(self) -> SessionOptions {
+        SessionOptions { every_form: true, ..self }
     }
 
     /// Calls `on_read` with the number of bytes read since the last call, for a progress bar. It may be called from several

@@ -49,7 +49,7 @@ fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::
     if !args.filter.is_empty() {
         return Ok(report.usage("filters choose among several sessions, which need `--out DIR`"));
     }
-    let found = find(&args.paths, options, |_| false);
+    let found = find(&args.paths, options);
     // The root folder of a store is itself what the caller named, not a folder to search.
     let is_searched = |path: &PathBuf| path.is_dir() && store_at_root(options.registry(), path).is_none();
     match &found.sessions[..] {

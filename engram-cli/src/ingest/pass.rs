@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use engram_adapters::Registry;
 use engram_adapters::open::store::SkippedSession;
-use engram_adapters::sessions::Stamp;
+use engram_adapters::sessions::{OtherForm, Stamp};
 use engram_core::error::AdapterError;
 
 use super::convert::{Converted, Outcome, Work};
@@ -16,9 +16,9 @@ use super::totals::Totals;
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::message::sentence;
-use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Target, tape_stem};
+use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, tape_stem};
 use crate::report::{Reporter, shown};
-use crate::summary::{count, link_line, session, skipped_line, warnings};
+use crate::summary::{count, link_line, other_form_line, session, skipped_line, warnings};
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
 const SAVE_EVERY: Duration = Duration::from_secs(2);
@@ -114,6 +114,7 @@ impl Pass {
                 }
                 (State::Current | State::Filtered, _) => self.totals.filtered += 1,
                 (State::NoSession, _) => self.totals.other_files += 1,
+                (State::OtherForm, _) => self.totals.other_forms += 1,
                 _ => {}
             }
         }
@@ -148,6 +149,22 @@ impl Pass {
         let most = MAX_PENDING.max(self.index.len() / PENDING_SHARE);
         if self.pending.len() >= most || self.saved.elapsed() > self.save_every {
             self.name_pending();
+        }
+    }
+
+    /// Takes another form of a session, which is not converted. A tape that was made from it before stays, and is superseded.
+    pub fn other_form(&mut self, work: &Work, used: Option<Key>) {
+        self.totals.other_forms += 1;
+        let (Some(key), Some(used)) = (&work.key, used) else { return };
+        self.answered.insert(key.0.clone());
+        let old = self.index.get(key).and_then(|entry| entry.tape.clone());
+        self.note(work, State::OtherForm, |entry| entry.form_of = Some(used.clone()));
+        let Some(mut entry) = old.as_ref().and(self.index.get(&used)).cloned() else { return };
+        for tape in old.into_iter().filter(|tape| entry.tape.as_ref() != Some(tape)) {
+            if entry.supersedes.iter().all(|superseded| superseded.tape != tape) {
+                entry.supersedes.push(Superseded { tape, why: "it was made from another form of the session".to_owned() });
+                self.index.insert(entry.clone());
+            }
         }
     }
 
@@ -300,7 +317,7 @@ impl Pass {
     }
 
     /// The end of a run that looked at everything.
-    pub fn end(&mut self, skipped: &[SkippedSession], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
+    pub fn end(&mut self, skipped: &[SkippedSession], forms: &[OtherForm], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
         self.name_pending();
         self.totals.skipped_sessions = skipped.len() as u64;
         self.totals.links_out = links_out.len() as u64;
@@ -315,6 +332,7 @@ impl Pass {
         self.save();
         skipped.iter().for_each(|skipped| report.detail(&skipped_line(skipped)));
         links_out.iter().for_each(|link| report.detail(&link_line(link)));
+        forms.iter().for_each(|form| report.detail(&other_form_line(form)));
         self.totals.lines(self.out.root(), report.is_verbose()).iter().for_each(|line| report.note(line));
         self.warn_of_secrets();
         let exit = self.totals.verdict.exit(&self.setting.args.fail_on, self.tally.exit(), &report);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engram_adapters::open::discard_abandoned_copies;
-use engram_adapters::sessions::SessionOptions;
+use engram_adapters::sessions::{OtherForm, SessionLocation, SessionOptions};
 use engram_core::error::AdapterError;
 
 use super::convert::{Before, Work, convert};
@@ -15,9 +15,9 @@ use super::run_summary::RunSummary;
 use super::totals::Totals;
 use crate::args::Ingest;
 use crate::exit::Exit;
-use crate::inputs::{Inputs, SessionInput, find};
+use crate::inputs::{Inputs, SessionInput, find, find_changed};
 use crate::interrupt;
-use crate::out::{Index, Known, OutDir, Setup, source_of};
+use crate::out::{Index, Key, Known, OutDir, Setup, source_of};
 use crate::pool::in_order;
 use crate::report::Reporter;
 
@@ -62,6 +62,7 @@ pub fn once(
     let setup = Setup::new(options.registry(), options_of(args));
     let (inputs, changed) = found(args, paths, options, &index, folder.root(), &setup);
     let work = work_of(inputs.sessions, &index, &changed);
+    let other_forms = forms_of(&inputs.other_forms, &index, &changed);
     let is_first = earlier.is_none();
     let setting = Setting {
         args: args.clone(),
@@ -92,9 +93,10 @@ pub fn once(
     );
     report.end_progress();
     let mut pass = held(&pass);
+    other_forms.iter().for_each(|(work, used)| pass.other_form(work, used.clone()));
     let exit = match done {
         Err(error) => report.failure(&error),
-        Ok(()) if is_first => pass.end(&inputs.skipped, &inputs.links_out, paths),
+        Ok(()) if is_first => pass.end(&inputs.skipped, &inputs.other_forms, &inputs.links_out, paths),
         Ok(()) => pass.end_quietly(),
     };
     interrupt::at_end(|| ());
@@ -111,7 +113,8 @@ fn options_of(args: &Ingest) -> String {
     let adapter = conversion.adapter.as_deref().unwrap_or("detected");
     let form = if args.zstd { "zstd" } else { "plain" };
     let words = if args.redact { "redacted" } else { "whole" };
-    format!("{} {} {adapter} {form} {words}", conversion.policy.as_str(), conversion.max_record_bytes)
+    let forms = if conversion.every_form { " every-form" } else { "" };
+    format!("{} {} {adapter} {form} {words}{forms}", conversion.policy.as_str(), conversion.max_record_bytes)
 }
 
 type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;
@@ -127,17 +130,26 @@ fn found(args: &Ingest, paths: &[PathBuf], options: &SessionOptions, index: &Ind
         named: args.paths.iter().filter_map(|path| source_of(path)).collect(),
         changed: RefCell::default(),
     };
-    let inputs = find(paths, options, |path| !args.again && known.is_unchanged(path));
+    let inputs = if args.again { find(paths, options) } else { find_changed(paths, options, &known) };
     let changed = if args.again { states(&inputs, options) } else { known.changed.into_inner() };
     (inputs, changed)
 }
 
 /// The states of all sources, when every one is read.
 fn states(inputs: &Inputs, options: &SessionOptions) -> Changed {
-    let containers = inputs.sessions.iter().flatten().filter_map(SessionInput::container);
+    let others = inputs.other_forms.iter().map(|other| other.location.container());
+    let containers = inputs.sessions.iter().flatten().filter_map(SessionInput::container).chain(others);
     containers
         .filter_map(|path| Some((source_of(path)?, engram_adapters::sessions::Stamp::of(options.registry(), path, &[]).ok()?)))
         .collect()
+}
+
+/// The forms that are not converted, and the sources of those that are.
+fn forms_of(forms: &[OtherForm], index: &Index, changed: &Changed) -> Vec<(Work, Option<Key>)> {
+    let skipped = forms.iter().filter(|form| form.is_skipped);
+    let key = |location: &SessionLocation| Some((source_of(location.container())?, location.id_in_store().map(str::to_owned)));
+    let inputs = skipped.clone().map(|form| Ok(SessionInput::At(form.location.clone()))).collect();
+    work_of(inputs, index, changed).into_iter().zip(skipped.map(|form| key(&form.used))).collect()
 }
 
 fn work_of(sessions: Vec<Result<SessionInput, AdapterError>>, index: &Index, changed: &Changed) -> Vec<Work> {

@@ -43,6 +43,8 @@ pub struct Totals {
     pub filtered: u64,
     /// Files that are not sessions.
     pub other_files: u64,
+    /// Other forms of sessions that are converted.
+    pub other_forms: u64,
     /// Sessions of stores that are not converted.
     pub skipped_sessions: u64,
     /// Links out of the searched folders.
@@ -160,6 +162,7 @@ impl Totals {
             (self.other_files, count(self.other_files, "file") + " without a session"),
             (self.skipped_sessions, count(self.skipped_sessions, "session") + " of stores, older copies and the like (`-v` lists them)"),
             (self.links_out, count(self.links_out, "link") + " out of the directory (`-v` lists them)"),
+            (self.other_forms, count(self.other_forms, "other form") + " of sessions that are converted (`-v` lists them)"),
             (self.filtered, count(self.filtered, "session") + " by the filters"),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();

@@ -23,6 +23,8 @@ pub enum State {
     Gone,
     /// A session that the filters of the run left out.
     Filtered,
+    /// A session that another source has in a form that states more.
+    OtherForm,
     /// Not a session.
     NoSession,
     /// A file that is not even tried, or a store without sessions.
@@ -60,6 +62,9 @@ pub struct Entry {
     /// Tapes that were made from this source before and could not be replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<Superseded>,
+    /// The source of the session that is converted instead, if this is another form of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form_of: Option<Key>,
     /// Why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
@@ -119,6 +124,7 @@ impl Entry {
             tape_bytes: None,
             replaces_hash: None,
             supersedes: Vec::new(),
+            form_of: None,
             error: None,
             overview: None,
         }

@@ -25,6 +25,8 @@ pub struct Index {
     entries: BTreeMap<Key, Entry>,
     /// The sources of each tape.
     claims: HashMap<String, BTreeSet<Key>>,
+    /// The other forms of the sessions of each source.
+    forms: HashMap<String, BTreeSet<Key>>,
     has_changed: bool,
 }
 
@@ -118,6 +120,9 @@ impl Index {
         if let Some(tape) = &entry.tape {
             self.claims.entry(tape.clone()).or_default().insert(key.clone());
         }
+        if let Some((source, _)) = &entry.form_of {
+            self.forms.entry(source.clone()).or_default().insert(key.clone());
+        }
         self.entries.insert(key, entry);
         self.has_changed = true;
     }
@@ -134,6 +139,14 @@ impl Index {
         if let Some(keys) = entry.tape.as_ref().and_then(|tape| self.claims.get_mut(tape)) {
             keys.remove(key);
         }
+        if let Some(keys) = entry.form_of.as_ref().and_then(|(source, _)| self.forms.get_mut(source)) {
+            keys.remove(key);
+        }
+    }
+
+    /// The entries of other forms of the sessions of a source.
+    pub fn forms_of(&self, source: &str) -> impl Iterator<Item = &Entry> {
+        self.forms.get(source).into_iter().flatten().filter_map(|key| self.entries.get(key))
     }
 
     /// Removes the entries of sources that are not there any more, and whose tape gets a new source.

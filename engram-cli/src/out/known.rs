@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
-use engram_adapters::sessions::Stamp;
+use engram_adapters::sessions::{FormIdentity, Stamp};
 use engram_core::overview::Overview;
 
-use super::entry::{Entry, Setup, State};
+use super::entry::{Entry, Key, Setup, State};
 use super::index::Index;
 
 /// The index compared with the files that it is about.
@@ -34,7 +34,8 @@ impl Known<'_> {
     pub fn is_unchanged(&self, path: &Path) -> bool {
         let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) else { return false };
         let mut entries = self.index.of_source(&source).filter(|entry| entry.state != State::Gone).peekable();
-        let is_unchanged = entries.peek().is_some() && entries.all(|entry| self.is_current(entry, path, &now));
+        let is_unchanged =
+            entries.peek().is_some() && entries.all(|entry| self.is_current(entry, path, &now)) && !self.has_changed_form(&source);
         if !is_unchanged {
             self.changed.borrow_mut().insert(source, now);
         }
@@ -51,11 +52,45 @@ impl Known<'_> {
         let is_settled = match entry.state {
             State::Current => self.has_tape(entry),
             State::NoSession | State::Nothing => !self.named.contains(&entry.source),
+            State::OtherForm => entry.form_of.as_ref().is_some_and(|used| self.is_current_source(used)),
             State::Filtered => entry.tape.is_none() && !wanted(),
             State::Writing | State::Failed | State::Gone => false,
         };
         let has_options = self.setup.options.is_empty() || entry.setup.options == self.setup.options;
         is_settled && entry.setup.adapters == self.setup.adapters && has_options && has_stamp()
+    }
+
+    /// True if the session that another form was compared with is as it was then.
+    fn is_current_source(&self, used: &Key) -> bool {
+        let Some(entry) = self.index.get(used).filter(|entry| entry.state != State::OtherForm) else { return false };
+        let path = Path::new(&used.0);
+        Stamp::of(self.registry, path, &[]).is_ok_and(|now| self.is_current(entry, path, &now))
+    }
+
+    /// True if a form that was skipped for a session of this source has changed.
+    fn has_changed_form(&self, source: &str) -> bool {
+        let has_changed = |entry: &Entry| Stamp::of(self.registry, Path::new(&entry.source), &[]).is_ok_and(|now| now != entry.stamp);
+        self.index.forms_of(source).any(has_changed)
+    }
+
+    /// The unchanged sources that have one of these sessions in another form: which form is used must be decided again.
+    pub fn in_other_forms<'f>(&self, forms: impl Iterator<Item = &'f FormIdentity>, unchanged: &[PathBuf]) -> Vec<PathBuf> {
+        let changed: HashSet<(&str, &str)> = forms.map(|form| (form.harness, form.session_id.as_str())).collect();
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        let has_one = |entry: &Entry| {
+            let overview = entry.overview.as_ref();
+            overview.is_some_and(|it| changed.contains(&(&*it.harness, it.session_id.as_deref().unwrap_or_default())))
+        };
+        let again = |path: &&PathBuf| source_of(path).is_some_and(|source| self.index.of_source(&source).any(has_one));
+        let again: Vec<PathBuf> = unchanged.iter().filter(again).cloned().collect();
+        for path in &again {
+            if let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) {
+                self.changed.borrow_mut().insert(source, now);
+            }
+        }
+        again
     }
 
     fn has_tape(&self, entry: &Entry) -> bool {

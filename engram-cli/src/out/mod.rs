@@ -12,7 +12,7 @@ mod known;
 mod names;
 mod place;
 
-pub use entry::{Entry, Failure, Key, Setup, State};
+pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
 pub use folder::OutDir;
 pub use index::{INDEX, Index};
 pub use known::{Known, source_of};

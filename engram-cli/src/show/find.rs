@@ -83,7 +83,7 @@ fn tapes(folder: &Path) -> Result<Vec<Place>, Refusal> {
 }
 
 fn sessions(paths: &[PathBuf], options: &SessionOptions) -> Result<Vec<Place>, Refusal> {
-    find(paths, options, |_| false).sessions.into_iter().map(|input| input.map(Place::Session).map_err(Refusal::Failed)).collect()
+    find(paths, options).sessions.into_iter().map(|input| input.map(Place::Session).map_err(Refusal::Failed)).collect()
 }
 
 /// The tapes in the folder of a tape.
@@ -100,7 +100,7 @@ fn sessions_beside(log: &Path, options: &SessionOptions) -> Vec<Place> {
         paths.push(own_folder);
     }
     // What cannot be opened is not a sub-agent.
-    find(&paths, options, |_| false).sessions.into_iter().flatten().map(Place::Session).collect()
+    find(&paths, options).sessions.into_iter().flatten().map(Place::Session).collect()
 }
 
 fn files_beside(path: &Path) -> Vec<PathBuf> {

@@ -14,6 +14,7 @@ mod conform;
 mod documentation;
 mod drift;
 mod faults;
+mod forms;
 mod homes;
 mod killed;
 mod library;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use memchr::memchr2_iter;
 use regex::{Regex, RegexSet};
 
+use super::random::is_random;
 use super::rules::{Needs, RULES, Rule, TABLE};
 use crate::text::{Text, push_text};
 
@@ -36,12 +37,15 @@ impl Compiled {
         let mut secrets: Vec<(usize, usize, usize)> = Vec::new();
         for rule in matching {
             let (Rule { needs, .. }, regex) = &self.rules[rule];
-            for captures in regex.captures_iter(text) {
-                if let Some(secret) = captures.get(1)
-                    && is_secret(*needs, secret.as_str(), &text[secret.end()..])
-                {
+            let mut at = 0;
+            while let Some(captures) = regex.captures_at(text, at) {
+                let (whole, Some(secret)) = (captures.get_match(), captures.get(1)) else { break };
+                let is_secret = is_secret(*needs, secret.as_str(), &text[secret.end()..]);
+                if is_secret {
                     secrets.push((secret.start(), secret.end(), rule));
                 }
+                // What is no secret may be the name of one: `token=client_secret=..`.
+                at = if !is_secret && secret.start() > whole.start() { secret.start() } else { whole.end() };
             }
         }
         secrets.sort_unstable_by_key(|(start, _, rule)| (*start, *rule));
@@ -106,8 +110,16 @@ fn is_secret(needs: Needs, secret: &str, rest: &str) -> bool {
     match needs {
         Needs::Nothing => true,
         Needs::DigitAndLetter => secret.bytes().any(|byte| byte.is_ascii_digit()) && secret.bytes().any(|byte| byte.is_ascii_alphabetic()),
+        Needs::Random => is_random(secret) && is_end(rest),
         Needs::End => !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_')),
     }
+}
+
+/// True if a value ends here: code goes on after a name.
+fn is_end(rest: &str) -> bool {
+    rest.chars()
+        .next()
+        .is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | ')' | ']' | '}' | '&' | '|' | '<' | '>' | '\\'))
 }
 
 /// The places of the strings in JSON text, with their quotes.

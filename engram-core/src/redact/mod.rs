@@ -5,6 +5,7 @@
 
 mod find;
 mod hashes;
+mod random;
 mod rules;
 mod slots;
 

@@ -1,7 +1,7 @@
 //! The rules: what keys and tokens look like. Each follows the format that the issuer documents, and has a name that never changes.
 
 /// The name of this set of rules in a tape. It changes with every rule.
-pub const RULES: &str = "engram-redact/1";
+pub const RULES: &str = "engram-redact/2";
 
 /// What a match must have besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) enum Needs {
     DigitAndLetter,
     /// No more characters of base64 after it: the form fits parts of encoded data, too.
     End,
+    /// The look of random characters, and an end: the form fits every value.
+    Random,
 }
 
 /// One rule.
@@ -100,5 +102,17 @@ pub(super) const TABLE: &[Rule] = &[
         "url-password",
         r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,20}://[^ \t\r\n/:@'"<>\\`$\{\}\[\]%#?]{0,64}:([^ \t\r\n/:@'"<>\\`$\{\}\[\]*#?]{3,128})@[A-Za-z0-9\[]"#,
         Needs::Nothing
+    ),
+    // A value without a form of its own, by the end of the name that it is given to: `session_token`, but not `token_count`.
+    after!(
+        "named-secret",
+        concat!(
+            r#"(?:(?i-u:token|secret|passphrase|passw(?:or)?d|credentials?"#,
+            r#"|(?:api|access|secret|auth|signing|encryption|master|private|account|service)[_-]?key)"#,
+            r#"[\\"'`\]]{0,4}[ \t]*(?:=>|:=|[:=])[ \t]*"#,
+            r#"|(?-u:[ \t])--[A-Za-z0-9-]{0,40}(?i-u:token|secret|password|key)[ \t]+)"#,
+            r#"[\\"'`]{0,4}([A-Za-z0-9_.~+/=!@#^*?-]{8,256})"#
+        ),
+        Needs::Random
     ),
 ];

@@ -22,6 +22,8 @@ fn hex(count: usize) -> String {
     "0123456789abcdef".chars().cycle().take(count).collect()
 }
 
+const UUID: &str = "550e8400-e29b-41d4-a716-446655440000";
+
 /// Each rule with a text and the secret in it.
 fn secrets() -> Vec<(&'static str, String, String)> {
     let alone = |rule, secret: String| (rule, secret.clone(), secret);
@@ -87,6 +89,16 @@ fn secrets() -> Vec<(&'static str, String, String)> {
         alone("xai-key", format!("xai-{}", letters(80))),
         ("http-authorization", format!("curl -H 'Authorization: Bearer {}' x", letters(30)), letters(30)),
         ("http-authorization", format!("{{\\\"authorization\\\": \\\"Basic {}==\\\"}}", letters(12)), format!("{}==", letters(12))),
+        ("named-secret", format!("\"api_key\": \"{}\"", hex(32)), hex(32)),
+        ("named-secret", format!("\\\"apiKey\\\": \\\"{}\\\"", hex(32)), hex(32)),
+        ("named-secret", format!("//registry.npmjs.org/:_authToken={UUID}"), UUID.to_owned()),
+        ("named-secret", format!("export SESSION_TOKEN='{}'", letters(24)), letters(24)),
+        ("named-secret", format!("client-secret: {}", letters(20)), letters(20)),
+        ("named-secret", format!("https://a.b/c?access_token={}&x=1", letters(32)), letters(32)),
+        ("named-secret", format!("deploy --api-key {} --dry-run", letters(32)), letters(32)),
+        ("named-secret", format!("config['secret_key'] = '{}'", letters(30)), letters(30)),
+        ("named-secret", "DB_PASSWORD=\"Tr0ub4dor#3x!\"".to_owned(), "Tr0ub4dor#3x!".to_owned()),
+        ("named-secret", format!("{{ password => '{}' }}", letters(12)), letters(12)),
         ("url-password", "postgres://app:hunter2@db.internal/x".to_owned(), "hunter2".to_owned()),
         ("url-password", "git clone https://me:p%40ss.w0rd@example.com/x.git".replace("%40", "-"), "p-ss.w0rd".to_owned()),
     ]
@@ -132,6 +144,20 @@ fn harmless() -> Vec<String> {
         "secret_key_base glpat-short whsec_short sbp_xyz r8_short do_v1".to_owned(),
         "https://hooks.slack.com/services/your/webhook/path/goes/here".to_owned(),
         "12:30:45 AA 123456789:AA".to_owned(),
+        "token_count: 12345 max_tokens=200000 \"input_tokens\": 14712, tokens: 0123456789abcdef0123456789abcdef".to_owned(),
+        "token: 1234567890123456 token_type: bearer2 token = tokens[0] secret: 123456".to_owned(),
+        format!("\"session_id\": \"{UUID}\", \"uuid\": \"{UUID}\", \"parentUuid\": \"{UUID}\""),
+        format!("commit: {} tree={} sha256: {} \"hash\": \"blake3:{}\"", hex(40), hex(40), hex(64), hex(64)),
+        format!("cache_key: {} public_key: {} key = {} \"keyId\": \"{UUID}\"", hex(32), hex(64), letters(32)),
+        format!("secret: data:image/png;base64,iVBORw0KGgo{}", base64(4000)),
+        format!("\"token\": \"{}\"", base64(4000)),
+        "const token = getAccessTokenV2(request.headers1, 2)".to_owned(),
+        "api_key = os.environ[\"API_KEY_2\"] or config.api_key_v2".to_owned(),
+        "apiKey: process.env.OPENAI_API_KEY_2, token: string; password: String2".to_owned(),
+        "API_KEY=your_api_key_here_1 TOKEN=$TOKEN2 SECRET=${SECRET_1} password: <password1>".to_owned(),
+        "password = hunter2; the password: changeme123, --token-file /run/secrets/token1".to_owned(),
+        "secret: /run/secrets/db_password_2 credentials=~/.aws/credentials2".to_owned(),
+        "the secret is 42, a token: the smallest unit; password: see 1Password".to_owned(),
         "[redacted:jwt] Authorization: Bearer [redacted:http-authorization] https://u:[redacted:url-password]@h".to_owned(),
         "é日本語👩‍👩‍👧 \u{202e}".to_owned(),
     ]

@@ -17,6 +17,9 @@ use crate::shared::time::from_seconds;
 /// The opener. The database's folder also has logs of later versions, so it is not a store root.
 pub(crate) static OPENER: Opener = Opener { has_tables, open_database, ..Opener::NOTHING };
 
+/// The kind of store.
+pub(super) const KIND: &str = "Claude Code database";
+
 const TABLES: [&str; 3] = ["base_messages", "user_messages", "assistant_messages"];
 
 /// The hashes of the known schema migrations (0.2.96 has all three).
@@ -136,7 +139,7 @@ fn json(name: &str, value: ValueRef<'_>) -> Option<String> {
 
 impl Store for Database {
     fn kind(&self) -> &'static str {
-        "Claude Code database"
+        KIND
     }
 
     fn sessions(&self) -> &[StoredSession] {

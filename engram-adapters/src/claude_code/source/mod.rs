@@ -3,4 +3,6 @@
 pub mod detect;
 #[cfg(feature = "sqlite")]
 pub mod legacy_db;
+#[cfg(feature = "sqlite")]
+pub mod session_forms;
 pub mod sidecar;

@@ -14,6 +14,7 @@ use crate::cursor::hex::from_hex;
 use crate::cursor::run_store::files::run_store_of;
 use crate::cursor::run_store::rows;
 use crate::cursor::run_store::secret::without_secret;
+use crate::cursor::source::session_forms;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::json_or_text;
 use crate::open::sqlite::{self, column, refused};
@@ -113,7 +114,7 @@ impl ChatDatabase {
 
 impl Store for ChatDatabase {
     fn kind(&self) -> &'static str {
-        "Cursor chat store"
+        session_forms::CHATS
     }
 
     fn sessions(&self) -> &[StoredSession] {

@@ -10,6 +10,7 @@ use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
+use crate::cursor::source::session_forms;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
@@ -288,7 +289,7 @@ fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Vec<
 
 impl Store for EditorDatabase {
     fn kind(&self) -> &'static str {
-        "Cursor editor store"
+        session_forms::EDITOR
     }
 
     fn sessions(&self) -> &[StoredSession] {

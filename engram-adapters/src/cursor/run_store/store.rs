@@ -16,6 +16,7 @@ use super::files::{self, AGENTS, CHECKPOINTS, EVENTS, Files, RUNS};
 #[cfg(feature = "sqlite")]
 use super::rows;
 use crate::cursor::chat_store::export::{Chat, root_of_agent};
+use crate::cursor::source::session_forms;
 #[cfg(feature = "sqlite")]
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, quoted};
@@ -118,7 +119,7 @@ impl RunDatabase {
 #[cfg(feature = "sqlite")]
 impl Store for RunDatabase {
     fn kind(&self) -> &'static str {
-        "Cursor run store"
+        session_forms::RUNS
     }
 
     fn sessions(&self) -> &[StoredSession] {
@@ -136,7 +137,7 @@ impl Store for RunDatabase {
 }
 
 /// The end of the id of an agent's runs, beside its conversation.
-const RUNS_OF: &str = ".runs";
+pub(in crate::cursor) const RUNS_OF: &str = ".runs";
 
 /// A folder of text files. Each agent has its runs, and the conversation that its checkpoints hold.
 pub(in crate::cursor) struct RunFiles {
@@ -221,7 +222,7 @@ fn take_broken(lines: &mut Vec<files::Line>) -> Vec<String> {
 
 impl Store for RunFiles {
     fn kind(&self) -> &'static str {
-        "Cursor run store"
+        session_forms::RUNS
     }
 
     fn sessions(&self) -> &[StoredSession] {

@@ -4,4 +4,5 @@ pub(super) mod detect;
 pub(super) mod form;
 pub(super) mod marks;
 pub(super) mod opener;
+pub(super) mod session_forms;
 pub(super) mod sidecar;

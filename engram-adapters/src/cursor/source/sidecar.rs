@@ -7,9 +7,7 @@ use engram_core::head::Head;
 
 use super::detect;
 use super::form::Form;
-
-/// The folder of all transcripts of a project.
-const TRANSCRIPTS: &str = "agent-transcripts";
+use super::session_forms::TRANSCRIPTS;
 
 /// The longest name that the harness gives a file. Longer ids are cut.
 const MAX_NAME_BYTES: usize = 200;

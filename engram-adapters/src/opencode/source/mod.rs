@@ -13,5 +13,6 @@ mod generation;
 mod parent_call;
 #[cfg(feature = "sqlite")]
 mod session_columns;
+pub mod session_forms;
 pub mod sidecar;
 pub mod store;

@@ -1,0 +1,99 @@
+//! What two forms of one session must have in common, so that one of them can be skipped.
+
+use std::collections::HashMap;
+use std::io;
+
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::event::{Author, Event, EventRef};
+use engram_core::keys::hash64;
+use engram_core::sink::EventSink;
+
+use super::location::SessionLocation;
+use super::options::SessionOptions;
+
+/// The prompts and calls of a session in one form. Texts of answers are not compared: forms divide and join them differently.
+#[derive(Debug, Default)]
+pub(super) struct FormFacts {
+    session_id: String,
+    agent_id: Option<String>,
+    /// How often each prompt occurs, by a hash of its words.
+    prompts: HashMap<u64, u64>,
+    calls: u64,
+}
+
+impl FormFacts {
+    /// Converts a session and keeps what is compared.
+    ///
+    /// # Errors
+    /// Those of opening and converting it; `unknown_harness` if it states no id.
+    pub fn of(location: &SessionLocation, options: &SessionOptions) -> Result<FormFacts, AdapterError> {
+        let options = SessionOptions { on_read: None, ..options.clone() };
+        let mut sink = Facts::default();
+        let summary = location.open(&options)?.convert(&mut sink)?;
+        let session_id = summary.session_id.filter(|id| !id.is_empty()).ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))?;
+        Ok(FormFacts { session_id, agent_id: summary.agent_id, ..sink.known })
+    }
+
+    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls.
+    pub fn contain(&self, other: &FormFacts) -> bool {
+        let is_same = self.session_id == other.session_id && self.agent_id == other.agent_id;
+        let has = |(prompt, times): (&u64, &u64)| self.prompts.get(prompt).is_some_and(|known| known >= times);
+        is_same && self.calls >= other.calls && other.prompts.iter().all(has)
+    }
+}
+
+/// Collects the facts of one conversion.
+#[derive(Default)]
+struct Facts {
+    known: FormFacts,
+    prompts: Vec<u64>,
+    calls: u64,
+}
+
+impl EventSink for Facts {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        match record.event {
+            _ if record.replay => {}
+            Event::MsgIn(message) if message.by == Author::Person => {
+                let text = message.text.as_ref().map(|text| text.decode_lossy()).unwrap_or_default();
+                // Forms differ in the white space around and between the lines of a prompt.
+                self.prompts.push(hash64(text.split_whitespace().collect::<Vec<_>>()));
+            }
+            Event::ToolCall(_) => self.calls += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        for prompt in self.prompts.drain(..) {
+            *self.known.prompts.entry(prompt).or_default() += 1;
+        }
+        self.known.calls += std::mem::take(&mut self.calls);
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        self.prompts.clear();
+        self.calls = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(session: &str, prompts: &[(u64, u64)], calls: u64) -> FormFacts {
+        FormFacts { session_id: session.to_owned(), agent_id: None, prompts: prompts.iter().copied().collect(), calls }
+    }
+
+    #[test]
+    fn a_form_repeats_another_one_if_it_has_nothing_more() {
+        let used = facts("a", &[(1, 2), (2, 1)], 3);
+        assert!(used.contain(&facts("a", &[(1, 2)], 3)) && used.contain(&facts("a", &[], 0)) && used.contain(&used));
+        assert!(!used.contain(&facts("b", &[(1, 1)], 1)), "another session");
+        assert!(!used.contain(&facts("a", &[(3, 1)], 1)), "another prompt");
+        assert!(!used.contain(&facts("a", &[(1, 3)], 1)), "the prompt once more");
+        assert!(!used.contain(&facts("a", &[(1, 1)], 4)), "a call more");
+    }
+}
