@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, heading, outcome, summary, tokens};
+use super::words::{clock, heading, outcome, summary, titles, usage};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -80,9 +80,8 @@ impl<W: Write> Page<'_, W> {
 
     /// Notices of no importance, folded into one article.
     fn group(&mut self, first: &Item, items: &[Item]) -> io::Result<()> {
-        let titles: Vec<String> = items.iter().filter_map(Item::detail).map(|notice| visible_line(&notice.title)).collect();
         self.begin(first, "aside")?;
-        write!(self.out, "<details><summary>{}<b>{}</b></summary>", time(first), escaped(&titles.join(", ")))?;
+        write!(self.out, "<details><summary>{}<b>{}</b></summary>", time(first), escaped(&titles(items)))?;
         items.iter().try_for_each(|item| self.item(item))?;
         self.end(true)
     }
@@ -92,10 +91,8 @@ impl<W: Write> Page<'_, W> {
             Body::Message(message) => self.message(item, message),
             Body::Call(call) => self.call(item, call),
             Body::Usage(sum, model) => {
-                let model = model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
-                let line = format!("{}{model}", tokens(sum));
                 self.begin(item, "usage")?;
-                writeln!(self.out, "{}</article>", escaped(&visible_line(&line)))
+                writeln!(self.out, "{}</article>", escaped(&visible_line(&usage(sum, model.as_deref()))))
             }
             Body::Notice(notice) => self.notice(item, notice),
             Body::Agent(agent) => {

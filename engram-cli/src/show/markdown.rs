@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, heading, outcome, summary, tokens};
+use super::words::{clock, heading, outcome, summary, usage};
 
 /// Writes a view.
 ///
@@ -48,8 +48,7 @@ impl<W: Write> Markdown<'_, W> {
             }
             Body::Call(call) => self.call(item, call),
             Body::Usage(sum, model) => {
-                let model = model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
-                let line = format!("{}{model}", tokens(sum));
+                let line = usage(sum, model.as_deref());
                 if line.is_empty() { Ok(()) } else { writeln!(self.out, "\n{}", escaped(&line)) }
             }
             Body::Notice(notice) => {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, count, heading, outcome, summary, tokens};
+use super::words::{clock, count, heading, outcome, summary, titles, usage};
 
 /// Lines of a folded text that are shown.
 const SHOWN_LINES: usize = 10;
@@ -87,20 +87,16 @@ impl<W: Write> Terminal<'_, W> {
 
     /// Notices of no importance, by their titles alone.
     fn details(&mut self, items: &[Item]) -> io::Result<()> {
-        let titles: Vec<String> = items.iter().filter_map(Item::detail).map(|notice| visible_line(&notice.title)).collect();
         let time = items.first().and_then(|item| item.time.as_deref()).map_or("", clock);
         self.line(Look::Plain, "")?;
-        self.wrapped(Look::Dim, format!("{time} {}", titles.join(", ")).trim_start())
+        self.wrapped(Look::Dim, format!("{time} {}", titles(items)).trim_start())
     }
 
     fn item(&mut self, item: &Item) -> io::Result<()> {
         match &item.body {
             Body::Message(message) => self.message(item, message),
             Body::Call(call) => self.call(item, call),
-            Body::Usage(sum, model) => {
-                let model = model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
-                self.line(Look::Dim, &format!("  {}{model}", tokens(sum)))
-            }
+            Body::Usage(sum, model) => self.line(Look::Dim, &format!("  {}", usage(sum, model.as_deref()))),
             Body::Notice(notice) => self.notice(item, notice),
             Body::Agent(agent) => self.agent(agent),
         }

@@ -74,10 +74,11 @@ pub struct Item {
 }
 
 impl Item {
-    /// The notice, if it is one of no importance.
-    pub fn detail(&self) -> Option<&Notice> {
+    /// The title, if that is enough: of a notice of no importance, and of instructions to the model.
+    pub fn detail(&self) -> Option<&str> {
         match &self.body {
-            Body::Notice(notice) if notice.kind == NoticeKind::Detail => Some(notice),
+            Body::Notice(notice) if notice.kind == NoticeKind::Detail => Some(&notice.title),
+            Body::Message(message) if message.who == Who::Instructions => Some(message.who.name()),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Words and numbers that every form of a view has in common.
 
-use super::view::{Call, CallResult, Facts, SessionView, TokenSum};
+use super::safe::visible_line;
+use super::view::{Call, CallResult, Facts, Item, SessionView, TokenSum};
 
 /// The time of day of a time in a tape; the time itself if it has another form.
 pub fn clock(time: &str) -> &str {
@@ -58,6 +59,26 @@ pub fn tokens(sum: &TokenSum) -> String {
     let parts = [of(sum.input, "in"), of(sum.cache_read, "cache read"), of(sum.cache_write, "cache write"), of(sum.output, "out"), cost];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!("tokens: {}", parts.join(", ")) }
+}
+
+/// Tokens and cost of one response, and its model.
+pub fn usage(sum: &TokenSum, model: Option<&str>) -> String {
+    let model = model.map(|model| format!(" ({model})")).unwrap_or_default();
+    format!("{}{model}", tokens(sum))
+}
+
+/// The titles of a group of items of no importance, each once with its number.
+pub fn titles(items: &[Item]) -> String {
+    let mut titles: Vec<(String, u64)> = Vec::new();
+    for title in items.iter().filter_map(Item::detail).map(visible_line) {
+        match titles.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, times)) => *times += 1,
+            None => titles.push((title, 1)),
+        }
+    }
+    let titles: Vec<String> =
+        titles.into_iter().map(|(title, times)| if times > 1 { format!("{title} ({})", number(times)) } else { title }).collect();
+    titles.join(", ")
 }
 
 /// How a call ended: `error, exit 1, 2.3 s`.

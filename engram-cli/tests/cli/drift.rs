@@ -75,7 +75,6 @@ fn stores_folders_and_compressed_files_are_read() {
 fn drift_fails_as_the_other_commands_do() {
     assert_eq!(code(&run(&["drift", "/nowhere/at/all.jsonl"])), 6);
     assert_eq!(code(&run_with_input(&["drift", "-"], b"hello\n")), 3);
-    assert_eq!(code(&run(&["drift"])), 2);
     assert_eq!(code(&run(&["drift", "--adapter", "none", text(&claude_file())])), 2);
     let mixed = run(&["drift", text(&claude_file()), "/nowhere/at/all.jsonl"]);
     assert_eq!(code(&mixed), 1);

@@ -53,6 +53,34 @@ fn tapes_give_the_rows_of_their_sessions() {
 }
 
 #[test]
+fn sessions_with_one_id_are_told_apart_by_their_paths() {
+    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("a")), ("3.jsonl", &claude_session("b"))]);
+    let table = String::from_utf8(run(&["list", text(folder.path())]).stdout).unwrap();
+    let with = |ending: &str| table.lines().filter(|line| line.ends_with(ending)).count();
+    assert_eq!((with("path"), with("/1.jsonl"), with("/2.jsonl"), with("/3.jsonl")), (1, 1, 1, 0), "{table}");
+    let table = String::from_utf8(run(&["list", text(&folder.path().join("3.jsonl"))]).stdout).unwrap();
+    assert!(table.lines().next().unwrap().ends_with("title"), "{table}");
+}
+
+/// A table without a session says nothing, or that there is none.
+#[test]
+fn what_cannot_be_read_gives_an_error_and_no_table() {
+    let tapes = tempfile::tempdir().unwrap();
+    run(&["ingest", text(&claude_file()), "--out", text(tapes.path())]);
+    let tape = tape_files(tapes.path()).remove(0);
+    for command in ["list", "stats", "audit", "drift", "detect"] {
+        let output = run(&[command, "/nowhere/at/all"]);
+        assert_eq!((code(&output), output.stdout.len()), (6, 0), "{command}");
+        assert!(stderr(&output).contains("error: /nowhere/at/all: no such file or folder"), "{command}: {}", stderr(&output));
+    }
+    for command in ["audit", "drift", "detect"] {
+        let output = run(&[command, text(&tape)]);
+        assert_eq!((code(&output), output.stdout.len()), (3, 0), "{command}");
+        assert!(stderr(&output).contains("this is a tape already, not a log"), "{command}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn sub_agents_are_listed_on_request() {
     let folder = fixture("claude-code/2.1.329/c_subagent");
     assert_eq!((list(&[text(&folder)]).len(), list(&[text(&folder), "--agents"]).len()), (1, 5));

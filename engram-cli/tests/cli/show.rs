@@ -45,6 +45,15 @@ fn a_session_is_shown_with_prompts_calls_changes_and_totals() {
 }
 
 #[test]
+fn instructions_are_shown_by_their_title_alone() {
+    let log = only_file(&fixture(CODEX), ".jsonl");
+    let shown = |args: &[&str]| String::from_utf8(run(&[&["show", text(&log)], args].concat()).stdout).unwrap();
+    let (short, full) = (shown(&[]), shown(&["--full"]));
+    assert!(short.contains("context system_prompt, instructions (3)") && !short.contains("<skills_instructions>"), "{short}");
+    assert!(full.contains("<skills_instructions>"), "{full}");
+}
+
+#[test]
 fn a_tape_and_its_log_are_shown_alike() {
     let tape = run(&["ingest", "-q", text(&claude_file())]).stdout;
     for form in [&["--full"][..], &["--markdown"], &["--html", "-"]] {
