@@ -109,7 +109,7 @@ impl Printed<'_> {
 /// The lines of the head that may begin a turn of a capture.
 fn init_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     static INIT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"init\""));
-    head.lines().take(MAX_LINES).filter(|line| line.starts_with('{') && INIT.find(line.as_bytes()).is_some())
+    head.lines().take(MAX_LINES).map(str::trim_ascii_start).filter(|line| line.starts_with('{') && INIT.find(line.as_bytes()).is_some())
 }
 
 /// True for a head of what `--output-format stream-json` prints.

@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, Status};
 use engram_core::ledger::Outcome;
-use engram_core::text::Text;
+use engram_core::text::{Text, canonical_json};
 
 use crate::shared::value::{Field, Value, integer, raw_str, text};
 
@@ -177,7 +177,7 @@ fn add_mcp_answer(end: &mut PendingEnd, wrapped: &McpResult<'_>) {
     end.stdout = joined_texts(answer.content(), "\\n");
     end.stderr = wrapped.err().map(|error| error.raw().to_owned());
     let structured = answer.structured().filter(|structured| structured.raw() != "null");
-    if let Some(structured) = structured.and_then(|structured| serde_json::to_string(structured.raw()).ok()) {
+    if let Some(structured) = structured.and_then(|structured| serde_json::to_string(&*canonical_json(structured.raw())).ok()) {
         end.plain_text = end.stdout.replace(structured).filter(|text| Some(text) != end.stdout.as_ref());
     }
     let is_error = answer.is_error().map(Value::is_true).or(wrapped.err().map(|_| true));
