@@ -9,12 +9,10 @@ use engram_core::hash::Hash;
 
 use super::*;
 
-const SESSIONS: usize = 8;
-
-/// Writes the first records of each session.
-fn write_sessions(folder: &Path, log: &str, records: usize) {
+/// Writes the first records of this many sessions.
+fn write_sessions(folder: &Path, log: &str, sessions: usize, records: usize) {
     let text: String = log.split_inclusive('\n').take(records).collect();
-    for n in 0..SESSIONS {
+    for n in 0..sessions {
         fs::write(folder.join(format!("{n}.jsonl")), text.replace(CLAUDE_ID, &format!("s{n}"))).unwrap();
     }
 }
@@ -52,30 +50,101 @@ pub(super) fn leftovers(out: &Path) -> Vec<String> {
     names(out).into_iter().filter(|name| name.ends_with(".tmp")).collect()
 }
 
-#[test]
-fn a_killed_run_leaves_whole_tapes_and_a_true_index() {
-    let log = fs::read_to_string(claude_file()).unwrap();
-    let (folder, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let out = parent.path().join("tapes");
-    let (mut killed, mut states) = (0, BTreeSet::new());
-    for round in 0..60 {
-        write_sessions(folder.path(), &log, 20 + round);
-        let mut child =
-            engram().args(["ingest", text(folder.path()), "--out", text(&out), "--jobs", "2"]).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(round as u64 * 4));
+/// A folder of sessions, and one of the tapes that killed runs made from it.
+struct Killed {
+    log: String,
+    sessions: usize,
+    folder: TempDir,
+    parent: TempDir,
+    killed: usize,
+    states: BTreeSet<String>,
+}
+
+impl Killed {
+    fn new(sessions: usize) -> Killed {
+        let (folder, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let log = fs::read_to_string(claude_file()).unwrap();
+        Killed { log, sessions, folder, parent, killed: 0, states: BTreeSet::new() }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.parent.path().join("tapes")
+    }
+
+    fn ingest(&self) -> Command {
+        let mut command = engram();
+        command.args(["ingest", text(self.folder.path()), "--out", text(&self.out()), "--jobs", "2"]).stderr(Stdio::null());
+        command
+    }
+
+    /// Lets the sessions grow to this many records, and kills a run over them after a while.
+    fn round(&mut self, records: usize, delay: Duration) {
+        write_sessions(self.folder.path(), &self.log, self.sessions, records);
+        let mut child = self.ingest().spawn().unwrap();
+        std::thread::sleep(delay);
         child.kill().unwrap();
-        killed += usize::from(child.wait().unwrap().code().is_none());
-        if out.exists() {
-            states.extend(assert_whole_and_true(&out));
+        self.killed += usize::from(child.wait().unwrap().code().is_none());
+        if self.out().exists() {
+            self.states.extend(assert_whole_and_true(&self.out()));
         }
     }
-    assert!(killed > 5, "only {killed} runs were killed");
-    write_sessions(folder.path(), &log, 100);
-    let last = run(&["ingest", text(folder.path()), "--out", text(&out)]);
-    assert_eq!(code(&last), 0, "{}", stderr(&last));
-    assert_eq!(assert_whole_and_true(&out), BTreeSet::from(["current".to_owned()]));
-    let fresh = tempfile::tempdir().unwrap();
-    run(&["ingest", text(folder.path()), "--out", text(fresh.path())]);
-    assert_same_tapes(&out, fresh.path());
-    assert_eq!(leftovers(&out), [""; 0], "seen states: {states:?}");
+
+    /// A run that is not killed makes up for all of them.
+    fn assert_made_up_for(self) {
+        write_sessions(self.folder.path(), &self.log, self.sessions, 150);
+        let out = self.out();
+        let last = run(&["ingest", text(self.folder.path()), "--out", text(&out)]);
+        assert_eq!(code(&last), 0, "{}", stderr(&last));
+        assert_eq!(assert_whole_and_true(&out), BTreeSet::from(["current".to_owned()]));
+        let fresh = tempfile::tempdir().unwrap();
+        run(&["ingest", text(self.folder.path()), "--out", text(fresh.path())]);
+        assert_same_tapes(&out, fresh.path());
+        assert_eq!(leftovers(&out), [""; 0], "seen states: {:?}", self.states);
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_whole_tapes_and_a_true_index() {
+    let mut rounds = Killed::new(8);
+    for round in 0..60 {
+        rounds.round(20 + round, Duration::from_millis(round as u64 * 4));
+    }
+    assert!(rounds.killed > 5, "only {} runs were killed", rounds.killed);
+    rounds.assert_made_up_for();
+}
+
+/// The long form: `cargo test --release -p engram-tape --test cli -- --ignored --nocapture killed`. `ENGRAM_SEED` chooses the instants.
+#[test]
+#[ignore = "takes minutes"]
+fn runs_over_500_sessions_that_are_killed_at_200_random_instants() {
+    let mut random = std::env::var("ENGRAM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9e37_79b9_7f4a_7c15_u64);
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let mut rounds = Killed::new(500);
+    write_sessions(rounds.folder.path(), &rounds.log, rounds.sessions, 20);
+    let began = std::time::Instant::now();
+    assert!(rounds.ingest().status().unwrap().success());
+    // Runs that replace tapes take longer than the first one.
+    let whole = began.elapsed().as_micros() as u64 * 3 / 2;
+    let mut checked = 0;
+    for round in 0..200 {
+        // Every tenth round begins without tapes.
+        if round % 10 == 9 {
+            fs::remove_dir_all(rounds.out()).unwrap();
+        }
+        rounds.round(21 + round % 10 * 8 + next() as usize % 8, Duration::from_micros(next() % whole));
+        if !rounds.out().exists() || tapes(&rounds.out()).is_empty() {
+            continue;
+        }
+        let check = run(&["-q", "check", text(&rounds.out())]);
+        assert_eq!(code(&check), 0, "{}", String::from_utf8_lossy(&check.stdout));
+        checked += tapes(&rounds.out()).len();
+    }
+    println!("200 runs, {} killed; {checked} tapes checked; states of sources: {:?}", rounds.killed, rounds.states);
+    assert!(rounds.killed > 100, "only {} runs were killed", rounds.killed);
+    rounds.assert_made_up_for();
 }

@@ -180,6 +180,6 @@ fn audit_finds_text_that_no_rule_omits() {
 fn audit_fails_like_a_conversion() {
     let nothing = run(&["audit", "/nowhere/at/all.jsonl"]);
     assert_eq!(code(&nothing), 6);
-    assert!(String::from_utf8_lossy(&nothing.stdout).contains("0 sessions"), "{}", String::from_utf8_lossy(&nothing.stdout));
+    assert!(nothing.stdout.is_empty(), "{}", String::from_utf8_lossy(&nothing.stdout));
     assert_eq!(code(&run_with_input(&["audit", "-"], b"hello\n")), 3);
 }
