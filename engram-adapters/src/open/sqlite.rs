@@ -105,12 +105,15 @@ impl Store {
     /// store states.
     ///
     /// # Errors
-    /// As [`refused`].
+    /// As [`refused`]; `malformed_record` if the name of a column is not UTF-8.
     pub fn tables(&self) -> Result<Vec<String>, AdapterError> {
-        self.strings(
+        let tables = self.strings(
             "SELECT name FROM pragma_table_list AS entry WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
              AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(entry.name) WHERE hidden <> 0) ORDER BY name",
-        )
+        )?;
+        // The names of a query's columns are read without a check later on.
+        tables.iter().try_for_each(|table| self.columns(table).map(drop))?;
+        Ok(tables)
     }
 
     /// The names of the columns of a table, in the order of the schema.
@@ -372,6 +375,19 @@ mod tests {
         let store = Store::open(&path, Limits::default()).unwrap();
         assert_eq!(store.tables().unwrap(), ["note", "other"]);
         assert_eq!(store.columns("other").unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_name_of_a_column_that_is_not_utf_8_is_an_error() {
+        let (_directory, path, writer) = database();
+        writer.execute_batch("CREATE TABLE other (aname);").unwrap();
+        drop(writer);
+        let mut bytes = fs::read(&path).unwrap();
+        let at = bytes.windows(7).position(|window| window == b"(aname)").unwrap();
+        bytes[at + 1] = 0xff;
+        fs::write(&path, bytes).unwrap();
+        let store = Store::open(&path, Limits::default()).unwrap();
+        assert_eq!(store.tables().unwrap_err().code, ErrorCode::MalformedRecord);
     }
 
     #[test]
