@@ -68,7 +68,7 @@ pub fn session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emi
     if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::lenient(base).text())) {
         emit_system_prompt(prompt, "/payload/base_instructions/text", out)?;
     }
-    if let Some(tools) = meta.dynamic_tools().filter(|tools| tools.raw() != "[]") {
+    if let Some(tools) = meta.dynamic_tools().filter(|tools| !tools.is_empty_list()) {
         emit_value("tools", tools, "/payload/dynamic_tools", out)?;
     }
     Ok(Outcome::Mapped)

@@ -92,7 +92,7 @@ pub fn tool_search_output(_: &mut SessionState, record: &Record<'_>, out: &mut E
     let status = (raw_str(output.status()) == "completed").then_some(Status::Ok);
     let result = ToolResult { tool: Some(Text::Plain("tool_search")), call_id: text(output.call_id()), status, ..ToolResult::default() };
     out.emit(result, record.pointer())?;
-    if let Some(tools) = output.tools().filter(|tools| tools.raw() != "[]") {
+    if let Some(tools) = output.tools().filter(|tools| !tools.is_empty_list()) {
         emit_value("tools", tools, &record.pointer_to("/payload/tools"), out)?;
     }
     Ok(Outcome::Mapped)

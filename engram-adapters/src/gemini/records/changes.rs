@@ -58,7 +58,7 @@ fn all_changes(state: &mut SessionState, changes: Value<'_>, out: &mut Emitter<'
         set_header(time, None, out);
         state.tally.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"), out)?;
     }
-    if let Some(messages) = header.messages().filter(|messages| messages.raw() != "[]") {
+    if let Some(messages) = header.messages().filter(|messages| !messages.is_empty_list()) {
         history(state, messages, out)?;
         return Ok(state.outcome("messages", rule::RESTATED));
     }

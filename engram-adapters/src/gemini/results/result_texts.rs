@@ -25,7 +25,7 @@ impl<'a> ResultTexts<'a> {
         self.error.add(content.error());
         if content.output().is_none() && content.error().is_none() {
             // Third-party tools may respond in another form.
-            self.output.add(response.response().filter(|content| !matches!(content.raw(), "{}" | "\"\"")));
+            self.output.add(response.response().filter(|content| !content.is_empty_object() && content.raw() != "\"\""));
         }
         let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::lenient(part).inline_data());
         self.attachments.extend(files.map(attachment));

@@ -165,6 +165,16 @@ impl<'a> Value<'a> {
         self.types() == NULL
     }
 
+    /// True for an array without elements.
+    pub fn is_empty_list(self) -> bool {
+        self.is_array() && self.elements().next().is_none()
+    }
+
+    /// True for an object without members.
+    pub fn is_empty_object(self) -> bool {
+        self.is_object() && self.members().next().is_none()
+    }
+
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
         self.children(JsonType::Array)
