@@ -14,7 +14,7 @@ use crate::cursor::hex::from_hex;
 use crate::cursor::run_store::files::run_store_of;
 use crate::cursor::run_store::rows;
 use crate::cursor::run_store::secret::without_secret;
-use crate::cursor::source::session_forms;
+use crate::cursor::source::store_kinds;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::json_or_text;
 use crate::open::sqlite::{self, column, refused};
@@ -114,7 +114,7 @@ impl ChatDatabase {
 
 impl Store for ChatDatabase {
     fn kind(&self) -> &'static str {
-        session_forms::CHATS
+        store_kinds::CHATS
     }
 
     fn sessions(&self) -> &[StoredSession] {

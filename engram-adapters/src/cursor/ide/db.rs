@@ -10,7 +10,7 @@ use engram_core::limits::Limits;
 use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
-use crate::cursor::source::session_forms;
+use crate::cursor::source::store_kinds;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
@@ -289,7 +289,7 @@ fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Vec<
 
 impl Store for EditorDatabase {
     fn kind(&self) -> &'static str {
-        session_forms::EDITOR
+        store_kinds::EDITOR
     }
 
     fn sessions(&self) -> &[StoredSession] {

@@ -16,7 +16,7 @@ use super::files::{self, AGENTS, CHECKPOINTS, EVENTS, Files, RUNS};
 #[cfg(feature = "sqlite")]
 use super::rows;
 use crate::cursor::chat_store::export::{Chat, root_of_agent};
-use crate::cursor::source::session_forms;
+use crate::cursor::source::store_kinds::{self, RUNS_OF};
 #[cfg(feature = "sqlite")]
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, quoted};
@@ -119,7 +119,7 @@ impl RunDatabase {
 #[cfg(feature = "sqlite")]
 impl Store for RunDatabase {
     fn kind(&self) -> &'static str {
-        session_forms::RUNS
+        store_kinds::RUNS
     }
 
     fn sessions(&self) -> &[StoredSession] {
@@ -135,9 +135,6 @@ impl Store for RunDatabase {
         self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
     }
 }
-
-/// The end of the id of an agent's runs, beside its conversation.
-pub(in crate::cursor) const RUNS_OF: &str = ".runs";
 
 /// A folder of text files. Each agent has its runs, and the conversation that its checkpoints hold.
 pub(in crate::cursor) struct RunFiles {
@@ -222,7 +219,7 @@ fn take_broken(lines: &mut Vec<files::Line>) -> Vec<String> {
 
 impl Store for RunFiles {
     fn kind(&self) -> &'static str {
-        session_forms::RUNS
+        store_kinds::RUNS
     }
 
     fn sessions(&self) -> &[StoredSession] {

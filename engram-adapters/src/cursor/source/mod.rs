@@ -6,3 +6,4 @@ pub(super) mod marks;
 pub(super) mod opener;
 pub(super) mod session_forms;
 pub(super) mod sidecar;
+pub(super) mod store_kinds;

@@ -1,13 +1,8 @@
 //! The forms in which Cursor leaves one session, and whose session each is.
 
 use crate::cursor::run_store::files::CHECKPOINTS;
-use crate::cursor::run_store::store::RUNS_OF;
+use crate::cursor::source::store_kinds::{CHATS, EDITOR, RUNS, RUNS_OF};
 use crate::session_form::{FormPlace, SessionForm, id_in_name};
-
-/// Kinds of stores.
-pub(in crate::cursor) const CHATS: &str = "Cursor chat store";
-pub(in crate::cursor) const EDITOR: &str = "Cursor editor store";
-pub(in crate::cursor) const RUNS: &str = "Cursor run store";
 
 /// The folder of all transcripts of a project.
 pub(in crate::cursor) const TRANSCRIPTS: &str = "agent-transcripts";
