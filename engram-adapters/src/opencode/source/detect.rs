@@ -122,7 +122,6 @@ pub fn identify(head: &Head<'_>) -> Identity {
             agent_id: header.parent_id.is_some().then(|| header.session_id.clone()),
             session_id: Some(header.session_id),
             start: header.created.and_then(from_millis),
-            ..Identity::default()
         };
     }
     let of_stream = |line: Value<'_>| {
