@@ -91,6 +91,7 @@ fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) ->
                 // A folder inside is found where it is.
                 Linked::File => found.extend(candidate(registry, entry, is_unchanged).map(Ok)),
                 Linked::Outside => links_out.push(entry.into_path()),
+                Linked::Unreadable(error) => found.push(Err(error)),
                 Linked::Nothing => {}
             }
         } else if !is_folder {
@@ -111,13 +112,19 @@ enum Linked {
     File,
     /// Something outside that may be a session or have sessions in it.
     Outside,
+    /// Nothing that can be looked at, such as a loop.
+    Unreadable(AdapterError),
     /// Anything else.
     Nothing,
 }
 
 fn linked(root: &Path, link: &DirEntry) -> Linked {
-    let Ok(target) = link.path().canonicalize() else { return Linked::Nothing };
-    let Ok(metadata) = target.metadata() else { return Linked::Nothing };
+    let found = link.path().canonicalize().and_then(|target| Ok((target.metadata()?, target)));
+    let (metadata, target) = match found {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Linked::Nothing,
+        Err(error) => return Linked::Unreadable(AdapterError::from(error).path(link.path().to_string_lossy())),
+    };
     match target.starts_with(root) {
         true if metadata.is_file() => Linked::File,
         false if metadata.is_dir() || metadata.is_file() && has_ending(link) => Linked::Outside,

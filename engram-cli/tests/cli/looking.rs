@@ -163,17 +163,19 @@ fn audit_accounts_for_every_string() {
 }
 
 #[test]
-fn audit_finds_text_that_no_rule_omits() {
+fn audit_counts_the_text_of_an_unknown_member() {
     let more =
         claude_session("a").replacen("\"isSidechain\":false", "\"isSidechain\":false,\"surprise\":\"a text of which no rule knows\"", 1);
     let output = run_with_input(&["audit", "--json", "-"], more.as_bytes());
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&found["path"], &found["adapter"]), (&"-".into(), &"claude-code".into()));
-    assert_eq!(found["left_over"]["strings"], 1);
-    assert_eq!(found["examples"][0]["pointer"], "/surprise");
+    assert_eq!(
+        (&found["unknown"]["strings"], &found["left_over"]["strings"], &found["leaves"]["unknown"]),
+        (&1.into(), &0.into(), &1.into())
+    );
     let table = String::from_utf8(run_with_input(&["audit", "-"], more.as_bytes()).stdout).unwrap();
-    assert!(table.contains("left over: ") && table.contains("/surprise") && table.contains("a text of which no rule knows"), "{table}");
+    assert!(table.contains("unknown members: 1 value, counted in the ledger"), "{table}");
 }
 
 #[test]
