@@ -143,7 +143,7 @@ fn skip_line_feed(text: &[u8], at: u32) -> Option<u32> {
 #[inline(always)]
 fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<usize, OffFastPath> {
     match byte {
-        b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok(at + digits),
+        b'0'..=b'9' => short_number(text, byte, at).map_or_else(|| skip_number(text, at), |digits| Ok(at + digits)),
         b't' => skip_keyword(text, at, b"true"),
         b'f' => skip_keyword(text, at, b"false"),
         b'n' => skip_keyword(text, at, b"null"),
