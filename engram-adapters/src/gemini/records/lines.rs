@@ -19,8 +19,10 @@ use crate::shared::value::raw_str;
 /// True if all bytes of the line, its id or its time among them, were read before.
 fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
     let is_identified = match line.changes() {
-        // The messages of a history have ids and times.
-        Some(changes) => changes.members().any(|(name, _)| matches!(name, "lastUpdated" | "messages")),
+        // The messages of a history have ids and times. A time alone changes nothing, repeated or not.
+        Some(changes) => {
+            changes.member("messages").is_some() || (changes.member("lastUpdated").is_some() && changes.members().nth(1).is_some())
+        }
         None => line.id().is_some() || line.timestamp().is_some() || line.start_time().is_some(),
     };
     is_identified && !state.dedup.is_new_record(line.object().raw())

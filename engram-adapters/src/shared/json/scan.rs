@@ -144,22 +144,23 @@ fn skip_line_feed(text: &[u8], at: u32) -> Option<u32> {
 #[inline(always)]
 fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<(usize, JsonTypes), OffFastPath> {
     match byte {
-        b'0'..=b'9' if let Some(digits) = short_number(text, byte, at) => Ok((at + digits, JsonTypes::NATURAL)),
+        b'0'..=b'9' => match short_number(text, byte, at) {
+            Some(digits) => Ok((at + digits, JsonTypes::NATURAL)),
+            None => skip_long_number(text, at),
+        },
         b't' => Ok((skip_keyword(text, at, b"true")?, JsonTypes::BOOL)),
         b'f' => Ok((skip_keyword(text, at, b"false")?, JsonTypes::BOOL)),
         b'n' => Ok((skip_keyword(text, at, b"null")?, JsonTypes::ANY)),
-        _ => {
-            let end = skip_number(text, at)?;
-            Ok((end, number_types(text, at, end)))
-        }
+        _ => skip_long_number(text, at),
     }
 }
 
-/// The types of a number that is not short, or is not a natural number.
+/// A number that is not short, or is not a natural number.
 #[inline(never)]
-fn number_types(text: &[u8], at: usize, end: usize) -> JsonTypes {
+fn skip_long_number(text: &[u8], at: usize) -> Result<(usize, JsonTypes), OffFastPath> {
+    let end = skip_number(text, at)?;
     let number = text.get(at..end).and_then(|digits| str::from_utf8(digits).ok());
-    number.map_or(JsonTypes::NUMBER, JsonTypes::of_number)
+    Ok((end, number.map_or(JsonTypes::NUMBER, JsonTypes::of_number)))
 }
 
 #[inline(always)]
