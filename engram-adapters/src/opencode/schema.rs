@@ -303,16 +303,16 @@ impl<'a> Envelope<'a> {
             Some(assistant) => Envelope::strict(assistant, "/metadata/assistant")?,
             None => Envelope::default(),
         };
-        self.set("time", self.time().or(common.time()));
-        self.set("error", self.error().or(common.error()));
-        self.set("modelID", self.model_id().or(of_assistant.model_id()));
-        self.set("providerID", self.provider_id().or(of_assistant.provider_id()));
-        self.set("path", self.path().or(of_assistant.path()));
-        self.set("system", self.system().or(of_assistant.system()));
-        self.set("summary", self.summary().or(of_assistant.summary()));
-        self.set("cost", self.cost().or(of_assistant.cost()));
-        self.set("tokens", self.tokens().or(of_assistant.tokens()));
-        self.set("tool", common.tool());
+        self.set(const { Self::number("time") }, self.time().or(common.time()));
+        self.set(const { Self::number("error") }, self.error().or(common.error()));
+        self.set(const { Self::number("modelID") }, self.model_id().or(of_assistant.model_id()));
+        self.set(const { Self::number("providerID") }, self.provider_id().or(of_assistant.provider_id()));
+        self.set(const { Self::number("path") }, self.path().or(of_assistant.path()));
+        self.set(const { Self::number("system") }, self.system().or(of_assistant.system()));
+        self.set(const { Self::number("summary") }, self.summary().or(of_assistant.summary()));
+        self.set(const { Self::number("cost") }, self.cost().or(of_assistant.cost()));
+        self.set(const { Self::number("tokens") }, self.tokens().or(of_assistant.tokens()));
+        self.set(const { Self::number("tool") }, common.tool());
         Ok(())
     }
 }

@@ -195,9 +195,14 @@ macro_rules! view {
                 self.0.object()
             }
 
-            /// Sets the field of this name to a value anywhere in the object.
-            pub fn set(&mut self, name: &str, field: $crate::shared::value::Field<'a>) {
-                self.0.set($crate::shared::field_hash::number_of(name, $view::NAMES), field);
+            /// The number of the field of this name, for [`Self::set`]. Call it in a constant.
+            pub const fn number(name: &str) -> usize {
+                $crate::shared::field_hash::number_of(name, $view::NAMES)
+            }
+
+            /// Sets the field with this number to a value anywhere in the object.
+            pub fn set(&mut self, number: usize, field: $crate::shared::value::Field<'a>) {
+                self.0.set(number, field);
             }
 
             /// The fields of `value` that have their type; none if it is not an object.
@@ -281,10 +286,10 @@ mod tests {
         let object = parse(r#"{"deep":[{"name":"a"},"b"],"name":"c"}"#, &mut index).unwrap();
         let mut pair = Pair::empty_of(object);
         assert!(pair.name().is_none() && pair.rest().is_none());
-        pair.set("name", object.member("deep").and_then(|deep| deep.elements().nth(1)));
-        pair.set("rest", object.member("name"));
+        pair.set(Pair::number("name"), object.member("deep").and_then(|deep| deep.elements().nth(1)));
+        pair.set(Pair::number("rest"), object.member("name"));
         assert_eq!((raw_str(pair.name()), raw_str(pair.rest())), ("b", "c"));
-        pair.set("name", None);
+        pair.set(Pair::number("name"), None);
         assert!(pair.name().is_none());
         assert_eq!(pair.object().raw(), object.raw());
     }

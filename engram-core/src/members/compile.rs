@@ -321,7 +321,7 @@ fn selector_key(line: &Line) -> Result<SelectorKey, MemberTableError> {
     while let Some(rest) = name.strip_prefix("../") {
         (name, levels) = (rest, levels + 1);
     }
-    let known = KnownName::new(name).ok_or_else(|| line.error("the name of a selector is too long"))?;
+    let known = KnownName::new(name);
     Ok(SelectorKey::Member { levels, name: name.into(), known })
 }
 

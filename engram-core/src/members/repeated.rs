@@ -2,8 +2,23 @@
 
 use super::node::JsonNode;
 
+/// Few names are compared with each other without an allocation.
+const FEW: usize = 24;
+
 /// The members whose name an earlier member of the object has. Readers of JSON disagree on which of them counts.
 pub(super) fn repeated<'a, N: JsonNode<'a>>(object: N) -> Vec<(&'a str, N)> {
+    let mut names = [""; FEW];
+    for (at, (name, _)) in object.members().enumerate() {
+        if at == FEW || names[..at].contains(&name) {
+            return repeated_of_many(object);
+        }
+        names[at] = name;
+    }
+    Vec::new()
+}
+
+#[cold]
+fn repeated_of_many<'a, N: JsonNode<'a>>(object: N) -> Vec<(&'a str, N)> {
     let mut members: Vec<(usize, (&str, N))> = object.members().enumerate().collect();
     members.sort_by_key(|(at, (name, _))| (*name, *at));
     let mut again: Vec<(usize, (&str, N))> =
@@ -26,5 +41,10 @@ mod tests {
         assert_eq!(names(r#"{"b":1,"a":1,"b":2,"a":2,"b":3}"#), ["b", "a", "b"]);
         assert_eq!(names(r#"{"b":1,"a":1}"#), [""; 0]);
         assert_eq!(names("{}"), [""; 0]);
+        let members = |count: usize| (0..count).map(|n| format!(r#""{n}":0"#)).collect::<Vec<_>>().join(",");
+        for count in [FEW - 1, FEW, FEW + 1, 3 * FEW] {
+            assert_eq!(names(&format!("{{{}}}", members(count))), [""; 0]);
+            assert_eq!(names(&format!("{{{},\"0\":1}}", members(count))), ["0"]);
+        }
     }
 }

@@ -19,18 +19,18 @@ pub(super) fn wrapped_lines<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Po
 pub(super) fn unwrapped<'a>(outer: &Line<'a>, value: Value<'a>, place: Pointer<'_>) -> Result<Line<'a>, Fault> {
     let inner = Line::strict(value, "").map_err(|fault| fault.within(place))?;
     let mut line = Line::empty_of(outer.object());
-    for (name, field) in [
-        ("type", inner.kind()),
-        ("uuid", inner.uuid().or(outer.uuid())),
-        ("timestamp", inner.timestamp().or(outer.timestamp())),
-        ("message", inner.message()),
-        ("attachment", inner.attachment()),
-        ("toolUseResult", inner.tool_use_result()),
-        ("sessionId", outer.session_id()),
-        ("version", outer.version()),
-        ("parentToolUseID", outer.parent_call()),
+    for (number, field) in [
+        (const { Line::number("type") }, inner.kind()),
+        (const { Line::number("uuid") }, inner.uuid().or(outer.uuid())),
+        (const { Line::number("timestamp") }, inner.timestamp().or(outer.timestamp())),
+        (const { Line::number("message") }, inner.message()),
+        (const { Line::number("attachment") }, inner.attachment()),
+        (const { Line::number("toolUseResult") }, inner.tool_use_result()),
+        (const { Line::number("sessionId") }, outer.session_id()),
+        (const { Line::number("version") }, outer.version()),
+        (const { Line::number("parentToolUseID") }, outer.parent_call()),
     ] {
-        line.set(name, field);
+        line.set(number, field);
     }
     Ok(line)
 }

@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 
-use crate::shared::route::{Action, Route};
+use crate::shared::route::{Action, Route, RouteIndex};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
@@ -262,11 +262,8 @@ fn convert_record(state: &mut SessionState, row: &Route<Handler>, record: &Recor
 
 /// The row of a type: a prefix that ends with `/`, or nothing, and a name.
 fn find(prefix: &str, name: &str) -> Option<&'static Route<Handler>> {
-    // Lengths first: most rows differ in theirs.
-    let is_row = |row: &&Route<Handler>| {
-        row.record.len() == prefix.len() + name.len() && row.record.ends_with(name) && row.record.starts_with(prefix)
-    };
-    RECORDS.iter().find(is_row).filter(|_| !name.contains('/'))
+    static INDEX: RouteIndex<{ RECORDS.len() }> = RouteIndex::of(RECORDS);
+    INDEX.find(RECORDS, prefix, name)
 }
 
 #[cfg(test)]

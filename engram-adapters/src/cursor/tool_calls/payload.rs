@@ -84,7 +84,7 @@ impl<'a> CallPayload<'a> {
                 "function" => {
                     let function = Function::strict(member, "/function")?;
                     (payload.tool, payload.body) = (raw_str(function.name()), Body::empty_of(member));
-                    payload.body.set("args", function.arguments());
+                    payload.body.set(const { Body::number("args") }, function.arguments());
                 }
                 name if name.ends_with("ToolCall") => {
                     payload.tool = name;

@@ -107,7 +107,7 @@ fn saved_turn(state: &mut SessionState, turn: &SavedTurn<'_>, base: &str, out: &
     out.set_header(RecordHeader { replay: state.is_saved_copy, ..RecordHeader::default() });
     members::check(raw_str(turn.role()), turn.object(), Pointer::At(base), out)?;
     let mut message = Record::empty_of(turn.object());
-    message.set("content", turn.parts());
+    message.set(const { Record::number("content") }, turn.parts());
     let record = MessageRecord { message: &message, base, content: "/parts" };
     let role = dispatch::saved_turn(state, raw_str(turn.role()), &record, out)?;
     let empty = Outcome::Bookkeeping { record: role, rule: rule::EMPTY };

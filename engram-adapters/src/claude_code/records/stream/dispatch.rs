@@ -96,23 +96,23 @@ fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
 /// The line in the form that a transcript has.
 fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
     let mut line = Line::empty_of(printed.object());
-    for (name, field) in [
-        ("type", printed.kind()),
-        ("subtype", printed.subtype()),
-        ("uuid", printed.uuid()),
-        ("timestamp", printed.timestamp()),
-        ("sessionId", printed.session_id()),
-        ("message", printed.message().filter(|message| message.is_object())),
-        ("toolUseResult", printed.tool_use_result()),
-        ("parentToolUseID", printed.parent_call()),
-        ("isMeta", printed.is_synthetic()),
-        ("requestId", printed.request_id()),
-        ("error", printed.error()),
-        ("isApiErrorMessage", printed.is_api_error()),
-        ("apiErrorStatus", printed.api_error_status()),
-        ("compactMetadata", printed.compact_metadata()),
+    for (number, field) in [
+        (const { Line::number("type") }, printed.kind()),
+        (const { Line::number("subtype") }, printed.subtype()),
+        (const { Line::number("uuid") }, printed.uuid()),
+        (const { Line::number("timestamp") }, printed.timestamp()),
+        (const { Line::number("sessionId") }, printed.session_id()),
+        (const { Line::number("message") }, printed.message().filter(|message| message.is_object())),
+        (const { Line::number("toolUseResult") }, printed.tool_use_result()),
+        (const { Line::number("parentToolUseID") }, printed.parent_call()),
+        (const { Line::number("isMeta") }, printed.is_synthetic()),
+        (const { Line::number("requestId") }, printed.request_id()),
+        (const { Line::number("error") }, printed.error()),
+        (const { Line::number("isApiErrorMessage") }, printed.is_api_error()),
+        (const { Line::number("apiErrorStatus") }, printed.api_error_status()),
+        (const { Line::number("compactMetadata") }, printed.compact_metadata()),
     ] {
-        line.set(name, field);
+        line.set(number, field);
     }
     line
 }
