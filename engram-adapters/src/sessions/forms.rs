@@ -1,10 +1,8 @@
 //! Sessions that are there in several forms: one form of each is converted, and the others are skipped if they repeat it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use engram_core::error::AdapterError;
@@ -144,11 +142,4 @@ fn in_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Vec<R> + Sync
         }
     });
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl OtherForm {
-    /// The path of the skipped or repeated session, as messages show it.
-    pub fn path(&self) -> PathBuf {
-        self.location.path().to_owned()
-    }
 }
