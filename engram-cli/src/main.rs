@@ -28,6 +28,7 @@ mod kept;
 mod list;
 mod man;
 mod message;
+mod once;
 mod out;
 mod pool;
 mod progress;

@@ -66,8 +66,15 @@ fn unknown_version(error: &AdapterError) -> String {
         (None, Some(newer)) => format!(" (older than {newer}, the oldest recorded version)"),
         (None, None) => error.found.as_deref().map(|found| format!(" (found {found})")).unwrap_or_default(),
     };
-    let anyway = if error.policy == Policy::Strict { ", or convert it anyway with `--policy permissive`" } else { "" };
-    format!("{which} has not been tested{distance}; upgrade engram{anyway}")
+    // Only versions that are newer than this program can be known to a newer one.
+    let is_newer = error.older_recorded.is_some() && error.newer_recorded.is_none();
+    let advice = match (is_newer, error.policy) {
+        (true, Policy::Strict) => "; upgrade engram, or convert it anyway with `--policy permissive`",
+        (true, Policy::Permissive) => "; upgrade engram",
+        (false, Policy::Strict) => "; convert it anyway with `--policy permissive`",
+        (false, Policy::Permissive) => "",
+    };
+    format!("{which} has not been tested{distance}{advice}")
 }
 
 fn general(error: &AdapterError) -> String {
@@ -140,6 +147,22 @@ mod tests {
              `--policy permissive`"
         );
         assert!(!sentence(&error.under(Policy::Permissive)).contains("permissive"));
+    }
+
+    #[test]
+    fn only_a_version_that_is_newer_than_all_is_a_reason_to_upgrade() {
+        for (older, newer, what) in [
+            (Some("1.0.0"), None, "(newer than 1.0.0, the newest recorded version); upgrade engram, or convert it anyway with"),
+            (Some("1.0.0"), Some("3.0.0"), "(between 1.0.0 and 3.0.0, which write different schemas); convert it anyway with"),
+            (None, Some("3.0.0"), "(older than 3.0.0, the oldest recorded version); convert it anyway with"),
+            (None, None, "codex 2.0.0 has not been tested; convert it anyway with"),
+        ] {
+            let mut error = AdapterError::new(ErrorCode::UnknownHarnessVersion);
+            (error.harness, error.version) = (Some("codex"), Some("2.0.0".to_owned()));
+            (error.older_recorded, error.newer_recorded) = (older, newer);
+            let text = sentence(&error);
+            assert!(text.contains(what) && text.contains("upgrade") == (older.is_some() && newer.is_none()), "{text}");
+        }
     }
 
     #[test]

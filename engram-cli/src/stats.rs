@@ -5,7 +5,7 @@ use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
-use engram_adapters::sessions::SessionOptions;
+use engram_adapters::sessions::{FormSink, SessionOptions};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::overview::OverviewSink;
 use engram_core::stats::{Counts, Stats, TokenCounts};
@@ -16,6 +16,7 @@ use crate::exit::{Exit, Tally};
 use crate::filter::Filter;
 use crate::homes;
 use crate::inputs::{SessionInput, find, session_options};
+use crate::once::{Counted, Once};
 use crate::out::Index;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
@@ -46,7 +47,7 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
-    let (mut tally, mut total) = (Tally::default(), Stats::default());
+    let (mut tally, mut counted) = (Tally::default(), Once::default());
     let paths = homes::paths(&args.paths, registry, report);
     let items = items(&paths, &options, report);
     let work =
@@ -54,7 +55,7 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     let done = in_order(args.conversion.jobs, &items, work, |item, stats| match stats {
         Ok(stats) => {
             tally.success();
-            stats.into_iter().for_each(|stats| total.merge(stats));
+            stats.into_iter().for_each(|stats| counted.add(stats));
         }
         Err(error) if error.code == ErrorCode::UnknownHarness && item.as_ref().is_ok_and(Item::is_found) => {}
         Err(error) => tally.failure(report.failure(&error)),
@@ -68,11 +69,12 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     if !tally.has_success() {
         return Ok(tally.exit());
     }
+    let total = if args.conversion.every_form { counted.sum_of_all() } else { counted.sum(report) }.counts();
     let mut out = stdout().lock();
     if args.json {
-        write_json(&mut out, &total.counts())?;
+        write_json(&mut out, &total)?;
     } else {
-        print(&total.counts(), &mut out)?;
+        print(&total, &mut out)?;
     }
     out.flush()?;
     Ok(tally.exit())
@@ -96,12 +98,13 @@ fn current_tapes_in(folder: &Path) -> Vec<Result<PathBuf, AdapterError>> {
 }
 
 /// The counts of one session; `None` for one that the filter leaves out.
-fn stats_of(item: &Item, options: &SessionOptions, filter: &Filter) -> Result<Option<Stats>, AdapterError> {
-    let mut stats = (Stats::default(), OverviewSink::default());
-    match item {
+fn stats_of(item: &Item, options: &SessionOptions, filter: &Filter) -> Result<Option<Counted>, AdapterError> {
+    let mut stats = ((Stats::default(), FormSink::default()), OverviewSink::default());
+    let path = match item {
         Item::Tape(path) => {
             let replayed = open_tape(path).and_then(|tape| replay(tape, &mut stats));
             replayed.map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+            path
         }
         Item::Session(input) => {
             let path = input.path().to_string_lossy();
@@ -110,9 +113,11 @@ fn stats_of(item: &Item, options: &SessionOptions, filter: &Filter) -> Result<Op
                 return Ok(None);
             }
             source.convert(&mut stats).map_err(|error| at_path(error, &path))?;
+            input.path()
         }
-    }
-    Ok(filter.wants(&stats.1.overview()).then_some(stats.0))
+    };
+    let ((stats, forms), overview) = stats;
+    Ok(filter.wants(&overview.overview()).then(|| Counted { path: path.to_owned(), stats, facts: forms.facts() }))
 }
 
 fn at_path(error: AdapterError, path: &str) -> AdapterError {

@@ -15,9 +15,9 @@ use engram_core::version::Support;
 
 /// One session in one line: harness, events, omissions, coverage.
 pub fn session(summary: &Summary) -> String {
-    let Ledger { records, mapped, .. } = summary.ledger;
+    let Ledger { records, duplicate, bookkeeping, .. } = summary.ledger;
     let events = summary.counts.total();
-    let omitted = records - mapped;
+    let omitted = duplicate + bookkeeping;
     let parts = [
         harness(summary),
         format!("{} ({})", count(events, "event"), counts(&summary.counts)),
@@ -93,7 +93,7 @@ impl Ahead {
     pub fn add(&mut self, summary: &Summary) {
         if summary.support == Support::Ahead && has_unknown_content(summary) {
             self.sessions += 1;
-            self.versions.insert(harness(summary));
+            self.versions.insert(harness_at(summary, summary.support_version.as_deref()));
         }
     }
 
@@ -178,7 +178,12 @@ impl Details {
 }
 
 fn harness(summary: &Summary) -> String {
-    let version = summary.version.as_deref().or(summary.schema).unwrap_or("of unknown version");
+    harness_at(summary, summary.version.as_deref())
+}
+
+/// The harness and one of the versions that the session records.
+fn harness_at(summary: &Summary, version: Option<&str>) -> String {
+    let version = version.or(summary.schema).unwrap_or("of unknown version");
     format!("{} {version}", summary.harness)
 }
 

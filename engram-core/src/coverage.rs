@@ -43,8 +43,8 @@ impl Grade {
     }
 }
 
-/// A grade without its gaps, as written in a tape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A grade without its gaps, as written in a tape. The highest claim is the smallest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClaimGrade {
     /// Every fact of the kind gives an event.
     Full,
@@ -106,16 +106,26 @@ impl Coverage {
 
     /// The claims after degradation: `Full` becomes `Partial`.
     pub fn degraded(&self) -> Coverage {
-        let lower = |grade| if grade == Grade::Full { Grade::Partial(&[]) } else { grade };
+        self.map(|_, grade| if grade == Grade::Full { Grade::Partial(&[]) } else { grade })
+    }
+
+    /// The lower of both claims for each kind.
+    pub fn lowest(&self, other: &Coverage) -> Coverage {
+        self.map(|kind, grade| if other.grade(kind).claim() > grade.claim() { other.grade(kind) } else { grade })
+    }
+
+    /// The claims with each of them changed.
+    pub(crate) fn map(&self, change: impl Fn(Kind, Grade) -> Grade) -> Coverage {
+        let changed = |kind| change(kind, self.grade(kind));
         Coverage {
-            meta: lower(self.meta),
-            msg_in: lower(self.msg_in),
-            msg_out: lower(self.msg_out),
-            tool_call: lower(self.tool_call),
-            tool_result: lower(self.tool_result),
-            code_read: lower(self.code_read),
-            code_edit: lower(self.code_edit),
-            span_link: lower(self.span_link),
+            meta: changed(Kind::Meta),
+            msg_in: changed(Kind::MsgIn),
+            msg_out: changed(Kind::MsgOut),
+            tool_call: changed(Kind::ToolCall),
+            tool_result: changed(Kind::ToolResult),
+            code_read: changed(Kind::CodeRead),
+            code_edit: changed(Kind::CodeEdit),
+            span_link: changed(Kind::SpanLink),
         }
     }
 }

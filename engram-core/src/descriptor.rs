@@ -121,7 +121,8 @@ pub struct AdapterDescriptor {
     /// The default treatment of an unknown version.
     pub unknown_version_policy: UnknownVersionPolicy,
     /// JSON pointers to the parts of a record's type. The strings found there, joined with `/`, are the type in the ledger and in
-    /// [`OmissionRule::record`]. `#` at the end means the name of the first member.
+    /// [`OmissionRule::record`]. `#` at the end means the name of the first member,
+    /// whatever its value.
     pub record_type: &'static [&'static str],
     /// All gaps that claims refer to.
     pub gaps: &'static [Gap],

@@ -9,6 +9,7 @@ use crate::ledger::Ledger;
 use crate::sink::EventSink;
 use crate::stats::{Stats, TokenCounts};
 use crate::text::Text;
+use crate::version::Support;
 
 /// The longest text of an overview, in characters. A log can contain a title of any length.
 const TEXT_CHARS: usize = 1024;
@@ -30,9 +31,9 @@ pub struct Overview {
     pub adapter: String,
     /// The version of the adapter.
     pub adapter_version: String,
-    /// How well the harness version is known.
+    /// How well the least known harness version of the artifact is known.
     pub support: String,
-    /// Reason codes of lowered claims.
+    /// Reason codes of all claims that were lowered somewhere in the artifact.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<String>,
     /// The id of the session.
@@ -163,8 +164,19 @@ impl Overview {
     fn note_version(&mut self, harness: &Harness<'_>, claims: &Claims<'_>) {
         self.version = harness.version.map(owned);
         self.schema = harness.schema.map(bounded);
-        self.support = claims.support.as_str().to_owned();
-        self.degraded = claims.degraded.iter().map(|reason| bounded(reason)).collect();
+        self.note_support(claims.support.as_str(), claims.degraded.iter().map(|reason| bounded(reason)));
+    }
+
+    /// Lowers the support to this level, and adds reasons.
+    fn note_support(&mut self, support: &str, degraded: impl Iterator<Item = String>) {
+        if Support::named(support) > Support::named(&self.support) {
+            support.clone_into(&mut self.support);
+        }
+        for reason in degraded {
+            if !self.degraded.contains(&reason) {
+                self.degraded.push(reason);
+            }
+        }
     }
 
     fn note_stop(&mut self, stop: &TapeStop) {
@@ -192,7 +204,7 @@ impl Overview {
         }
         if !later.support.is_empty() {
             (self.version, self.schema) = (later.version, later.schema);
-            (self.support, self.degraded) = (later.support, later.degraded);
+            self.note_support(&later.support, later.degraded.into_iter());
         }
         self.project = self.project.take().or(later.project);
         self.title = later.title.or(self.title.take());
@@ -261,6 +273,21 @@ mod tests {
         assert_eq!(seen.start.as_deref(), Some("2026-01-02T03:04:05Z"));
         assert_eq!(seen.end.as_deref(), Some("2026-01-02T03:04:06.5Z"));
         assert_eq!(seen.prompts, 3);
+    }
+
+    #[test]
+    fn the_lowest_support_counts_and_reasons_add_up() {
+        let revision = |version: &str, support: &str, degraded: &str| {
+            let kinds = crate::event::Kind::ALL.map(|kind| format!("\"{}\":\"partial\"", kind.as_str())).join(",");
+            format!(
+                r#""k":"meta","label":"revision","harness":{{"family":"toy","version":"{version}"}},"support":"{support}","coverage":{{{kinds}}},"degraded":[{degraded}]}}"#
+            )
+        };
+        let (good, unknown) = (revision("1.0.0", "tested", ""), revision("0.1.0", "unknown", r#""unknown_harness_version""#));
+        let ahead = revision("9.0.0", "ahead", r#""ahead""#);
+        let seen = overview(&[("04:05", &good), ("04:06", &unknown), ("04:07", &ahead), ("04:08", &good)]);
+        assert_eq!((seen.version.as_deref(), seen.support.as_str()), (Some("1.0.0"), "unknown"));
+        assert_eq!(seen.degraded, ["unknown_harness_version", "ahead"]);
     }
 
     #[test]

@@ -43,11 +43,13 @@ pub struct Summary {
     pub version: Option<String>,
     /// The schema, if it is known.
     pub schema: Option<&'static str>,
-    /// The support level of the version.
+    /// The lowest support level of the versions that the artifact records.
     pub support: Support,
-    /// The claims for the artifact.
+    /// The version that has this level.
+    pub support_version: Option<String>,
+    /// The lowest claim for each kind that is made anywhere in the artifact.
     pub coverage: Coverage,
-    /// Reason codes for lowered claims; empty if they were not lowered.
+    /// Reason codes for all claims that were lowered somewhere in the artifact; empty if none was.
     pub degraded: Vec<&'static str>,
     /// The id of the session, if the artifact has one.
     pub session_id: Option<String>,
@@ -135,15 +137,16 @@ pub fn convert_chosen<'a, S: ByteSource>(
         }
         error
     })?;
-    let support = run.out.support();
+    let (support, lowest) = (run.out.support(), run.out.lowest_support());
     Ok(Summary {
         adapter_id: descriptor.adapter_id,
         harness: descriptor.harness_family,
         version: support.version.clone(),
         schema: support.revision,
-        support: support.support,
-        coverage: support.coverage,
-        degraded: support.degraded.clone(),
+        support: lowest.support,
+        support_version: lowest.version.clone(),
+        coverage: lowest.coverage,
+        degraded: lowest.degraded.clone(),
         session_id: identity.session_id,
         agent_id: identity.agent_id,
         counts: run.out.counts(),

@@ -23,6 +23,17 @@ impl ResolvedSupport {
         Harness { family, version: self.version.as_deref().map(Text::Plain), schema: self.revision }
     }
 
+    /// Lowers level and claims to those of another version of the same artifact. The version is that of the lowest level.
+    pub fn lower_to(&mut self, other: &ResolvedSupport) {
+        if other.support > self.support {
+            (self.support, self.revision) = (other.support, other.revision);
+            self.version.clone_from(&other.version);
+        }
+        self.coverage = self.coverage.lowest(&other.coverage);
+        let more = other.degraded.iter().copied().filter(|reason| !self.degraded.contains(reason));
+        self.degraded.extend(more.collect::<Vec<_>>());
+    }
+
     /// The claims, for an event.
     pub fn claims(&self) -> Claims<'_> {
         Claims { support: self.support, coverage: (&self.coverage).into(), degraded: self.degraded.clone() }

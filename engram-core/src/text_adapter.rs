@@ -7,6 +7,7 @@ use crate::error::{AdapterError, ErrorCode, excerpt};
 use crate::event::{Event, EventRecord, EventSource, Meta, TapeStart, TapeStop};
 use crate::pipeline::Summary;
 use crate::text::Text;
+use crate::version::Support;
 
 /// Converts a complete text and checks the tape. Returns the tape and what it amounts to.
 ///
@@ -58,13 +59,15 @@ fn summary(tape: &str, input_bytes: u64, descriptor: &AdapterDescriptor) -> Resu
         },
     };
     let claimed = revision.map_or(descriptor.coverage, |revision| revision.coverage);
-    let degraded: Vec<&'static str> = start.claims.support.degradation().into_iter().collect();
+    let (support, support_version) = lowest_support(tape, &start);
+    let degraded: Vec<&'static str> = support.degradation().into_iter().collect();
     Ok(Summary {
         adapter_id: descriptor.adapter_id,
         harness: descriptor.harness_family,
         version: start.harness.version.map(decoded),
         schema: revision.map(|revision| revision.schema),
-        support: start.claims.support,
+        support,
+        support_version,
         coverage: if degraded.is_empty() { claimed } else { claimed.degraded() },
         degraded,
         session_id: source.session_id.map(decoded),
@@ -74,6 +77,20 @@ fn summary(tape: &str, input_bytes: u64, descriptor: &AdapterDescriptor) -> Resu
         input_bytes,
         complete: stop.complete,
     })
+}
+
+/// The lowest support level that a tape states, and the version that has it.
+fn lowest_support(tape: &str, start: &TapeStart<'_>) -> (Support, Option<String>) {
+    let changes = tape.lines().filter(|line| line.contains(r#""label":"revision""#)).filter_map(|line| EventRecord::parse(line).ok());
+    let mut lowest = (start.claims.support, start.harness.version.map(decoded));
+    for change in changes {
+        if let Event::Meta(Meta::Revision(change)) = change.event
+            && change.claims.support > lowest.0
+        {
+            lowest = (change.claims.support, change.harness.version.map(decoded));
+        }
+    }
+    lowest
 }
 
 /// The session of a tape, its first event and its last.

@@ -59,8 +59,8 @@ pub struct KnownBad {
     pub reason: &'static str,
 }
 
-/// How well the version of an artifact is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How well the version of an artifact is known. The best known level is the smallest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
     /// Fixtures prove exactly this version, or the schema if no version is recorded.
     Tested,

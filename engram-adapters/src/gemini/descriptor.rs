@@ -31,7 +31,7 @@ const BASE64: &str = "a file as base64; the tape has its hash";
 const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(rule::REWRITTEN, "gemini", "a turn that is written again under the same id, without new facts"),
     OmissionRule::duplicate(rule::REWRITTEN, "user", "a result as the model gets it, which the call already has (0.44.0 and later)"),
-    OmissionRule::duplicate(rule::RESTATED, "messages", "the whole history again, without new messages (0.44.0 and later)"),
+    OmissionRule::duplicate(rule::RESTATED, "*", "the whole history again, without new messages (0.44.0 and later)"),
     OmissionRule::duplicate(rule::RELOGGED, "gemini", "a turn of the history again, with a new id (0.61.0, when the user cancels)"),
     OmissionRule::duplicate(rule::RELOGGED, "user", "a prompt or result of the history again, with a new id"),
     OmissionRule::duplicate(
@@ -40,7 +40,11 @@ const RULES: &[OmissionRule] = &[
         "a record that the log has twice: all its bytes, its id or its time among them, were read before",
     ),
     OmissionRule::piece(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
-    OmissionRule::bookkeeping(rule::EMPTY, "*", "a message without text, thought, call, result or token count"),
+    OmissionRule::bookkeeping(
+        rule::EMPTY,
+        "*",
+        "a message without text, thought, call, result or token count, or a change that states nothing new",
+    ),
     OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),
     OmissionRule::bookkeeping(rule::SAME_SESSION, "sessionId", "the session's own id, repeated when the session is resumed"),
     OmissionRule::field("call.name", "gemini", "/toolCalls/*/displayName", "the tool's name as the terminal shows it"),

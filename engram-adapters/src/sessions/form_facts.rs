@@ -1,19 +1,21 @@
-//! What two forms of one session must have in common, so that one of them can be skipped.
+//! What two forms of one session must have in common, so that one of them can be skipped or is not counted.
 
 use std::collections::HashMap;
 use std::io;
 
 use engram_core::error::{AdapterError, ErrorCode};
-use engram_core::event::{Author, Event, EventRef};
+use engram_core::event::{Author, Event, EventRef, Meta};
 use engram_core::keys::hash64;
 use engram_core::sink::EventSink;
+use engram_core::text::Text;
 
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 
 /// The prompts and calls of a session in one form. Texts of answers are not compared: forms divide and join them differently.
 #[derive(Debug, Default)]
-pub(super) struct FormFacts {
+pub struct FormFacts {
+    harness: String,
     session_id: String,
     agent_id: Option<String>,
     /// How often each prompt occurs, by a hash of its words.
@@ -26,33 +28,55 @@ impl FormFacts {
     ///
     /// # Errors
     /// Those of opening and converting it; `unknown_harness` if it states no id.
-    pub fn of(location: &SessionLocation, options: &SessionOptions) -> Result<FormFacts, AdapterError> {
+    pub(super) fn of(location: &SessionLocation, options: &SessionOptions) -> Result<FormFacts, AdapterError> {
         let options = SessionOptions { on_read: None, ..options.clone() };
-        let mut sink = Facts::default();
-        let summary = location.open(&options)?.convert(&mut sink)?;
-        let session_id = summary.session_id.filter(|id| !id.is_empty()).ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))?;
-        Ok(FormFacts { session_id, agent_id: summary.agent_id, ..sink.known })
+        let mut sink = FormSink::default();
+        location.open(&options)?.convert(&mut sink)?;
+        sink.facts().ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))
+    }
+
+    /// Harness, session and sub-agent. Only facts of the same identity can repeat each other.
+    pub fn identity(&self) -> (&str, &str, Option<&str>) {
+        (&self.harness, &self.session_id, self.agent_id.as_deref())
+    }
+
+    /// The number of prompts and of calls.
+    pub fn size(&self) -> (u64, u64) {
+        (self.prompts.values().sum(), self.calls)
     }
 
     /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls.
     pub fn contain(&self, other: &FormFacts) -> bool {
-        let is_same = self.session_id == other.session_id && self.agent_id == other.agent_id;
+        let is_same = self.identity() == other.identity();
         let has = |(prompt, times): (&u64, &u64)| self.prompts.get(prompt).is_some_and(|known| known >= times);
         is_same && self.calls >= other.calls && other.prompts.iter().all(has)
     }
 }
 
-/// Collects the facts of one conversion.
-#[derive(Default)]
-struct Facts {
+/// Collects the facts of one conversion or tape.
+#[derive(Debug, Default)]
+pub struct FormSink {
     known: FormFacts,
     prompts: Vec<u64>,
     calls: u64,
 }
 
-impl EventSink for Facts {
+impl FormSink {
+    /// The facts; `None` if the session has no id.
+    pub fn facts(self) -> Option<FormFacts> {
+        Some(self.known).filter(|known| !known.session_id.is_empty())
+    }
+}
+
+impl EventSink for FormSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        let owned = |text: Text<'_>| text.decode_lossy().into_owned();
         match record.event {
+            Event::Meta(Meta::TapeStart(start)) => {
+                self.known.harness = start.harness.family.to_owned();
+                self.known.session_id = record.source.session_id.map(owned).unwrap_or_default();
+                self.known.agent_id = record.source.agent_id.map(owned);
+            }
             _ if record.replay => {}
             Event::MsgIn(message) if message.by == Author::Person => {
                 let text = message.text.as_ref().map(|text| text.decode_lossy()).unwrap_or_default();
@@ -84,7 +108,13 @@ mod tests {
     use super::*;
 
     fn facts(session: &str, prompts: &[(u64, u64)], calls: u64) -> FormFacts {
-        FormFacts { session_id: session.to_owned(), agent_id: None, prompts: prompts.iter().copied().collect(), calls }
+        FormFacts {
+            harness: "toy".to_owned(),
+            session_id: session.to_owned(),
+            agent_id: None,
+            prompts: prompts.iter().copied().collect(),
+            calls,
+        }
     }
 
     #[test]

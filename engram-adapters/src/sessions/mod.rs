@@ -19,6 +19,7 @@ use std::path::Path;
 use engram_core::error::{AdapterError, ErrorCode};
 
 pub use find::{FoundSessions, SessionFinder};
+pub use form_facts::{FormFacts, FormSink};
 pub use forms::{FormIdentity, OtherForm};
 pub use location::SessionLocation;
 pub use options::SessionOptions;

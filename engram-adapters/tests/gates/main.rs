@@ -16,6 +16,7 @@ mod members;
 mod mutation;
 mod outside;
 mod outside_stream;
+mod record_types;
 mod report;
 mod rollback;
 mod schema;

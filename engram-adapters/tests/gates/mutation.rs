@@ -88,7 +88,7 @@ fn replace_value(bytes: &mut Vec<u8>, at: usize, value: &str) {
 }
 
 /// A few consecutive lines of an artifact.
-fn excerpt(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
+pub fn excerpt(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
     let lines: Vec<&[u8]> =
         artifact.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line.len() < LINE_BYTES).collect();
     if lines.is_empty() {
@@ -113,7 +113,7 @@ fn outcome(adapter: &dyn StreamAdapter, bytes: &[u8]) -> Result<u64, String> {
 }
 
 /// So many values of a strategy, the same ones in every run: a gate that fails at random is not believed.
-fn values<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
+pub fn values<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     (0..count).map(|_| strategy.new_tree(&mut runner).expect("nothing is filtered").current()).collect()
 }

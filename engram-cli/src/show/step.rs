@@ -50,7 +50,9 @@ impl StatedFacts {
         let stated = self.0;
         if !stated.harness.is_empty() {
             facts.harness = stated.harness;
-            facts.degraded = stated.degraded;
+            // A session was understood as well as its least known part.
+            let more: Vec<String> = stated.degraded.into_iter().filter(|reason| !facts.degraded.contains(reason)).collect();
+            facts.degraded.extend(more);
         }
         for model in stated.models {
             if !facts.models.contains(&model) {

@@ -38,6 +38,49 @@ fn a_run_can_fail_on_what_is_not_fully_understood() {
     assert!(!json.stdout.is_empty(), "the tape is there");
 }
 
+/// A session in which one record in the middle was written by a version that no recording proves.
+fn session_with_an_unknown_part() -> String {
+    let session = claude_session("mid");
+    let known = "\"version\":\"2.1.329\"";
+    let places: Vec<usize> = session.match_indices(known).map(|(at, _)| at).collect();
+    assert!(places.len() > 9, "the version is in many records");
+    let at = places[6];
+    format!("{}{}{}", &session[..at], "\"version\":\"0.0.9\"", &session[at + known.len()..])
+}
+
+#[test]
+fn a_session_is_understood_as_well_as_its_least_known_part() {
+    let folder = folder_of(&[("1.jsonl", &session_with_an_unknown_part())]);
+    let (out, file) = (tempfile::tempdir().unwrap(), folder.path().join("summary"));
+    let log = folder.path().join("1.jsonl");
+    let failed = run(&["ingest", text(&log), "--out", text(out.path()), "--fail-on", "degraded", "--summary", text(&file)]);
+    assert_eq!(code(&failed), 1, "{}", stderr(&failed));
+    assert!(stderr(&failed).contains("degraded (unknown_harness_version)"), "{}", stderr(&failed));
+    assert_eq!(summary_of(&file)["warnings"]["degraded"], 1);
+    let states = |overview: &Value| (overview["version"].clone(), overview["support"].clone(), overview["degraded"].clone());
+    let expected = ("2.1.329".into(), "unknown".into(), serde_json::json!(["unknown_harness_version"]));
+    assert_eq!(states(&index(out.path())[0]["overview"]), expected);
+    for path in [&log, &tape_files(out.path())[0]] {
+        let listed: Value = serde_json::from_slice(&run(&["list", "--json", text(path)]).stdout).unwrap();
+        assert_eq!(states(&listed), expected);
+        let shown = run(&["show", text(path)]);
+        assert!(String::from_utf8_lossy(&shown.stdout).contains("lowered claims: unknown_harness_version"));
+    }
+}
+
+#[test]
+fn records_that_are_kept_as_unrecognized_are_not_called_omitted() {
+    let lines = |type_of: &str| claude_session("odd").replacen("\"type\":\"atis-latch\"", type_of, 1);
+    let omitted = |session: &str| {
+        let folder = folder_of(&[("1.jsonl", session)]);
+        let said = stderr(&run(&["ingest", text(&folder.path().join("1.jsonl"))]));
+        said.split("; ").find_map(|part| part.strip_suffix(" omitted")).unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    let number = |said: &str| said.split(' ').next().unwrap().parse::<u64>().unwrap();
+    let (known, odd) = (omitted(&lines("\"type\":\"atis-latch\"")), omitted(&lines("\"type\":\"brand-new\"")));
+    assert_eq!(number(&odd) + 1, number(&known), "{odd} and {known}");
+}
+
 #[test]
 fn the_numbers_of_a_run_are_a_json_file() {
     let folder = folder_of(&[("1.jsonl", &claude_session("good")), ("2.jsonl", &odd_session()), ("3.json", "{}")]);

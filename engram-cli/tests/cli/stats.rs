@@ -29,6 +29,50 @@ fn sessions_are_added() {
     assert!(both["tokens"].as_object().unwrap().len() > one["tokens"].as_object().unwrap().len());
 }
 
+/// Numbers that must not depend on how many forms of a session there are.
+fn sums(counts: &Value) -> Value {
+    let tokens = counts["tokens"].as_object().unwrap().values();
+    let [input, output] = ["input", "output"].map(|name| tokens.clone().map(|model| model[name].as_u64().unwrap()).sum::<u64>());
+    serde_json::json!([counts["sessions"], counts["sub_agents"], counts["prompts"], input, output])
+}
+
+#[test]
+fn a_session_in_several_forms_counts_once() {
+    let mut several = 0;
+    for harness in ["claude-code", "codex", "gemini", "opencode", "cursor"] {
+        let versions = fs::read_dir(fixture(harness)).unwrap().map(|version| version.unwrap().path());
+        let folders = versions.flat_map(|version| fs::read_dir(version).unwrap().map(|folder| folder.unwrap().path()));
+        // Sessions, and what the same runs printed.
+        for folder in folders.filter(|folder| folder.join("stdout").is_dir() && folder.join("session").is_dir()) {
+            let session = run(&["stats", "--json", text(&folder.join("session"))]);
+            if code(&session) != 0 {
+                continue;
+            }
+            let session: Value = serde_json::from_slice(&session.stdout).unwrap();
+            let all = run(&["stats", "--json", "-v", text(&folder)]);
+            assert_eq!(sums(&serde_json::from_slice(&all.stdout).unwrap()), sums(&session), "{}", folder.display());
+            several += stderr(&all).matches(": the session is counted from ").count();
+        }
+    }
+    assert!(several > 4, "{several}");
+}
+
+#[test]
+fn a_session_and_its_tapes_count_once_unless_every_form_is_asked_for() {
+    let (log, out) = (claude_file(), tempfile::tempdir().unwrap());
+    assert_eq!(code(&run(&["ingest", text(&log), "--out", text(out.path())])), 0);
+    let (once, both) = (stats(&[&log]), stats(&[&log, out.path()]));
+    assert_eq!(once, both);
+    let output = run(&["stats", "--json", text(&log), text(out.path())]);
+    assert!(stderr(&output).contains("1 input with a session that another one states"), "{}", stderr(&output));
+    let every: Value = serde_json::from_slice(&run(&["stats", "--json", "--every-form", text(&log), text(out.path())]).stdout).unwrap();
+    assert_eq!(every["prompts"].as_u64(), once["prompts"].as_u64().map(|prompts| 2 * prompts));
+    // A part of the session has less, and what another session has is not compared with it.
+    let folder = folder_of(&[("part.jsonl", &claude_session(CLAUDE_ID)), ("other.jsonl", &claude_session("other"))]);
+    assert_eq!(stats(&[&log, &folder.path().join("part.jsonl")]), once);
+    assert_eq!(stats(&[&log, folder.path()])["sessions"], 2);
+}
+
 #[test]
 fn the_table_has_the_same_numbers() {
     let counts = stats(&[&claude_file()]);

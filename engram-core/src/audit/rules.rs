@@ -1,6 +1,6 @@
 //! The omission rule for a record or field, from the descriptor alone.
 
-use super::walk::{Level, Step, Walk};
+use super::walk::{Found, Level, Step, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::text::Text;
 
@@ -9,10 +9,10 @@ use crate::text::Text;
 pub fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
     let mut parts: Vec<Option<String>> = vec![None; descriptor.record_type.len()];
     let mut walk = Walk::of_fragment(record);
-    while let Some(token) = walk.next_string() {
+    while let Some(found) = walk.next() {
         for (pattern, part) in descriptor.record_type.iter().zip(&mut parts) {
             if part.is_none() {
-                *part = type_part(pattern, &token, walk.levels());
+                *part = type_part(pattern, &found, walk.levels());
             }
         }
         if parts.iter().all(Option::is_some) {
@@ -22,19 +22,20 @@ pub fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("/")
 }
 
-/// The part of the type that a string gives: its text, or the name of its member if `pattern` ends with `#`.
-fn type_part(pattern: &str, token: &str, levels: &[Level<'_>]) -> Option<String> {
-    let named = match pattern.strip_suffix("/#") {
-        None => return pointer_matches(pattern, levels).then(|| Text::Token(token).decode_lossy().into_owned()),
-        Some(object) => {
-            let (outer, inner) = levels.split_at_checked(object.matches('/').count())?;
-            inner.first().filter(|_| pointer_matches(object, outer))?.step
+/// The part of the type that a string gives, or that the name of a member gives if `pattern` ends with `#`. The member may have any value.
+fn type_part(pattern: &str, found: &Found<'_>, levels: &[Level<'_>]) -> Option<String> {
+    let token = match (pattern.strip_suffix("/#"), found) {
+        (None, Found::Leaf(token)) if token.starts_with('"') => pointer_matches(pattern, levels).then_some(&**token),
+        (Some(object), Found::Name) => {
+            let (last, outer) = levels.split_last()?;
+            match last.step {
+                Step::Key(key) => pointer_matches(object, outer).then_some(key),
+                Step::Item(_) | Step::NoKey => None,
+            }
         }
+        _ => None,
     };
-    match named {
-        Step::Key(key) => Some(Text::Token(key).decode_lossy().into_owned()),
-        Step::Item(_) | Step::NoKey => None,
-    }
+    token.map(|token| Text::Token(token).decode_lossy().into_owned())
 }
 
 /// The rules that omit records of this type.
@@ -122,14 +123,29 @@ fn segment_is(segment: &str, step: Step<'_>) -> bool {
 mod tests {
     use super::*;
 
+    /// The part of the type that this pattern finds first.
+    fn part(pattern: &str, json: &str) -> Option<String> {
+        let mut walk = Walk::of_json(json);
+        std::iter::from_fn(|| walk.next().map(|found| type_part(pattern, &found, walk.levels()))).flatten().next()
+    }
+
     #[test]
     fn the_name_of_a_member_can_be_the_type() {
-        let mut walk = Walk::of_json(r#"{"$set":{"messages":[{"id":"x"}],"lastUpdated":"t"}}"#);
-        let token = walk.next_string().expect("a string");
-        assert_eq!(type_part("/$set/#", &token, walk.levels()).as_deref(), Some("messages"));
-        assert_eq!(type_part("/#", &token, walk.levels()).as_deref(), Some("$set"));
-        assert_eq!(type_part("/other/#", &token, walk.levels()), None);
-        assert_eq!(type_part("/$set/messages/0/id", &token, walk.levels()).as_deref(), Some("x"));
+        let json = r#"{"$set":{"messages":[{"id":"x"}],"lastUpdated":"t"}}"#;
+        assert_eq!(part("/$set/#", json).as_deref(), Some("messages"));
+        assert_eq!(part("/#", json).as_deref(), Some("$set"));
+        assert_eq!(part("/other/#", json), None);
+        assert_eq!(part("/$set/messages/0/id", json).as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn the_value_of_a_member_that_is_the_type_does_not_matter() {
+        for value in ["null", "7", "[]", "{}", "{\"b\":\"x\"}", "\"x\""] {
+            let json = format!(r#"{{"$set":{{"a":{value},"c":"x"}}}}"#);
+            assert_eq!(part("/$set/#", &json).as_deref(), Some("a"), "{json}");
+        }
+        assert_eq!(part("/$set/#", r#"{"$set":{},"a":"x"}"#), None);
+        assert_eq!(part("/type", r#"{"type":null}"#), None);
     }
 
     #[test]

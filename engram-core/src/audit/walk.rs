@@ -25,6 +25,14 @@ pub(super) enum Step<'j> {
     Item(usize),
 }
 
+/// What a walk finds.
+pub(super) enum Found<'j> {
+    /// The name of a member. The path ends with it.
+    Name,
+    /// A string, number, boolean or `null`, as it is written.
+    Leaf(Cow<'j, str>),
+}
+
 /// Replaces a key that is not a valid JSON string.
 const NO_KEY: &str = "\"\"";
 
@@ -65,6 +73,16 @@ impl<'j> Walk<'j> {
 
     /// The next string, number, boolean or `null`, as it is written.
     pub fn next_leaf(&mut self) -> Option<Cow<'j, str>> {
+        loop {
+            if let Found::Leaf(leaf) = self.next()? {
+                return Some(leaf);
+            }
+        }
+    }
+
+    /// The next name of a member or leaf.
+    #[inline]
+    pub fn next(&mut self) -> Option<Found<'j>> {
         let bytes = self.json.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
             match byte {
@@ -73,9 +91,9 @@ impl<'j> Walk<'j> {
                     match (self.levels.last_mut().map(|level| &mut level.step), &token) {
                         (Some(step @ Step::NoKey), Cow::Borrowed(key)) => *step = Step::Key(key),
                         (Some(step @ Step::NoKey), Cow::Owned(_)) => *step = Step::Key(NO_KEY),
-                        _ => return Some(token),
+                        _ => return Some(Found::Leaf(token)),
                     }
-                    continue;
+                    return Some(Found::Name);
                 }
                 b'{' => self.levels.push(Level { start: self.at, step: Step::NoKey }),
                 b'[' => self.levels.push(Level { start: self.at, step: Step::Item(0) }),
@@ -92,7 +110,7 @@ impl<'j> Walk<'j> {
                     None => {}
                 },
                 b' ' | b'\n' | b'\r' | b'\t' | b':' => {}
-                _ => return Some(Cow::Borrowed(self.literal())),
+                _ => return Some(Found::Leaf(Cow::Borrowed(self.literal()))),
             }
             self.at += 1;
         }

@@ -141,15 +141,5 @@ impl Emitter<'_> {
 
 fn lower(coverage: &Coverage, kinds: Kinds) -> Coverage {
     let degraded = coverage.degraded();
-    let grade = |kind: Kind| if kinds[kind as usize] { degraded.grade(kind) } else { coverage.grade(kind) };
-    Coverage {
-        meta: grade(Kind::Meta),
-        msg_in: grade(Kind::MsgIn),
-        msg_out: grade(Kind::MsgOut),
-        tool_call: grade(Kind::ToolCall),
-        tool_result: grade(Kind::ToolResult),
-        code_read: grade(Kind::CodeRead),
-        code_edit: grade(Kind::CodeEdit),
-        span_link: grade(Kind::SpanLink),
-    }
+    coverage.map(|kind, grade| if kinds[kind as usize] { degraded.grade(kind) } else { grade })
 }

@@ -48,6 +48,8 @@ pub struct Emitter<'s> {
     policy: Policy,
     limits: Limits,
     support: ResolvedSupport,
+    /// The lowest support of the final events.
+    lowest_support: ResolvedSupport,
     ledger: Ledger,
     counts: KindCounts,
     next_seq: Seq,
@@ -123,6 +125,7 @@ impl<'s> Emitter<'s> {
             descriptor,
             policy,
             limits,
+            lowest_support: support.clone(),
             support,
             ledger: Ledger::default(),
             counts: KindCounts::default(),
@@ -193,7 +196,9 @@ impl<'s> Emitter<'s> {
         self.checkpoint.next_seq = self.next_seq;
         self.checkpoint.counts = self.counts;
         self.calls.commit();
-        self.checkpoint.support = None;
+        if self.checkpoint.support.take().is_some() {
+            self.lowest_support.lower_to(&self.support);
+        }
         self.checkpoint.lowered = self.members.lowered();
         self.checkpoint.source = None;
     }
@@ -446,6 +451,10 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn support(&self) -> &ResolvedSupport {
         &self.support
+    }
+
+    pub(crate) fn lowest_support(&self) -> &ResolvedSupport {
+        &self.lowest_support
     }
 }
 

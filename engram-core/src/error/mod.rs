@@ -85,7 +85,9 @@ impl ErrorCode {
         match self {
             ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
             ErrorCode::AmbiguousHarness => "several adapters recognise this content; choose one with --adapter",
-            ErrorCode::UnknownHarnessVersion => "the log schema of this harness version is not known; a newer engram may know it",
+            ErrorCode::UnknownHarnessVersion => {
+                "the log schema of this harness version is not known, because no session of it was recorded"
+            }
             ErrorCode::KnownBadVersion => "logs of this harness version cannot be trusted",
             ErrorCode::UnrecognizedRecord => "the adapter does not know this record type",
             ErrorCode::UnknownMember => {

@@ -12,7 +12,7 @@ use engram_core::members::{JsonNode, MemberSource, RawNode};
 use engram_core::pipeline::{Input, Options, Summary, convert};
 use engram_core::policy::Policy;
 use engram_core::tape::JsonLines;
-use engram_core::version::{Revision, VersionMatrix};
+use engram_core::version::{Revision, Support, VersionMatrix};
 
 use crate::toy::{HEADER, Toy};
 
@@ -141,6 +141,18 @@ fn claims_stay_lowered_after_a_change_of_version() {
     let (summary, tape) = run(&tabled(&MEMBERS), &[RENAMED, newer], Policy::Permissive);
     let summary = summary.unwrap();
     assert_eq!((summary.version.as_deref(), summary.coverage.msg_out.as_str()), (Some("1.9.0"), "partial"), "{tape}");
+}
+
+#[test]
+fn the_summary_has_the_lowest_support_and_claims_of_a_session() {
+    let version = |version: &str| format!(r#"{{"type":"toy","version":"{version}","session":"s-1"}}"#);
+    let (unknown, ahead, good) = (version("0.1.0"), version("7.0.0"), version("1.9.0"));
+    let (summary, tape) = run(&tabled(&MEMBERS), &[SAY, &unknown, &ahead, &good, SAY], Policy::Permissive);
+    let summary = summary.unwrap();
+    assert_eq!((summary.version.as_deref(), summary.schema), (Some("1.9.0"), Some("toy/1")), "the last version");
+    assert_eq!((summary.support, summary.support_version.as_deref()), (Support::Unknown, Some("0.1.0")));
+    assert_eq!((summary.degraded.as_slice(), summary.coverage.msg_out.as_str()), (&["unknown_harness_version", "ahead"][..], "partial"));
+    assert!(check(&tape).is_empty(), "{tape}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 
 use super::dispatch::{self, CHANGES, Change, omitted};
 use super::header::emit_session_facts;
+use super::lines::type_of;
 use super::message_record::{MessageRecord, set_header};
 use crate::gemini::descriptor::rule;
 use crate::gemini::members;
@@ -29,17 +30,17 @@ pub(super) fn time_only() -> Result<Outcome, Fault> {
 
 /// Converts a `$set` line, which is named by its first member.
 pub(super) fn change(state: &mut SessionState, line: &Record<'_>, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let record = changes.members().next().map_or("lastUpdated", |(name, _)| name);
-    members::check(record, line.object(), Pointer::Root, out)?;
+    let Some((first, _)) = changes.members().next() else { return Err(Fault::malformed("/$set", "a member", changes.raw())) };
+    members::check(first, line.object(), Pointer::Root, out)?;
     let mut members = changes.members();
     match (members.next(), members.next()) {
         (Some(("lastUpdated", time)), None) if time.text().is_some() => time_only(),
-        _ => all_changes(state, changes, out),
+        _ => all_changes(state, type_of(line), changes, out),
     }
 }
 
 #[inline(never)]
-fn all_changes(state: &mut SessionState, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn all_changes(state: &mut SessionState, record: &'static str, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some((name, _)) = changes.members().find(|(name, _)| Route::find(CHANGES, name).is_none()) {
         return Err(Fault::unrecognized(&format!("$set.{name}")));
     }
@@ -60,13 +61,14 @@ fn all_changes(state: &mut SessionState, changes: Value<'_>, out: &mut Emitter<'
     }
     if let Some(messages) = header.messages().filter(|messages| !messages.is_empty_list()) {
         history(state, messages, out)?;
-        return Ok(state.outcome("messages", rule::RESTATED));
+        return Ok(state.outcome(record, rule::RESTATED));
     }
-    match header.session_id() {
-        _ if state.tally.has_events() => Ok(Outcome::Mapped),
-        Some(_) => Ok(Outcome::Bookkeeping { record: "sessionId", rule: rule::SAME_SESSION }),
-        None => time_only(),
-    }
+    Ok(match record {
+        _ if state.tally.has_events() => Outcome::Mapped,
+        "sessionId" => Outcome::Bookkeeping { record, rule: rule::SAME_SESSION },
+        "lastUpdated" => Outcome::Bookkeeping { record, rule: rule::CLOCK },
+        _ => Outcome::Bookkeeping { record, rule: rule::EMPTY },
+    })
 }
 
 fn is(change: Change, member: &str) -> bool {

@@ -31,8 +31,8 @@ fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
 /// The type of a line.
 pub(super) fn type_of(line: &Record<'_>) -> &'static str {
     if let Some(changes) = line.changes() {
-        let first = changes.members().next().map_or("lastUpdated", |(name, _)| name);
-        return CHANGES.iter().map(|row| row.record).find(|name| *name == first).unwrap_or_default();
+        let first = changes.members().next().map(|(name, _)| name);
+        return CHANGES.iter().map(|row| row.record).find(|name| first == Some(*name)).unwrap_or_default();
     }
     let stated = raw_str(line.kind().or(line.object().member("kind")));
     MESSAGES.iter().map(|row| row.record).chain(["main", "subagent"]).find(|name| *name == stated).unwrap_or_default()

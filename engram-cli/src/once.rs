@@ -1,0 +1,87 @@
+//! Sums over sessions. A session counts once, although several files or tapes have it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use engram_adapters::sessions::FormFacts;
+use engram_core::stats::Stats;
+
+use crate::report::Reporter;
+use crate::summary::count;
+
+/// The counts of one file, session of a store, or tape.
+pub struct Counted {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its counts.
+    pub stats: Stats,
+    /// Whose session it is, and what another form of it must have; `None` if it has no id.
+    pub facts: Option<FormFacts>,
+}
+
+/// The counts of everything that was read, in the order of the input.
+#[derive(Default)]
+pub struct Once(Vec<Counted>);
+
+impl Once {
+    /// Adds the counts of one input.
+    pub fn add(&mut self, counted: Counted) {
+        self.0.push(counted);
+    }
+
+    /// The sum of all inputs, repeats included.
+    pub fn sum_of_all(self) -> Stats {
+        merged(self.0.into_iter().map(|counted| counted.stats))
+    }
+
+    /// The sum without the inputs that repeat a session of another one.
+    pub fn sum(self, report: &Reporter) -> Stats {
+        let repeated = self.repeated();
+        for (index, used) in &repeated {
+            let (path, used) = (self.0[*index].path.to_string_lossy(), self.0[*used].path.to_string_lossy());
+            report.detail(&format!("skipped: {path}: the session is counted from {used}"));
+        }
+        if !repeated.is_empty() && !report.is_verbose() {
+            let inputs = count(repeated.len() as u64, "input");
+            report.note(&format!(
+                "skipped     {inputs} with a session that another one states with as many prompts and calls (`-v` lists them)"
+            ));
+        }
+        let own = self.0.into_iter().enumerate().filter(|(index, _)| !repeated.contains_key(index));
+        merged(own.map(|(_, counted)| counted.stats))
+    }
+
+    /// The inputs that repeat another one, each with that one. It is the same rule that a search for sessions applies to their forms.
+    fn repeated(&self) -> BTreeMap<usize, usize> {
+        let mut sessions: BTreeMap<_, Vec<(usize, &FormFacts)>> = BTreeMap::new();
+        for (index, facts) in self.0.iter().enumerate().filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?))) {
+            sessions.entry(facts.identity()).or_default().push((index, facts));
+        }
+        let mut repeated = BTreeMap::new();
+        for mut inputs in sessions.into_values().filter(|inputs| inputs.len() > 1) {
+            inputs.sort_by_key(|(index, facts)| (Reverse(facts.size()), Reverse(self.tokens(*index)), *index));
+            let mut used: Vec<(usize, &FormFacts)> = Vec::new();
+            for (index, facts) in inputs {
+                match used.iter().find(|(_, used)| used.contain(facts)) {
+                    Some((used, _)) => drop(repeated.insert(index, *used)),
+                    None => used.push((index, facts)),
+                }
+            }
+        }
+        repeated
+    }
+
+    /// All tokens of an input.
+    fn tokens(&self, index: usize) -> u64 {
+        let tokens = self.0[index].stats.counts().tokens;
+        tokens.values().map(|model| model.input.saturating_add(model.output)).fold(0, u64::saturating_add)
+    }
+}
+
+fn merged(all: impl Iterator<Item = Stats>) -> Stats {
+    all.fold(Stats::default(), |mut sum, stats| {
+        sum.merge(stats);
+        sum
+    })
+}
