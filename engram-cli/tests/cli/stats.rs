@@ -40,7 +40,8 @@ fn sums(counts: &Value) -> Value {
 fn a_session_in_several_forms_counts_once() {
     let mut several = 0;
     for harness in ["claude-code", "codex", "gemini", "opencode", "cursor"] {
-        let versions = fs::read_dir(fixture(harness)).unwrap().map(|version| version.unwrap().path());
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(harness);
+        let versions = fs::read_dir(fixtures).unwrap().map(|version| version.unwrap().path());
         let folders = versions.flat_map(|version| fs::read_dir(version).unwrap().map(|folder| folder.unwrap().path()));
         // Sessions, and what the same runs printed.
         for folder in folders.filter(|folder| folder.join("stdout").is_dir() && folder.join("session").is_dir()) {

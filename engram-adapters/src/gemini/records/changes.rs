@@ -6,7 +6,6 @@ use engram_core::ledger::Outcome;
 
 use super::dispatch::{self, CHANGES, Change, omitted};
 use super::header::emit_session_facts;
-use super::lines::type_of;
 use super::message_record::{MessageRecord, set_header};
 use crate::gemini::descriptor::rule;
 use crate::gemini::members;
@@ -28,14 +27,20 @@ pub(super) fn time_only() -> Result<Outcome, Fault> {
     omitted("lastUpdated")
 }
 
-/// Converts a `$set` line, which is named by its first member.
+/// The type of a `$set` line: the name of its first member; empty if the name is not known.
+pub(super) fn type_of_changes(changes: Value<'_>) -> &'static str {
+    let first = changes.members().next().map(|(name, _)| name);
+    CHANGES.iter().map(|row| row.record).find(|name| first == Some(*name)).unwrap_or_default()
+}
+
+/// Converts a `$set` line.
 pub(super) fn change(state: &mut SessionState, line: &Record<'_>, changes: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let Some((first, _)) = changes.members().next() else { return Err(Fault::malformed("/$set", "a member", changes.raw())) };
     members::check(first, line.object(), Pointer::Root, out)?;
     let mut members = changes.members();
     match (members.next(), members.next()) {
         (Some(("lastUpdated", time)), None) if time.text().is_some() => time_only(),
-        _ => all_changes(state, type_of(line), changes, out),
+        _ => all_changes(state, type_of_changes(changes), changes, out),
     }
 }
 

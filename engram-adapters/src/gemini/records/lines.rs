@@ -5,8 +5,8 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::changes::change;
-use super::dispatch::{CHANGES, MESSAGES};
+use super::changes::{change, type_of_changes};
+use super::dispatch::MESSAGES;
 use super::header::header;
 use super::message_record::set_header;
 use super::messages::message;
@@ -31,8 +31,7 @@ fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
 /// The type of a line.
 pub(super) fn type_of(line: &Record<'_>) -> &'static str {
     if let Some(changes) = line.changes() {
-        let first = changes.members().next().map(|(name, _)| name);
-        return CHANGES.iter().map(|row| row.record).find(|name| first == Some(*name)).unwrap_or_default();
+        return type_of_changes(changes);
     }
     let stated = raw_str(line.kind().or(line.object().member("kind")));
     MESSAGES.iter().map(|row| row.record).chain(["main", "subagent"]).find(|name| *name == stated).unwrap_or_default()
