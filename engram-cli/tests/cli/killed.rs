@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engram_core::hash::Hash;
 
@@ -77,6 +77,14 @@ impl Killed {
         command
     }
 
+    /// How long a run over sessions of this many records takes.
+    fn whole_run(&self, records: usize) -> Duration {
+        write_sessions(self.folder.path(), &self.log, self.sessions, records);
+        let began = Instant::now();
+        assert!(self.ingest().status().unwrap().success());
+        began.elapsed()
+    }
+
     /// Lets the sessions grow to this many records, and kills a run over them after a while.
     fn round(&mut self, records: usize, delay: Duration) {
         write_sessions(self.folder.path(), &self.log, self.sessions, records);
@@ -106,8 +114,14 @@ impl Killed {
 #[test]
 fn a_killed_run_leaves_whole_tapes_and_a_true_index() {
     let mut rounds = Killed::new(8);
+    let mut delay = rounds.whole_run(19);
     for round in 0..60 {
-        rounds.round(20 + round, Duration::from_millis(round as u64 * 4));
+        let killed = rounds.killed;
+        rounds.round(20 + round, delay * (round as u32 % 10) / 10);
+        // A run that ended before it was killed shows that the machine is faster now.
+        if rounds.killed == killed {
+            delay = delay * 9 / 10;
+        }
     }
     assert!(rounds.killed > 5, "only {} runs were killed", rounds.killed);
     rounds.assert_made_up_for();
@@ -125,11 +139,8 @@ fn runs_over_500_sessions_that_are_killed_at_200_random_instants() {
         random
     };
     let mut rounds = Killed::new(500);
-    write_sessions(rounds.folder.path(), &rounds.log, rounds.sessions, 20);
-    let began = std::time::Instant::now();
-    assert!(rounds.ingest().status().unwrap().success());
     // Runs that replace tapes take longer than the first one.
-    let whole = began.elapsed().as_micros() as u64 * 3 / 2;
+    let whole = rounds.whole_run(20).as_micros() as u64 * 3 / 2;
     let mut checked = 0;
     for round in 0..200 {
         // Every tenth round begins without tapes.
