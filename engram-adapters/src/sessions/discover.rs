@@ -88,11 +88,11 @@ fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) ->
             }
         } else if entry.path_is_symlink() && entry.depth() > 0 {
             match linked(&root, &entry) {
+                Err(error) => found.push(Err(error)),
                 // A folder inside is found where it is.
-                Linked::File => found.extend(candidate(registry, entry, is_unchanged).map(Ok)),
-                Linked::Outside => links_out.push(entry.into_path()),
-                Linked::Unreadable(error) => found.push(Err(error)),
-                Linked::Nothing => {}
+                Ok(Linked::File) => found.extend(candidate(registry, entry, is_unchanged).map(Ok)),
+                Ok(Linked::Outside) => links_out.push(entry.into_path()),
+                Ok(Linked::Nothing) => {}
             }
         } else if !is_folder {
             found.extend(candidate(registry, entry, is_unchanged).map(Ok));
@@ -112,24 +112,23 @@ enum Linked {
     File,
     /// Something outside that may be a session or have sessions in it.
     Outside,
-    /// Nothing that can be looked at, such as a loop.
-    Unreadable(AdapterError),
     /// Anything else.
     Nothing,
 }
 
-fn linked(root: &Path, link: &DirEntry) -> Linked {
+/// Fails for a link that cannot be looked at, such as a loop.
+fn linked(root: &Path, link: &DirEntry) -> Result<Linked, AdapterError> {
     let found = link.path().canonicalize().and_then(|target| Ok((target.metadata()?, target)));
     let (metadata, target) = match found {
         Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Linked::Nothing,
-        Err(error) => return Linked::Unreadable(AdapterError::from(error).path(link.path().to_string_lossy())),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Linked::Nothing),
+        Err(error) => return Err(AdapterError::from(error).path(link.path().to_string_lossy())),
     };
-    match target.starts_with(root) {
+    Ok(match target.starts_with(root) {
         true if metadata.is_file() => Linked::File,
         false if metadata.is_dir() || metadata.is_file() && has_ending(link) => Linked::Outside,
         _ => Linked::Nothing,
-    }
+    })
 }
 
 /// True for what is read as a part of the store whose root contains it.
