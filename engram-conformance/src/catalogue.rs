@@ -6,8 +6,8 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    claims, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated, repeated_ids, responses,
-    stability, statements, usage, versions, viable,
+    claims, completeness, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated,
+    repeated_ids, responses, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 
@@ -101,6 +101,8 @@ checks! {
         needs Nothing, from "runtime: Streaming", by Case(responses::together);
     "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
         needs Nothing, from "runtime: Streaming", by Conversion(usage::sums);
+    "usage.model" asserts "a usage has a model, if the tape stated one before",
+        needs Nothing, from "runtime: Streaming", by Case(completeness::models);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
     "call.once" asserts "no call is repeated, and none is invented",
@@ -152,6 +154,10 @@ checks! {
         needs EDITS, from "adapters: before/after hashes", by Case(statements::line_counts);
     "edit.statements" asserts "what an edit hashes is text that the file really had, also where a turn or a call changed it several times",
         needs EDITS, from "adapters: before/after hashes", by Conversion(statements::agree);
+    "edit.sides" asserts "an edit that creates a file has no side before, and one that deletes a file has no side after",
+        needs EDITS, from "adapters: before/after hashes", by Case(completeness::sides);
+    "file.absolute" asserts "the file of a read or edit is absolute, if the tape stated a directory before",
+        needs Nothing, from "adapters: Structured edit/read spans", by Case(completeness::paths);
     "edit.files" asserts "every changed file that a record of its call names has an edit",
         needs EDITS, from "adapters: Structured edit/read spans", by Case(statements::files);
     "edit.file" asserts "the file hashes of an edit match the real file before and after",

@@ -170,7 +170,9 @@ fn several_spans(case: &Case<'_>) -> bool {
 }
 
 fn is_fork(session: &ConvertedSession) -> bool {
-    session.events.iter().any(|event| event.is_replay() || (event.is_meta("session") && event.has("fork_of")))
+    // A list of prompts beside a log is no session that was forked.
+    let is_history = |event: &Event| event.is_replay() && !event.is(Kind::MsgIn) && event.0.pointer("/source/session_id").is_some();
+    session.events.iter().any(|event| is_history(event) || (event.is_meta("session") && event.has("fork_of")))
 }
 
 fn is_killed(session: &ConvertedSession) -> bool {

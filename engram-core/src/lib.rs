@@ -38,6 +38,7 @@ pub mod emit;
 pub mod error;
 pub mod event;
 pub mod event_schema;
+pub mod file_path;
 pub mod hash;
 mod input;
 pub mod json_schema;

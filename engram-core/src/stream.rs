@@ -54,6 +54,15 @@ pub trait SideFiles: Send + Sync {
     }
 }
 
+/// A call by which a session gave another one a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentCall {
+    /// Its id.
+    pub call_id: String,
+    /// The prompt among its arguments; empty if they have none.
+    pub prompt: String,
+}
+
 /// Facts about an artifact from files next to it.
 #[derive(Clone, Default)]
 pub struct SideInfo {
@@ -63,6 +72,8 @@ pub struct SideInfo {
     pub parent_session_id: Option<String>,
     /// The call that started this one.
     pub parent_call_id: Option<String>,
+    /// The calls that gave this session further prompts, in order.
+    pub later_calls: Vec<ParentCall>,
     /// Name of the agent.
     pub agent: Option<String>,
     /// The working directory.
@@ -79,6 +90,7 @@ impl fmt::Debug for SideInfo {
             .field("session_id", &self.session_id)
             .field("parent_session_id", &self.parent_session_id)
             .field("parent_call_id", &self.parent_call_id)
+            .field("later_calls", &self.later_calls)
             .field("agent", &self.agent)
             .field("cwd", &self.cwd)
             .field("side_files", &self.side_files.is_some())

@@ -123,6 +123,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_new_file_has_no_side_before() {
+        for text in ["a\nb\n", ""] {
+            let edits = whole_file_edits(CodeEdit::new(EditOp::Create, Text::Plain("f")), None, Text::Plain(text), None);
+            let [edit] = edits.as_slice() else { panic!("{edits:?}") };
+            assert_eq!((edit.before_range, edit.before_hash, edit.after_hash), (None, None, hash_and_anchors(text.trim_end()).0));
+        }
+    }
+
+    #[test]
     fn a_diff_separates_spans_only_if_it_matches_the_texts() {
         let (before, after) = ("a\nb\nc\nd\n", "A\nb\nc\nd\ne");
         let diff = "--- a/x\n+++ b/x\n@@ -1,4 +1,5 @@\n-a\n+A\n b\n c\n d\n+e";

@@ -59,13 +59,7 @@ pub(super) fn emit_user_text(
         return state.tally.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer, out);
     }
     let is_harness_text = || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
-    let by = if origin == UserTextOrigin::Expanded || is_harness_text() {
-        Author::Harness
-    } else if state.session.is_subagent() {
-        Author::Agent
-    } else {
-        Author::Person
-    };
+    let by = if origin == UserTextOrigin::Expanded || is_harness_text() { Author::Harness } else { state.session.prompt_author() };
     state.tally.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, pointer, out)
 }
 

@@ -34,6 +34,9 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
+    GapRow::new("result.no_duration", Kind::ToolResult, |case| {
+        has_event(case, Kind::ToolResult, |result| result.text("status") == Some("ok") && !result.has("duration_ms"))
+    }),
     GapRow::new("usage.run_total", Kind::Meta, |case| has_printed(case, |event| event.text("label") == Some("usage"))),
     GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
         has_printed(case, |event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0))

@@ -147,6 +147,7 @@ const GAPS: &[Gap] = &[
         reason: "text that is not UTF-8 is logged with U+FFFD, so the read has no hash (up to 0.38.2; later versions do not return such a file)",
         fixture: "0.28.2/b_edit",
     },
+    Gap { code: "result.no_duration", reason: "the log has the time of a result, but not how long the call ran", fixture: "0.61.0/b_edit" },
     Gap {
         code: "usage.run_total",
         reason: "`--output-format stream-json` prints the tokens of all requests of a run as one sum for each model",
@@ -163,7 +164,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "gemini",
-    adapter_version: "0.1.0",
+    adapter_version: "0.2.0",
     harness_family: "gemini",
     matrix: MATRIX,
     schema_detection_strategy: "No log has a version. The schema follows from the structure: one record a line or one document, a known header, \

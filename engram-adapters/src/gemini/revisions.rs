@@ -28,6 +28,10 @@ const NO_LINES: &str = "read.no_lines";
 const SHELL_READ: &str = "read.shell";
 const NOT_UTF8: &str = "read.not_utf8";
 
+const NO_DURATION: &str = "result.no_duration";
+/// The claim for results.
+const RESULTS: Grade = Grade::Partial(&[NO_DURATION]);
+
 const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_read: Grade, code_edit: Grade) -> Coverage {
     Coverage { meta: Grade::Full, msg_in, msg_out: Grade::Full, tool_call, tool_result, code_read, code_edit, span_link: Grade::None }
 }
@@ -61,7 +65,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: SAVED_CONVERSATION,
             versions: None,
             tested: &["0.8.2", "0.61.0"],
-            coverage: conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None),
+            coverage: conversation(Grade::Full, Grade::Full, RESULTS, Grade::None, Grade::None),
         },
         Revision {
             schema: DOCUMENT,
@@ -76,7 +80,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: conversation(
                 Grade::Partial(&[DELEGATED]),
                 Grade::Full,
-                Grade::Full,
+                RESULTS,
                 Grade::Partial(&[NO_TOTAL, NO_LINES, NOT_UTF8, SHELL_READ]),
                 Grade::Partial(&[SHELL, SNIPPET]),
             ),
@@ -88,7 +92,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: conversation(
                 Grade::Full,
                 Grade::Full,
-                Grade::Full,
+                RESULTS,
                 Grade::Partial(&[NO_TOTAL, NOT_UTF8]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
             ),
@@ -100,7 +104,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 meta: Grade::Partial(&["usage.run_total"]),
                 msg_out: Grade::Partial(&["stream.no_reasoning"]),
-                ..conversation(Grade::Full, Grade::Full, Grade::Full, Grade::None, Grade::None)
+                ..conversation(Grade::Full, Grade::Full, RESULTS, Grade::None, Grade::None)
             },
         },
         Revision {
@@ -110,7 +114,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: conversation(
                 Grade::Full,
                 Grade::Full,
-                Grade::Full,
+                RESULTS,
                 Grade::Partial(&[NO_TOTAL]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
             ),

@@ -73,6 +73,21 @@ fn a_sum_with_a_count_that_is_none_is_left_out() {
 }
 
 #[test]
+fn a_sub_agent_gets_one_prompt_and_the_rest_is_by_the_harness() {
+    let source = |kind: &str| {
+        let lines = [user("a", "do this"), user("a", "do this"), user("b", "one final chance"), user("c", "do this")];
+        format!("{}\n{}\n", HEADER.replace(r#""kind":"main""#, kind), lines.join("\n"))
+    };
+    let authors = |kind: &str| -> Vec<String> {
+        let tape = convert_str(&Gemini, &source(kind), &Options { policy: Policy::Strict, ..Options::default() }).unwrap();
+        let events = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        events.filter_map(|event| event["by"].as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(authors(r#""kind":"subagent""#), ["agent", "harness", "harness"]);
+    assert_eq!(authors(r#""kind":"main""#), ["person"; 3]);
+}
+
+#[test]
 fn token_counts_follow_the_calls_of_their_turn() {
     let tokens = r#""thoughts":[],"tokens":{"input":10,"output":3,"cached":2,"thoughts":1,"tool":0,"total":14},"model":"m1""#;
     let turn = |id: &str, rest: &str| format!(r#"{{"id":"{id}",{TIME},"type":"gemini","content":"",{tokens}{rest}}}"#);
@@ -293,7 +308,7 @@ fn a_document_with_a_response_but_no_call_claims_results() {
     let source = format!(r#"{},"messages":[{user}]}}"#, HEADER.strip_suffix('}').unwrap());
     let tape = convert_str(&Gemini, &source, &Options::default()).unwrap();
     let start: Value = serde_json::from_str(tape.lines().next().unwrap()).unwrap();
-    assert_eq!((&start["harness"]["schema"], &start["coverage"]["tool.result"]), (&"document-calls".into(), &"full".into()));
+    assert_eq!((&start["harness"]["schema"], &start["coverage"]["tool.result"]), (&"document-calls".into(), &"partial".into()));
 }
 
 #[test]

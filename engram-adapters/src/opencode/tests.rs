@@ -65,6 +65,34 @@ fn a_child_session_names_the_call_that_started_it() {
     }
 }
 
+#[test]
+fn a_prompt_of_a_continued_child_session_names_its_call() {
+    let task = |id: &str, call: &str, prompt: &str| {
+        let state = format!(
+            r#"{{"status":"completed","input":{{"prompt":"{prompt}"}},"output":"x","title":"t","metadata":{{"sessionId":"ses_2"}},"time":{{"start":1003,"end":1004}}}}"#
+        );
+        format!(
+            r#"INSERT INTO part VALUES ('{id}', 'msg_2', 'ses_1', '{{"type":"tool","tool":"task","callID":"{call}","state":{state}}}');"#
+        )
+    };
+    let prompt = |n: u32, prompt: &str| {
+        format!(
+            r#"INSERT INTO message VALUES ('msg_c{n}', 'ses_2', {n}, '{{"role":"user","time":{{"created":{n}}}}}');
+               INSERT INTO part VALUES ('prt_c{n}', 'msg_c{n}', 'ses_2', '{{"type":"text","text":"{prompt}"}}');"#
+        )
+    };
+    let sql = [
+        "INSERT INTO session VALUES ('ses_2', 'ses_1', '/p', 'Child', '1.18.34', 1000, 2000);".to_owned(),
+        task("prt_t1", "call_1", "go on") + &task("prt_t2", "call_2", "go on") + &task("prt_t3", "call_3", "more"),
+        prompt(1010, "go on") + &prompt(1020, "go on") + &prompt(1030, "not from a call") + &prompt(1040, "more"),
+    ];
+    let (_folder, path) = database(&sql.concat());
+    let tape = tape_of(open(&path).as_ref(), "ses_2", Policy::Strict).unwrap();
+    let facts = |event: &Value| event["parent_call_id"].as_str().or(event["text"].as_str()).map(str::to_owned);
+    let stated: Vec<String> = tape.iter().filter_map(facts).collect();
+    assert_eq!(stated, ["call_1", "go on", "call_2", "go on", "not from a call", "call_3", "more"]);
+}
+
 /// A database with one session of two messages, changed by `sql`.
 fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

@@ -106,29 +106,29 @@ impl Neighbours {
     pub fn digest(&self, path: &Path) -> Option<(Hash, u64)> {
         let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
         known.unwrap_or_else(|| {
-            let digest = self.reader(path, MAX_FILE_BYTES).and_then(hash_rest);
+            let digest = self.reader(path, MAX_FILE_BYTES).and_then(|reader| hash_rest(reader, StreamHasher::default()));
             self.record(path, digest);
             digest
         })
     }
 
-    /// What `find` returns for the first line that contains `mark` and for which it returns something.
+    /// What `find` returns for the first line that contains `mark` and for which it returns something. The file is recorded as read, also
+    /// if no line is found: without such a line the tape is another one, too.
     pub fn find_line<T>(&self, path: &Path, mark: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
         let (mut reader, finder) = (self.reader(path, MAX_FILE_BYTES)?, Finder::new(mark));
-        let mut line = Vec::new();
+        let (mut hasher, mut line) = (StreamHasher::default(), Vec::new());
         let found = loop {
             line.clear();
             if reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).ok()? == 0 {
                 break None;
             }
+            hasher.update(&line);
             let text = finder.find(&line).and_then(|_| std::str::from_utf8(&line).ok());
             if let Some(found) = text.and_then(|text| find(text.trim_end())) {
                 break Some(found);
             }
         };
-        if found.is_some() {
-            self.digest(path);
-        }
+        self.record(path, hash_rest(reader, hasher));
         found
     }
 
@@ -183,8 +183,8 @@ fn is_plain(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn hash_rest(mut reader: BufReader<impl Read>) -> Option<(Hash, u64)> {
-    let mut hasher = StreamHasher::default();
+/// Hash and size of a file, given the hasher of what was read of it before.
+fn hash_rest(mut reader: BufReader<impl Read>, mut hasher: StreamHasher) -> Option<(Hash, u64)> {
     loop {
         let chunk = reader.fill_buf().ok()?;
         if chunk.is_empty() {
@@ -215,15 +215,25 @@ mod tests {
 
     #[test]
     fn files_are_read_and_recorded_once_with_names_from_the_artifact() {
-        let (_root, neighbours) = folder();
+        let (root, neighbours) = folder();
         let found = neighbours.find_line(Path::new("parent.jsonl"), "mark", |line| line.contains('c').then(|| line.to_owned()));
         assert_eq!(found.as_deref(), Some("{\"c\":\"mark\"}"));
         let digest = Some((Hash::of_bytes(b"output"), 6));
         assert_eq!([neighbours.digest(Path::new("session/out.txt")), neighbours.digest(Path::new("session/out.txt"))], [digest; 2]);
-        assert_eq!(neighbours.find_line(Path::new("session/out.txt"), "none", |_| Some(())), None);
-        let names: Vec<String> = neighbours.files_read().into_iter().map(|file| file.name).collect();
-        assert_eq!(names, ["../../parent.jsonl", "../out.txt"]);
+        let names = || neighbours.files_read().into_iter().map(|file| file.name).collect::<Vec<_>>();
+        assert_eq!(names(), ["../../parent.jsonl", "../out.txt"]);
+        let parent = fs::read(root.path().join("project/parent.jsonl")).unwrap();
+        assert_eq!(neighbours.digest(Path::new("parent.jsonl")), Some((Hash::of_bytes(&parent), parent.len() as u64)));
         assert_eq!(neighbours.names(Path::new("")), ["parent.jsonl", "session"]);
+    }
+
+    #[test]
+    fn a_file_without_the_searched_line_is_recorded() {
+        let (_root, neighbours) = folder();
+        assert_eq!(neighbours.find_line(Path::new("session/out.txt"), "none", |_| Some(())), None);
+        assert_eq!(neighbours.find_line(Path::new("none.txt"), "none", |_| Some(())), None);
+        let read: Vec<_> = neighbours.files_read().into_iter().map(|file| (file.name, file.hash, file.bytes)).collect();
+        assert_eq!(read, [("../out.txt".to_owned(), Some(Hash::of_bytes(b"output")), 6)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod attribution;
 mod call_edits;
 pub mod claims;
 pub mod clock;
+pub mod completeness;
 pub mod conversation;
 pub mod edit_chain;
 pub mod edits;

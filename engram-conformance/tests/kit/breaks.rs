@@ -354,6 +354,20 @@ pub const BREAKS: &[Break] = &[
             tape.insert(at + 1, edit);
         }
     }),
+    events("leaves a path relative", "file.absolute", |tape| {
+        set(tape, &["\"k\":\"code.edit\"", "uni.txt"], "file", "\"uni.txt\"");
+    }),
+    events("leaves out the model of a response", "usage.model", |tape| {
+        if let Some(at) = tape.find(&["\"label\":\"usage\"", "\"model\""]) {
+            let model = tape.field(at, "model").unwrap_or_default().to_owned();
+            tape.replace(at, &format!(",\"model\":{model}"), "");
+        }
+    }),
+    events("gives a new file lines before", "edit.sides", |tape| {
+        if let Some(at) = tape.find(&["\"k\":\"code.edit\"", "\"op\":\"create\""]) {
+            tape.replace(at, ",\"after_range\"", ",\"before_range\":[1,0],\"after_range\"");
+        }
+    }),
     events("loses an edit", "edit.all", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"code.edit\"", "uni.txt"]) {
             tape.remove(at);

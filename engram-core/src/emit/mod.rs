@@ -1,9 +1,11 @@
 //! The emitter, through which a session emits its events. It sets number, time, source, parent and origin, and keeps the ledger.
 
 mod calls;
+mod completion;
 mod lifecycle;
 mod member_check;
 mod members;
+mod stated;
 
 use std::mem;
 
@@ -12,7 +14,7 @@ use crate::coverage::Grade;
 use crate::descriptor::{AdapterDescriptor, OmissionRule};
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Origin, Seq, TimeBasis, Violation, violation};
+use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Meta, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
 use crate::keys;
@@ -26,6 +28,7 @@ use crate::text::{LoneSurrogate, Text, push_text};
 use crate::time::is_time;
 use calls::Calls;
 use member_check::{Kinds, MemberCheck};
+use stated::Stated;
 
 /// The time of all events of an artifact without times.
 pub const NO_TIME: &str = "1970-01-01T00:00:00Z";
@@ -55,6 +58,9 @@ pub struct Emitter<'s> {
     next_seq: Seq,
     calls: Calls,
     source: Source,
+    stated: Stated,
+    /// Relative paths stay as they are.
+    keeps_paths: bool,
     header: Header,
     /// The current record.
     record: RecordLocation,
@@ -107,6 +113,8 @@ struct Checkpoint {
     lowered: Kinds,
     /// The source before the record changed it.
     source: Option<Source>,
+    /// What was stated before the record changed it.
+    stated: Option<Stated>,
 }
 
 impl<'s> Emitter<'s> {
@@ -132,6 +140,8 @@ impl<'s> Emitter<'s> {
             next_seq: Seq::default(),
             calls: Calls::new(),
             source: Source::default(),
+            stated: Stated::default(),
+            keeps_paths: false,
             header: Header { t, t_basis: Some(t_basis), ..Header::default() },
             record: RecordLocation::default(),
             first_seq: Seq::default(),
@@ -201,6 +211,7 @@ impl<'s> Emitter<'s> {
         }
         self.checkpoint.lowered = self.members.lowered();
         self.checkpoint.source = None;
+        self.checkpoint.stated = None;
     }
 
     /// Makes the next event fail with this error, unless there is an earlier one.
@@ -301,7 +312,8 @@ impl<'s> Emitter<'s> {
     }
 
     /// Emits an event, and returns its number. `pointer` is the location in the current record that the event comes from. The parent of
-    /// results, reads, edits and links is the call with their `call_id`.
+    /// results, reads, edits and links is the call with their `call_id`. A relative path becomes absolute by the directory that the session
+    /// stated last, and a usage without a model gets the one that the session stated last.
     ///
     /// # Errors
     /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Refused`] if a range cannot be or the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a
@@ -325,6 +337,18 @@ impl<'s> Emitter<'s> {
         if self.support.coverage.grade(event.kind()) == Grade::None {
             return Err(self.unclaimed(event.kind(), pointer));
         }
+        if let Some(missing) = self.missing(event) {
+            return self.emit_complete(parent, &missing.complete(event), pointer);
+        }
+        let seq = self.emit_complete(parent, event, pointer)?;
+        if let Event::Meta(Meta::Session(facts)) = event {
+            self.remember(facts);
+        }
+        Ok(seq)
+    }
+
+    /// Emits an event that leaves nothing to what the session stated.
+    fn emit_complete(&mut self, parent: Option<Seq>, event: &Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         let of_call = match event {
             Event::ToolResult(result) => result.call_id.and_then(|id| self.calls.end(call_key(id))),
             _ => event.caused_by().filter(|_| parent.is_none()).and_then(|id| self.seq_of_call(id)),
@@ -396,6 +420,9 @@ impl<'s> Emitter<'s> {
         self.calls.roll_back();
         if let Some(support) = self.checkpoint.support.take() {
             self.support = support;
+        }
+        if let Some(stated) = self.checkpoint.stated.take() {
+            self.stated = stated;
         }
         self.members.forget(self.checkpoint.lowered);
         self.unknown_block = None;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
+use engram_core::file_path::full_path;
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
@@ -13,7 +14,7 @@ use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified
 use crate::shared::spans::{full_range, hash_and_anchors, line_count};
 use crate::shared::value::{Value, raw_str, text};
 
-use super::folders::{folder_of_call, folder_of_script, full_path};
+use super::folders::{folder_of_call, folder_of_script};
 use crate::codex::schema::{Change, Command};
 use crate::codex::state::emitted::SeenFiles;
 use crate::codex::state::open_calls::Patch;
@@ -180,8 +181,21 @@ pub fn emit_patch_text(
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
+    match &patch.folder {
+        Some(folder) => emit_patch_in(folder, files, patch, (call_id, at), out),
+        None => out.with_paths_as_stated(|out| emit_patch_in("", files, patch, (call_id, at), out)),
+    }
+}
+
+fn emit_patch_in(
+    folder: &str,
+    files: &mut SeenFiles,
+    patch: &Patch,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
     let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
-    let full = |path| full_path(patch.folder.as_deref().unwrap_or_default(), path);
+    let full = |path| full_path(folder, path);
     for file in begin_patch(&text).unwrap_or_default() {
         let full_name = full(file.path);
         let path = Text::Plain(&full_name);

@@ -1,6 +1,6 @@
-//! The directory that a patch is applied in, and the full paths of the files that it names.
+//! The directory that a patch is applied in.
 
-use std::borrow::Cow;
+use engram_core::file_path::full_path;
 
 /// The names by which a script applies a patch.
 const APPLY: [&str; 2] = ["apply_patch", "applypatch"];
@@ -34,49 +34,9 @@ fn plain_word(word: &str) -> Option<&str> {
     (!word.is_empty() && word != "-").then_some(word)
 }
 
-/// A path in a directory: without `.` and `..`, if the directory is absolute.
-pub fn full_path<'p>(folder: &str, path: &'p str) -> Cow<'p, str> {
-    if folder.is_empty() || is_absolute(path) {
-        return Cow::Borrowed(path);
-    }
-    let separator = if folder.starts_with('/') || !folder.contains('\\') { '/' } else { '\\' };
-    let mut parts: Vec<&str> = folder.trim_end_matches(separator).split(separator).collect();
-    for part in path.split(['/', separator]) {
-        match part {
-            "" | "." => {}
-            ".." if is_absolute(folder) && parts.len() > 1 => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    Cow::Owned(parts.join(&separator.to_string()))
-}
-
-fn is_absolute(path: &str) -> bool {
-    let has_drive = || path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && path.as_bytes().get(1) == Some(&b':');
-    path.starts_with(['/', '\\']) || has_drive()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_are_full_where_the_directory_is_stated() {
-        for (folder, path, full) in [
-            ("/p", "src/a.py", "/p/src/a.py"),
-            ("/p/", "./a", "/p/a"),
-            ("/p", "../out/a", "/out/a"),
-            ("/p", "/x/a", "/x/a"),
-            ("", "src/a", "src/a"),
-            ("src", "../a", "src/../a"),
-            ("C:\\p", "src/a", "C:\\p\\src\\a"),
-            ("C:\\p", "D:\\a", "D:\\a"),
-        ] {
-            assert_eq!(full_path(folder, path), full, "{folder} {path}");
-        }
-    }
 
     #[test]
     fn a_script_states_its_directory_or_not() {

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, MsgIn, Role};
+use engram_core::event::{MsgIn, Role};
 use engram_core::text::Text;
 
 use super::message_record::MessageRecord;
@@ -106,7 +106,7 @@ impl PartList<'_> {
             if self.responses() > 0 || !state.dedup.is_new_text(hash64(("file", blob.raw())), pass) {
                 return Ok(());
             }
-            let by = if state.session.is_subagent() { Author::Agent } else { Author::Person };
+            let by = state.session.prompt_author();
             let message = MsgIn { role: Role::User, by, text: None, attachments: vec![attachment(blob)] };
             state.tally.emit(message, Pointer::Item(self.path, n), out)
         } else {

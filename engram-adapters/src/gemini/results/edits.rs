@@ -111,9 +111,6 @@ fn file_versions(
     edit.file_after_hash = Hash::of_lossless_text(&after);
     if op != EditOp::Update {
         ChangedSpan::of_files(&before, &after).set_in(&mut edit);
-        if creates {
-            clear_before(&mut edit);
-        }
         return tally.emit(edit, pointer, out);
     }
     let rewrite = replacement(&before, &after, &request.args);
@@ -145,7 +142,6 @@ fn from_arguments(
         // The file that `replace` creates is exactly the new text.
         edit.file_after_hash = Hash::of_lossless_text(&new);
         ChangedSpan::of_files("", &new).set_in(&mut edit);
-        clear_before(&mut edit);
         return tally.emit(edit, pointer, out);
     }
     if !is_exact {
@@ -159,12 +155,6 @@ fn from_arguments(
         edit.before_lines = edit.before_hash.is_some().then(|| line_count(&old));
     }
     tally.emit(edit, pointer, out)
-}
-
-/// There was no file, so nothing is before.
-fn clear_before(edit: &mut CodeEdit<'_>) {
-    (edit.before_range, edit.before_hash) = (None, None);
-    edit.before_anchor_hashes.clear();
 }
 
 /// The call's own replacement, if it leads to the text after.

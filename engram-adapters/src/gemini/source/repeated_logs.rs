@@ -53,23 +53,34 @@ impl RepeatedLogs {
     }
 }
 
-/// Adds every string of a line of JSON, without its quotes. A document is indented, so that its lines have complete strings, too.
+/// The members of a log whose values [`RepeatedLogs`] compares: texts, and ids of calls.
+const COMPARED: [&str; 3] = ["content", "text", "id"];
+
+/// Adds the strings of these members in a line of JSON, with their quotes, as [`SideFiles::has_text`] gets them. A document is indented, so
+/// that its lines have complete members, too.
 fn add_texts(line: &str, texts: &mut HashSet<u64>) {
-    let mut rest = line;
-    while let Some((_, inside)) = rest.split_once('"') {
-        let mut end = 0;
-        while let Some(at) = memchr2(b'"', b'\\', &inside.as_bytes()[end..]) {
-            end += at;
-            if inside.as_bytes()[end] == b'"' {
-                break;
-            }
-            end = (end + 2).min(inside.len());
+    let (mut rest, mut is_compared) = (line, false);
+    while let Some(start) = rest.find('"') {
+        let Some(length) = string_length(&rest[start..]) else { return };
+        let (string, after) = rest[start..].split_at(length);
+        if after.trim_start().starts_with(':') {
+            is_compared = COMPARED.contains(&&string[1..length - 1]);
+        } else if is_compared && texts.len() < MAX_TEXTS {
+            texts.insert(hash64(string));
         }
-        let Some((text, after)) = inside.split_at_checked(end).filter(|(_, after)| after.starts_with('"')) else { return };
-        if texts.len() < MAX_TEXTS {
-            texts.insert(hash64(text));
+        rest = after;
+    }
+}
+
+/// The length of the JSON string at the beginning of a text, with its quotes. None if it does not end.
+fn string_length(text: &str) -> Option<usize> {
+    let mut end = 1;
+    loop {
+        end += memchr2(b'"', b'\\', text.as_bytes().get(end..)?)?;
+        if text.as_bytes()[end] == b'"' {
+            return Some(end + 1);
         }
-        rest = &after[1..];
+        end += 2;
     }
 }
 
@@ -87,13 +98,33 @@ impl SideFiles for RepeatedLogs {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use engram_core::text::Text;
+
     use super::*;
 
     #[test]
-    fn all_strings_of_a_line_are_known() {
+    fn texts_of_logs_are_found_as_the_adapter_asks_for_them() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path();
+        fs::create_dir(project.join(CHATS)).unwrap();
+        let log = r#"{"sessionId":"926fe0a6-3070","kind":"main"}
+{"type":"user","content":[{"text":"say \"hi\"\n"}]}"#;
+        fs::write(project.join(CHATS).join("session-2026-11-23T02-34-926fe0a6.jsonl"), log).unwrap();
+        let logs = RepeatedLogs::new(Neighbours::open(project, &project.join("logs.json")).unwrap());
+        let has = |session, token| logs.has_text(session, Text::Token(token).raw());
+        assert!(has(Some("926fe0a6-3070"), r#""say \"hi\"\n""#) && has(None, r#""say \"hi\"\n""#));
+        assert!(!has(Some("926fe0a6-3070"), r#""main""#) && !has(Some("another-one"), r#""say \"hi\"\n""#));
+        let read: Vec<(String, u64)> = logs.files_read().into_iter().map(|file| (file.name, file.bytes)).collect();
+        assert_eq!(read, [("chats/session-2026-11-23T02-34-926fe0a6.jsonl".to_owned(), log.len() as u64)]);
+    }
+
+    #[test]
+    fn texts_and_ids_of_a_line_are_known() {
         let mut texts = HashSet::new();
-        add_texts(r#"{"content":[{"text":"a \"b\" \\"}],"n":1,"cut":"never end"#, &mut texts);
-        let known = ["content", "text", r#"a \"b\" \\"#, "n", "cut"].map(hash64);
+        add_texts(r#"{"id":"i","content":[{"text" : "a \"b\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#, &mut texts);
+        let known = [r#""i""#, r#""a \"b\" \\""#, r#""c""#].map(hash64);
         assert_eq!(texts, HashSet::from(known));
     }
 }

@@ -1,7 +1,7 @@
 //! The parts of a message, tool calls excepted: text, reasoning, files, usage, notices.
 
-use engram_core::emit::{Emitter, Fault};
-use engram_core::event::{Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -23,6 +23,9 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     match record.message.speaker {
         Speaker::User => {
             let by = author(state, record);
+            if by == Author::Agent {
+                emit_call_of_prompt(state, text, record.pointer, out)?;
+            }
             out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer)?;
         }
         Speaker::Assistant if record.message.is_summary => {
@@ -47,6 +50,20 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
 /// Who wrote a part of a prompt.
 fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
     if is_true(record.part.synthetic()) { Author::Harness } else { state.prompt_author }
+}
+
+/// Emits the call of the parent session that gave this prompt, if it is not the one that started the session.
+pub(super) fn emit_call_of_prompt(
+    state: &mut SessionState,
+    prompt: Text<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    if let Some(call) = state.later_calls.call_of(prompt) {
+        let facts = SessionFacts { parent_call_id: Some(Text::Plain(&call)), ..SessionFacts::default() };
+        out.emit(Meta::Session(facts), pointer)?;
+    }
+    Ok(())
 }
 
 /// Reasoning. If only the provider can read it, it has no text.

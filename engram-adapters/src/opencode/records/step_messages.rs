@@ -5,6 +5,7 @@ use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, SessionFacts, St
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
+use super::parts::emit_call_of_prompt;
 use super::settle::omitted;
 use super::system_events::{emit_step_error, notice};
 use super::usage::step_usage;
@@ -27,6 +28,9 @@ pub(super) struct StepRecord<'r> {
 /// A prompt, with its files.
 pub(super) fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = record.message;
+    if let Some(text) = non_empty_text(message.text()).filter(|_| state.prompt_author == Author::Agent) {
+        emit_call_of_prompt(state, text, record.pointer, out)?;
+    }
     let attachments = message.files().into_iter().flat_map(Value::elements).map(attached).collect();
     let prompt = MsgIn { role: Role::User, by: state.prompt_author, text: non_empty_text(message.text()), attachments };
     out.emit(prompt, record.pointer)?;

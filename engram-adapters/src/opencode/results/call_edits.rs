@@ -89,9 +89,11 @@ impl<'e> CallEdits<'e> {
         for run in &diff.runs {
             let mut event = CodeEdit::new(op, file);
             diff.describe(run, is_exact, &mut event);
-            if op == EditOp::Create {
+            match op {
                 // There was no file, so nothing is before.
-                (event.before_range, event.before_hash) = (None, None);
+                EditOp::Create => (event.before_range, event.before_hash) = (None, None),
+                EditOp::Delete => (event.after_range, event.after_hash) = (None, None),
+                _ => {}
             }
             self.emit(event, out)?;
         }
@@ -140,7 +142,6 @@ impl<'e> CallEdits<'e> {
     fn new_file(self, file: Text<'_>, text: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
         let mut event = CodeEdit::new(EditOp::Create, file);
         ChangedSpan::of_files("", text).set_in(&mut event);
-        (event.before_range, event.before_hash) = (None, None);
         event.file_after_hash = Hash::of_lossless_text(text);
         self.emit(event, out)
     }

@@ -1,25 +1,20 @@
 //! Paths of files: absolute where the log states the directory that a call ran in.
 
+use std::borrow::Cow;
+
+use engram_core::file_path::full_path;
 use engram_core::text::Text;
 
 /// The absolute form of a relative path. None if the path is absolute as it is, begins with `~`, or if the directory is not known.
 pub(super) fn absolute(path: Text<'_>, directory: Option<&str>) -> Option<String> {
-    let directory = directory.filter(|directory| !directory.is_empty())?;
     let path = path.decode().ok()?;
-    let is_windows = path.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
-    if path.is_empty() || path.starts_with(['/', '\\', '~']) || is_windows {
+    if path.is_empty() || path.starts_with('~') {
         return None;
     }
-    let separator = if directory.starts_with('/') { '/' } else { '\\' };
-    let mut names: Vec<&str> = directory.trim_end_matches(['/', separator]).split(separator).collect();
-    for name in path.split(['/', separator]) {
-        match name {
-            "" | "." => {}
-            ".." if names.len() > 1 => drop(names.pop()),
-            name => names.push(name),
-        }
+    match full_path(directory?, &path) {
+        Cow::Owned(full) => Some(full),
+        Cow::Borrowed(_) => None,
     }
-    Some(names.join(if separator == '/' { "/" } else { "\\" }))
 }
 
 #[cfg(test)]

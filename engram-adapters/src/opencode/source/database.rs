@@ -1,6 +1,6 @@
 //! `opencode.db`: the tables `session`, `message` and `part` (1.2.1 and later), and those of 2.x, one session at a time.
 
-use engram_core::adapter::SideInfo;
+use engram_core::adapter::{ParentCall, SideInfo};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use rusqlite::types::ValueRef;
@@ -8,7 +8,7 @@ use rusqlite::{Row, Rows};
 
 use super::export_writer::ExportWriter;
 use super::generation::{Form, Generations};
-use super::parent_call::{starting_call_in, starting_step_in};
+use super::parent_call::{MAX_CALLS, call_in_part, calls_in_answer, side_info};
 use super::session_columns::{columns, info, step_info};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
@@ -77,11 +77,11 @@ impl Database {
             self.messages(session_id, &mut export)?;
             self.parts_without_message(session_id, &mut export)?;
         }
-        let parent_call_id = match parent {
-            Some(parent) => self.parent_call(&parent, session_id)?,
-            None => None,
+        let calls = match parent {
+            Some(parent) => self.parent_calls(&parent, session_id)?,
+            None => Vec::new(),
         };
-        let context = SideInfo { parent_call_id, unknown_schema: self.is_unknown(&form), ..SideInfo::default() };
+        let context = SideInfo { unknown_schema: self.is_unknown(&form), ..side_info(calls) };
         Ok(Export { text: export.finish(), context })
     }
 
@@ -138,24 +138,26 @@ impl Database {
         Ok(())
     }
 
-    /// The call of the parent session that started this one.
-    fn parent_call(&self, parent: &str, session_id: &str) -> Result<Option<String>, AdapterError> {
-        type Search = fn(&str, &str) -> Option<String>;
-        let parts: (&str, Search) = ("SELECT data FROM part WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY id", starting_call_in);
+    /// The calls of the parent session that gave this one its prompts.
+    fn parent_calls(&self, parent: &str, session_id: &str) -> Result<Vec<ParentCall>, AdapterError> {
+        type Search = fn(&str, &str) -> Vec<ParentCall>;
+        let parts: (&str, Search) = ("SELECT data FROM part WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY id", call_in_part);
         let steps: (&str, Search) =
-            ("SELECT data FROM session_message WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY seq", starting_step_in);
+            ("SELECT data FROM session_message WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY seq", calls_in_answer);
         let searches = [(self.generations.has_parts(), parts), (self.generations.has_steps(), steps)];
         for (_, (sql, search)) in searches.into_iter().filter(|(has_table, _)| *has_table) {
             let mut records = self.store.connection().prepare(sql).map_err(refused)?;
             let mut rows = records.query([parent, session_id]).map_err(refused)?;
-            while let Some(row) = rows.next().map_err(refused)? {
+            let mut calls = Vec::new();
+            while let Some(row) = rows.next().map_err(refused)?.filter(|_| calls.len() < MAX_CALLS) {
                 let record = row.get_ref(0).map_err(refused)?;
-                if let Some(call) = std::str::from_utf8(bytes(record)).ok().and_then(|record| search(record, session_id)) {
-                    return Ok(Some(call));
-                }
+                calls.extend(std::str::from_utf8(bytes(record)).into_iter().flat_map(|record| search(record, session_id)));
+            }
+            if !calls.is_empty() {
+                return Ok(calls);
             }
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     fn ids<P: rusqlite::Params>(&self, sql: &str, params: P) -> Result<Vec<Option<String>>, AdapterError> {

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engram_core::adapter::SideInfo;
+use engram_core::adapter::ParentCall;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use super::export_writer::ExportWriter;
-use super::parent_call::starting_call_in;
+use super::parent_call::{MAX_CALLS, call_in_part, side_info};
 use crate::open::store::Export;
 use crate::shared::neighbours::{Neighbours, is_below};
 use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
@@ -108,7 +108,7 @@ impl SessionFiles {
             message_ids.push(id);
         }
         self.parts_without_message(&message_ids, limits, &mut export)?;
-        let context = SideInfo { parent_call_id: self.parent_call(&info, limits), ..SideInfo::default() };
+        let context = side_info(self.parent_calls(&info, limits).unwrap_or_default());
         Ok(Export { text: export.finish(), context })
     }
 
@@ -149,8 +149,8 @@ impl SessionFiles {
         Ok(())
     }
 
-    /// The call of the parent session that started this one (1.0.98 and later).
-    fn parent_call(&self, info: &[u8], limits: Limits) -> Option<String> {
+    /// The calls of the parent session that gave this one its prompts (1.0.98 and later).
+    fn parent_calls(&self, info: &[u8], limits: Limits) -> Option<Vec<ParentCall>> {
         let mut index = StructuralIndex::default();
         let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
         let parent = text(info.member("parentID"))?;
@@ -160,7 +160,7 @@ impl SessionFiles {
         let messages = records(&self.store, &messages.join(&parent)).into_iter();
         let parts = messages.flat_map(|(message, _)| records(&self.store, &self.parts_of(&parent, &message)));
         let texts = parts.filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
-        texts.into_iter().find_map(|part| starting_call_in(&part, &self.id))
+        Some(texts.flat_map(|part| call_in_part(&part, &self.id)).take(MAX_CALLS).collect())
     }
 }
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engram_core::adapter::SideInfo;
+use engram_core::adapter::{ParentCall, SideInfo};
 use engram_core::head::Head;
 
 use super::detect;
-use super::parent_call::{starting_call, starting_step};
+use super::parent_call::{call_of_part, calls_of_answer, side_info};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, parse};
 
@@ -17,20 +17,22 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
         let (id, parent) = detect::session_and_parent(head)?;
         let is_plain = parent.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let neighbours = Neighbours::open(path.parent()?, path).filter(|_| is_plain)?;
-        let call = call_in(&neighbours.text(Path::new(&format!("{parent}.json")))?, &id)?;
-        Some((call, neighbours))
+        let calls = calls_in(&neighbours.text(Path::new(&format!("{parent}.json")))?, &id);
+        Some((calls, neighbours))
     };
-    let Some((call, neighbours)) = started() else { return SideInfo::default() };
-    SideInfo { parent_call_id: Some(call), side_files: Some(Arc::new(neighbours)), ..SideInfo::default() }
+    let Some((calls, neighbours)) = started() else { return SideInfo::default() };
+    SideInfo { side_files: Some(Arc::new(neighbours)), ..side_info(calls) }
 }
 
-/// The call in the parent's export that started the session.
-fn call_in(export: &str, id: &str) -> Option<String> {
+/// The calls in the parent's export that gave the session its prompts.
+fn calls_in(export: &str, id: &str) -> Vec<ParentCall> {
     let mut index = StructuralIndex::default();
-    let messages = parse(export, &mut index).ok()?.member("messages")?;
-    if let Some(call) = messages.elements().find_map(|message| starting_step(message, id)) {
-        return Some(call);
+    let messages = parse(export, &mut index).ok().and_then(|export| export.member("messages"));
+    let messages = || messages.into_iter().flat_map(Value::elements);
+    let calls: Vec<ParentCall> = messages().flat_map(|message| calls_of_answer(message, id)).collect();
+    if !calls.is_empty() {
+        return calls;
     }
-    let parts = messages.elements().filter_map(|message| message.member("parts")).flat_map(Value::elements);
-    parts.filter(|part| part.raw().contains(id)).find_map(|part| starting_call(part, id))
+    let parts = messages().filter_map(|message| message.member("parts")).flat_map(Value::elements);
+    parts.filter(|part| part.raw().contains(id)).filter_map(|part| call_of_part(part, id)).collect()
 }

@@ -2,6 +2,7 @@
 
 pub mod compaction;
 pub mod last_stated;
+pub mod later_calls;
 pub mod message_context;
 pub mod replay;
 pub mod revert;

@@ -5,6 +5,7 @@ use engram_core::event::Author;
 
 use super::compaction::PendingCompaction;
 use super::last_stated::LastStated;
+use super::later_calls::LaterCalls;
 use super::replay::ReplayTracker;
 use super::revert::Revert;
 use crate::opencode::revisions::{Dialect, dialect};
@@ -20,6 +21,7 @@ pub struct SessionState {
     pub revert: Revert,
     /// Who writes the prompts: in the session of a sub-agent, the agent that started it.
     pub prompt_author: Author,
+    pub later_calls: LaterCalls,
     pub compaction: PendingCompaction,
     pub last_stated: LastStated,
     /// The ids of messages, parts and lines that have been read.
@@ -38,6 +40,7 @@ impl SessionState {
             replay: ReplayTracker::default(),
             revert: Revert::default(),
             prompt_author: Author::Person,
+            later_calls: LaterCalls::new(init.context.later_calls.clone()),
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),
             read: SeenSet::default(),
@@ -58,11 +61,13 @@ impl SessionState {
             self.read.commit();
             self.system_prompts.commit();
             self.compaction.commit();
+            self.later_calls.commit();
         } else {
             self.last_stated.roll_back();
             self.read.roll_back();
             self.system_prompts.roll_back();
             self.compaction.roll_back();
+            self.later_calls.roll_back();
         }
     }
 }

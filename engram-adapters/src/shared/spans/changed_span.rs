@@ -1,7 +1,7 @@
 //! One changed span of lines, and the hashes and anchors of its text.
 
 use engram_core::anchor::anchors;
-use engram_core::event::{CodeEdit, Range};
+use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
 
 use super::lines::{first_line, full_range, last_line, line_count};
@@ -47,12 +47,17 @@ impl<'t> ChangedSpan<'t> {
         ChangedSpan { before, before_text, after, after_text }
     }
 
-    /// Sets the ranges, hashes and anchors of an edit. A side whose text may differ from the file's bytes gets its range only.
+    /// Sets the ranges, hashes and anchors of an edit. A side whose text may differ from the file's bytes gets its range only. There is no
+    /// file before it is created, and none after it is deleted, so that side gets nothing.
     pub fn set_in(&self, edit: &mut CodeEdit<'_>) {
-        edit.before_range = Some(self.before);
-        edit.after_range = Some(self.after);
-        (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(self.before_text);
-        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(self.after_text);
+        if edit.op != EditOp::Create {
+            edit.before_range = Some(self.before);
+            (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(self.before_text);
+        }
+        if edit.op != EditOp::Delete {
+            edit.after_range = Some(self.after);
+            (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(self.after_text);
+        }
     }
 }
 
@@ -61,4 +66,23 @@ pub fn hash_and_anchors(text: &str) -> (Option<Hash>, Vec<u64>) {
     let hash = Hash::of_lossless_text(text);
     let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
     (hash, anchors)
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_core::text::Text;
+
+    use super::*;
+
+    #[test]
+    fn a_side_without_a_file_gets_nothing() {
+        let sides = |op| {
+            let mut edit = CodeEdit::new(op, Text::Plain("f"));
+            ChangedSpan::of_files("", "").set_in(&mut edit);
+            [edit.before_range.is_some(), edit.before_hash.is_some(), edit.after_range.is_some(), edit.after_hash.is_some()]
+        };
+        assert_eq!(sides(EditOp::Create), [false, false, true, true]);
+        assert_eq!(sides(EditOp::Delete), [true, true, false, false]);
+        assert_eq!(sides(EditOp::Update), [true; 4]);
+    }
 }

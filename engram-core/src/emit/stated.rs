@@ -1,0 +1,161 @@
+//! What a session states once and later events leave out: the directory of relative paths, and the model of a response.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::event::{CodeEdit, CodeRead, Event, Meta, SessionFacts, SpanLink, Usage};
+use crate::file_path::full_path;
+use crate::text::{Text, push_text};
+
+/// The directory and the models that the session stated last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stated {
+    /// Empty if none is stated, or if it is not Unicode.
+    cwd: String,
+    /// By sub-agent, as canonical JSON strings.
+    models: BTreeMap<Option<String>, String>,
+}
+
+/// The most sub-agents of one artifact whose models are kept.
+const MAX_AGENTS: usize = 256;
+
+impl Stated {
+    /// What is stated after these facts. `None` if they change nothing.
+    pub(super) fn after(&self, facts: &SessionFacts<'_>, agent_id: Option<&str>) -> Option<Stated> {
+        if facts.cwd.is_none() && facts.model.is_none() {
+            return None;
+        }
+        let mut stated = self.clone();
+        if let Some(cwd) = facts.cwd {
+            stated.cwd = cwd.decode().map(Cow::into_owned).unwrap_or_default();
+        }
+        if let Some(model) = facts.model {
+            let mut name = String::new();
+            push_text(&mut name, model);
+            let agent_id = agent_id.map(str::to_owned);
+            if stated.models.len() < MAX_AGENTS || stated.models.contains_key(&agent_id) {
+                stated.models.insert(agent_id, name);
+            }
+        }
+        Some(stated)
+    }
+
+    /// What the event leaves to the session. `None` if it lacks nothing, or if the session does not state it.
+    pub(super) fn missing(&self, event: &Event<'_>, agent_id: Option<&str>) -> Option<Missing> {
+        match event {
+            Event::CodeRead(read) => self.full(read.file).map(Missing::File),
+            Event::CodeEdit(edit) => self.full(edit.file).map(Missing::File),
+            Event::SpanLink(link) => match (self.full(link.from_file), self.full(link.to_file)) {
+                (None, None) => None,
+                (from, to) => Some(Missing::Link { from, to }),
+            },
+            Event::Meta(Meta::Usage(usage)) if usage.model.is_none() => {
+                self.models.get(&agent_id.map(str::to_owned)).cloned().map(Missing::Model)
+            }
+            _ => None,
+        }
+    }
+
+    /// The absolute form of a relative path.
+    #[inline]
+    fn full(&self, file: Text<'_>) -> Option<String> {
+        if file.starts_with("/") { None } else { self.full_of_relative(file) }
+    }
+
+    #[cold]
+    fn full_of_relative(&self, file: Text<'_>) -> Option<String> {
+        let path = file.decode().ok()?;
+        // A shell replaces `~` by the home, which the log need not state.
+        if path.is_empty() || path.starts_with('~') {
+            return None;
+        }
+        match full_path(&self.cwd, &path) {
+            Cow::Owned(full) => Some(full),
+            Cow::Borrowed(_) => None,
+        }
+    }
+}
+
+/// What an event leaves to the session.
+pub(super) enum Missing {
+    /// The absolute path of its file.
+    File(String),
+    /// The absolute paths of a link, where they are relative.
+    Link { from: Option<String>, to: Option<String> },
+    /// The model of a response, as a canonical JSON string.
+    Model(String),
+}
+
+impl Missing {
+    /// The event with what it lacks.
+    pub(super) fn complete<'c>(&'c self, event: &Event<'c>) -> Event<'c> {
+        let or = |full: &'c Option<String>, stated: Text<'c>| full.as_deref().map_or(stated, Text::Plain);
+        match (self, event) {
+            (Missing::File(file), Event::CodeRead(read)) => CodeRead { file: Text::Plain(file), ..read.clone() }.into(),
+            (Missing::File(file), Event::CodeEdit(edit)) => CodeEdit { file: Text::Plain(file), ..edit.clone() }.into(),
+            (Missing::Link { from, to }, Event::SpanLink(link)) => {
+                SpanLink { from_file: or(from, link.from_file), to_file: or(to, link.to_file), ..link.clone() }.into()
+            }
+            (Missing::Model(name), Event::Meta(Meta::Usage(usage))) => {
+                Meta::Usage(Usage { model: Some(Text::Canonical(name)), ..*usage }).into()
+            }
+            _ => event.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{EditOp, Tokens};
+
+    fn after(stated: &Stated, cwd: Option<&'static str>, model: Option<&'static str>, agent: Option<&str>) -> Stated {
+        let facts = SessionFacts { cwd: cwd.map(Text::Plain), model: model.map(Text::Plain), ..SessionFacts::default() };
+        stated.after(&facts, agent).unwrap_or_else(|| stated.clone())
+    }
+
+    /// The path of an edit of this file.
+    fn file(stated: &Stated, file: Text<'_>) -> Option<String> {
+        let event = CodeEdit::new(EditOp::Update, file).into();
+        let missing = stated.missing(&event, None)?;
+        let Event::CodeEdit(edit) = missing.complete(&event) else { panic!("another event") };
+        Some(edit.file.decode_lossy().into_owned())
+    }
+
+    #[test]
+    fn relative_paths_are_completed_by_the_directory_that_was_stated_last() {
+        let none = Stated::default();
+        assert_eq!(file(&none, Text::Plain("a")), None);
+        let first = after(&none, Some("/p"), None, None);
+        assert_eq!(file(&first, Text::Token(r#""e/../e/\u0061.txt""#)).as_deref(), Some("/p/e/a.txt"));
+        let second = after(&after(&first, None, Some("m"), None), Some("/q"), None, None);
+        assert_eq!(file(&second, Text::Plain("../a")).as_deref(), Some("/a"));
+        for complete in ["/a/../b", "C:\\a", "~/a", ""] {
+            assert_eq!(file(&second, Text::Plain(complete)), None, "{complete}");
+        }
+        let link = SpanLink {
+            call_id: None,
+            from_file: Text::Plain("a"),
+            from_range: None,
+            to_file: Text::Plain("/b"),
+            to_range: None,
+            note: None,
+        };
+        let event = link.into();
+        let missing = second.missing(&event, None).unwrap();
+        let Event::SpanLink(link) = missing.complete(&event) else { panic!("another event") };
+        assert!(link.from_file.eq_str("/q/a") && link.to_file.eq_str("/b"));
+    }
+
+    #[test]
+    fn a_response_has_the_model_of_its_own_agent() {
+        let usage = Event::from(Meta::Usage(Usage { tokens: Tokens::default(), ..Usage::default() }));
+        let stated = after(&after(&Stated::default(), None, Some("m"), Some("a")), None, Some("n"), Some("b"));
+        assert!(stated.missing(&usage, None).is_none() && Stated::default().missing(&usage, None).is_none());
+        let missing = stated.missing(&usage, Some("a")).unwrap();
+        let Event::Meta(Meta::Usage(complete)) = missing.complete(&usage) else { panic!("another event") };
+        assert!(complete.model.is_some_and(|model| model.eq_str("m")));
+        let own = Usage { model: Some(Text::Plain("own")), ..Usage::default() };
+        assert!(stated.missing(&Meta::Usage(own).into(), Some("a")).is_none());
+    }
+}
