@@ -12,7 +12,8 @@ use engram_core::text::Text;
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 
-/// The prompts and calls of a session in one form. Texts of answers are not compared: forms divide and join them differently.
+/// The prompts, calls and results of a session in one form. Texts of answers are not compared: forms divide and join them differently, and
+/// transcripts have notes that stores leave out.
 #[derive(Debug, Default)]
 pub struct FormFacts {
     harness: String,
@@ -20,7 +21,25 @@ pub struct FormFacts {
     agent_id: Option<String>,
     /// How often each prompt occurs, by a hash of its words.
     prompts: HashMap<u64, u64>,
+    sums: Sums,
+}
+
+/// What is compared by its amount.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sums {
     calls: u64,
+    results: u64,
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.calls += other.calls;
+        self.results += other.results;
+    }
+
+    fn cover(self, other: Sums) -> bool {
+        self.calls >= other.calls && self.results >= other.results
+    }
 }
 
 impl FormFacts {
@@ -42,14 +61,14 @@ impl FormFacts {
 
     /// The number of prompts and of calls.
     pub fn size(&self) -> (u64, u64) {
-        (self.prompts.values().sum(), self.calls)
+        (self.prompts.values().sum(), self.sums.calls)
     }
 
-    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls.
+    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results.
     pub fn contain(&self, other: &FormFacts) -> bool {
         let is_same = self.identity() == other.identity();
         let has = |(prompt, times): (&u64, &u64)| self.prompts.get(prompt).is_some_and(|known| known >= times);
-        is_same && self.calls >= other.calls && other.prompts.iter().all(has)
+        is_same && self.sums.cover(other.sums) && other.prompts.iter().all(has)
     }
 }
 
@@ -58,7 +77,7 @@ impl FormFacts {
 pub struct FormSink {
     known: FormFacts,
     prompts: Vec<u64>,
-    calls: u64,
+    sums: Sums,
 }
 
 impl FormSink {
@@ -83,7 +102,8 @@ impl EventSink for FormSink {
                 // Forms differ in the white space around and between the lines of a prompt.
                 self.prompts.push(hash64(text.split_whitespace().collect::<Vec<_>>()));
             }
-            Event::ToolCall(_) => self.calls += 1,
+            Event::ToolCall(_) => self.sums.calls += 1,
+            Event::ToolResult(_) => self.sums.results += 1,
             _ => {}
         }
         Ok(())
@@ -93,13 +113,13 @@ impl EventSink for FormSink {
         for prompt in self.prompts.drain(..) {
             *self.known.prompts.entry(prompt).or_default() += 1;
         }
-        self.known.calls += std::mem::take(&mut self.calls);
+        self.known.sums.add(std::mem::take(&mut self.sums));
         Ok(())
     }
 
     fn rollback(&mut self) {
         self.prompts.clear();
-        self.calls = 0;
+        self.sums = Sums::default();
     }
 }
 
@@ -113,7 +133,7 @@ mod tests {
             session_id: session.to_owned(),
             agent_id: None,
             prompts: prompts.iter().copied().collect(),
-            calls,
+            sums: Sums { calls, results: calls },
         }
     }
 
@@ -125,5 +145,8 @@ mod tests {
         assert!(!used.contain(&facts("a", &[(3, 1)], 1)), "another prompt");
         assert!(!used.contain(&facts("a", &[(1, 3)], 1)), "the prompt once more");
         assert!(!used.contain(&facts("a", &[(1, 1)], 4)), "a call more");
+        let mut other = facts("a", &[(1, 1)], 1);
+        other.sums.results = 4;
+        assert!(!used.contain(&other), "a result more");
     }
 }

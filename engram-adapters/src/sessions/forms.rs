@@ -22,7 +22,7 @@ pub struct OtherForm {
     pub location: SessionLocation,
     /// The same session in the form that states more.
     pub used: SessionLocation,
-    /// True if it is skipped; false if it is converted too, because `used` lacks some of its prompts or calls.
+    /// True if it is skipped; false if it is converted too, because `used` lacks some of its prompts, calls or results.
     pub is_skipped: bool,
     /// Why it is skipped or not, without a full stop.
     pub reason: String,
@@ -119,7 +119,7 @@ fn reason(member: &Member<'_>, used: &Member<'_>, is_skipped: bool, options: &Se
         (true, "") => format!("{name} of a session that is converted from its {used_name}, {place}"),
         (true, only) => format!("{name} of a session that is converted from its {used_name}, {place}, which does not state {only}"),
         (false, _) => {
-            format!("{name} of a session that is converted from its {used_name} too, {place}, which lacks prompts or calls of it")
+            format!("{name} of a session that is converted from its {used_name} too, {place}, which lacks prompts, calls or results of it")
         }
     }
 }

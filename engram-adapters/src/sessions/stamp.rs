@@ -36,6 +36,8 @@ impl Stamp {
     /// # Errors
     /// If `path` cannot be looked at.
     pub fn of(registry: &Registry, path: &Path, beside: &[String]) -> io::Result<Stamp> {
+        // The same source has the same stamp, whatever path it is named by.
+        let path = &*path.canonicalize()?;
         let metadata = path.metadata()?;
         if metadata.is_dir() {
             return Ok(Stamp::of_folder(registry, path));

@@ -4,7 +4,7 @@ use engram_core::emit::Fault;
 use engram_core::members::JsonTypes;
 
 /// The JSON type that a field must have, if it is present. One bit each; `null` counts as absent and has all bits. A value that is a number
-/// has the bits of its sub-types too (see [`JsonTypes`](engram_core::members::JsonTypes)).
+/// has the bits of its sub-types too (see [`JsonTypes`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
     /// Any value.

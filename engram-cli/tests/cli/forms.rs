@@ -111,7 +111,7 @@ fn a_form_that_has_more_is_converted_too() {
     let more = r#"{"role":"user","message":{"content":[{"type":"text","text":"<user_query>\na synthetic prompt\n</user_query>"}]}}"#;
     fs::write(&log, fs::read_to_string(&log).unwrap() + more + "\n").unwrap();
     let output = ingest(home.path(), out.path(), &["-v"]);
-    assert!(stderr(&output).contains("which lacks prompts or calls of it"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("which lacks prompts, calls or results of it"), "{}", stderr(&output));
     assert_eq!(states(out.path()), BTreeMap::from([("current".to_owned(), 2), ("other_form".to_owned(), 1)]));
     assert_eq!(schemas(out.path()).len(), 2);
 }
