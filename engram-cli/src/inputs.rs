@@ -143,7 +143,8 @@ fn found(paths: &[PathBuf], mut finder: SessionFinder<'_>, known: Option<&Known<
     }
     let again = known.map(|known| known.in_other_forms(finder.forms(), finder.unchanged())).unwrap_or_default();
     again.iter().for_each(|path| finder.open_again(path));
-    let FoundSessions { locations, skipped, other_forms, links_out, unchanged, .. } = finder.finish();
+    let FoundSessions { locations, skipped, other_forms, mut links_out, unchanged, .. } = finder.finish();
+    links_out.retain(|link| !paths.contains(link));
     let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
     if let Some(index) = stdin_at {
         sessions.insert(index, Ok(SessionInput::Stdin));

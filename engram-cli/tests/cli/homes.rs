@@ -81,6 +81,20 @@ fn other_commands_look_into_the_homes_too() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn folders_of_a_home_that_are_links_are_searched() {
+    let (home, elsewhere, out) = (home(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (projects, moved) = (home.path().join(".claude/projects"), elsewhere.path().join("projects"));
+    fs::create_dir(&moved).unwrap();
+    fs::rename(projects.join("p/a.jsonl"), moved.join("a.jsonl")).unwrap();
+    fs::remove_dir_all(&projects).unwrap();
+    std::os::unix::fs::symlink(&moved, &projects).unwrap();
+    let output = at_home(home.path(), &["ingest", "-v", "--out", text(out.path())]).output().unwrap();
+    assert!(stderr(&output).contains("sessions    3 (1 claude-code, 1 codex, 1 cursor)\n"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("a link out of the directory"), "{}", stderr(&output));
+}
+
 #[test]
 fn without_out_a_path_is_needed() {
     let output = at_home(home().path(), &["ingest"]).output().unwrap();
