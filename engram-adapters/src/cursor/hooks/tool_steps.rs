@@ -129,6 +129,14 @@ fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
     Ok(())
 }
 
+/// A duration in whole milliseconds. Hooks state fractions too.
+fn whole_millis(value: Value<'_>) -> Result<u64, Fault> {
+    let (whole, fraction) = value.raw().split_once('.').unwrap_or((value.raw(), "0"));
+    let is_fraction = fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let millis = whole.parse().ok().filter(|_| is_fraction);
+    millis.ok_or_else(|| Fault::malformed("/duration", "a duration in milliseconds", value.raw()))
+}
+
 /// Emits a result, and its call first if no earlier payload had it. An input that differs from that of the call is a notice: the call states
 /// what the model asked for, the result what the tool got.
 fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
@@ -138,7 +146,7 @@ fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolRes
     } else if state.inputs.differs(payload) {
         emit_notice("tool_input", payload.tool_input(), out)?;
     }
-    let duration_ms = payload.duration().and_then(|value| value.raw().split('.').next()?.parse().ok());
+    let duration_ms = payload.duration().map(whole_millis).transpose()?;
     let stdout = result.stdout.filter(|text| !text.is_empty());
     out.emit(ToolResult { tool: non_empty_text(payload.tool_name()), call_id, stdout, duration_ms, ..result }, Pointer::Root)?;
     state.inputs.end(payload);

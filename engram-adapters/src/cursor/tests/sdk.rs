@@ -122,6 +122,22 @@ fn edits_side_by_side_are_one_call_each() {
 }
 
 #[test]
+fn a_duration_that_cannot_be_makes_a_payload_malformed() {
+    let steps = |duration: &str| {
+        let end = tool("postToolUse", "Write", "a", "").replace(r#""duration":1"#, &format!(r#""duration":{duration}"#));
+        valid_tape(&(tool("preToolUse", "Write", "a", "") + &end))
+    };
+    for (duration, millis) in [("41.5", 41), ("7", 7)] {
+        let tape = steps(duration);
+        let results: Vec<Value> = events(&tape).into_iter().filter(|event| event["k"] == "tool.result").collect();
+        assert_eq!(results[0]["duration_ms"], millis, "{tape}");
+    }
+    for duration in ["-1", "1e3", "1.5e3", "18446744073709551616"] {
+        assert!(steps(duration).contains(r#""reason":"malformed""#) || steps(duration).contains(r#""malformed":1"#), "{duration}");
+    }
+}
+
+#[test]
 fn a_text_store_with_a_broken_line_keeps_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
