@@ -342,7 +342,12 @@ pub const BREAKS: &[Break] = &[
     events("emits a read for a failed call", "read.applied", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Read\"", "\"status\":\"error\""]) {
             let (id, parent) = (tape.field(at, "call_id").unwrap_or_default(), tape.field(at, "parent").unwrap_or_default());
-            let read = without_record(tape, at, "code.read", &format!("\"call_id\":{id},\"file\":\"missing.txt\",\"parent\":{parent}"));
+            let read = without_record(
+                tape,
+                at,
+                "code.read",
+                &format!("\"call_id\":{id},\"file\":\"/home/dev/proj/missing.txt\",\"parent\":{parent}"),
+            );
             tape.insert(at + 1, read);
         }
     }),
