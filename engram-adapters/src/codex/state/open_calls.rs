@@ -93,7 +93,7 @@ impl OpenCalls {
         self.calls.close(call_id).map_or(0, |call| call.unstated + u32::from(call.mirror.is_none()))
     }
 
-    /// Of calls with this id, makes one without a last result the current one.
+    /// Several calls can have this id. Selects one that has not got its last result, so that the next result belongs to it.
     pub fn choose_open(&mut self, call_id: &str) {
         while self.calls.hides(call_id) && self.progress(call_id) == Some(Progress::Ended) {
             let unstated = self.close(call_id);

@@ -83,7 +83,8 @@ impl SeenCalls {
         (CallKey { id, number }, is_known)
     }
 
-    /// The call that a response in a message belongs to: of those in the last message with its id, the last one without a result.
+    /// The call that a response belongs to. Its id can be used by several messages: the last such message counts, and in it the last call
+    /// without a result.
     pub(super) fn of_response(&self, id: u64) -> CallKey {
         let (first, last) = self.latest.get(id).unwrap_or((1, 1));
         let keys = || (first..=last).rev().map(|number| CallKey { id, number }).take(MAX_OPEN);
