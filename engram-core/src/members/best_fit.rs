@@ -6,14 +6,14 @@ use super::path::Path;
 use super::walk::{Visitor, Walk};
 
 impl MemberTable {
-    /// The shape of a document: the one under which the fewest values are unknown, and of several such the one under which the fewest
-    /// members are absent.
+    /// The shape of a document: of those with its JSON type the one under which the fewest values are unknown, and of several such the one
+    /// under which the fewest members are absent.
     pub fn document<'a, N: JsonNode<'a>>(&self, root: N) -> Option<&RecordShape> {
         let walk = Walk { table: self, select: &|_| None };
         let faults = |shape: &RecordShape| {
             let mut count = CountFaults::default();
             walk.record(shape, &Path::root(root), &mut count);
-            (count.faults, count.absent)
+            (!root.types().meets(self.row(shape.row).types), count.faults, count.absent)
         };
         match self.documents() {
             [only] => Some(only),

@@ -434,6 +434,7 @@ record b
         let feeds = |json: &str| table.document(RawNode::parse(json).unwrap()).unwrap().feeds.clone();
         assert_eq!(feeds(r#"{"a":"x"}"#), [crate::event::Kind::Meta]);
         assert_eq!(feeds(r#"[{"b":"x"}]"#), [crate::event::Kind::MsgIn]);
+        assert_eq!(feeds(r#"{"renamed":"x"}"#), [crate::event::Kind::Meta], "not a document of another JSON type");
     }
 
     #[test]
