@@ -9,11 +9,8 @@ use serde_json::Value;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification = Certification::new()
-    .with_gap_rows(GAP_ROWS)
-    .with_unknown_version(rename_header_field)
-    .with_printed_sessions()
-    .with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification =
+    Certification::new().with_gap_rows(GAP_ROWS).with_unknown_version(rename_kind).with_printed_sessions().with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
@@ -70,8 +67,9 @@ fn is_unconfirmed(edit: &Event) -> bool {
     edit.0.get("confirmed") == Some(&Value::Bool(false))
 }
 
-/// Replaces a header field by one that no known version writes. These logs name no version, so the header identifies the schema.
-fn rename_header_field(text: &str) -> Option<String> {
-    let renamed = text.replacen("\"projectHash\"", "\"projectKey\"", 1);
-    (renamed != text).then_some(renamed)
+/// Renames the member of a header line that identifies the schema. Documents have no such member.
+fn rename_kind(text: &str) -> Option<String> {
+    let (header, rest) = text.split_once('\n')?;
+    let renamed = header.replacen("\"kind\":", "\"sort\":", 1);
+    (renamed != header && renamed.ends_with('}')).then(|| format!("{renamed}\n{rest}"))
 }

@@ -46,17 +46,11 @@ mod tests {
         json!({"id":"m","timestamp":TIME,"type":"gemini","content":"done","thoughts":[thought],"tokens":tokens,"model":"g","toolCalls":[call]})
     }
 
-    /// As many messages as detection looks at: it refuses a schema with other members there.
-    fn first_messages() -> Vec<Value> {
-        vec![user(); 8]
-    }
-
-    /// A document with a prompt and a turn after the first messages.
+    /// A document with a prompt and a turn.
     fn document() -> Value {
-        let (mut document, mut messages, mut turn) = (header(), first_messages(), turn());
+        let (mut document, mut turn) = (header(), turn());
         turn["toolCalls"][0]["agentId"] = json!("x");
-        messages.extend([user(), turn]);
-        document["messages"] = json!(messages);
+        document["messages"] = json!([user(), turn]);
         document
     }
 
@@ -112,19 +106,20 @@ mod tests {
             (notice("error"), "/id"),
         ];
         for (record, pointer) in cases {
-            let log = |record: Value| lines(&[vec![header()], first_messages(), vec![record]].concat());
+            let log = |record: Value| lines(&[header(), record]);
             convert(&log(record.clone()), Policy::Strict).unwrap_or_else(|error| panic!("{error} {record}"));
             let refused = refusal(&log(renamed(record, pointer)));
-            assert_eq!(refused, (ErrorCode::UnknownMember, Some(10), Some(format!("{pointer}X"))));
+            assert_eq!(refused, (ErrorCode::UnknownMember, Some(2), Some(format!("{pointer}X"))));
         }
     }
 
     #[test]
     fn a_renamed_member_of_each_record_of_a_document_is_refused() {
         for (document, pointer) in [
-            (document(), "/messages/8/timestamp"),
-            (document(), "/messages/9/model"),
-            (document(), "/messages/9/toolCalls/0/agentId"),
+            (document(), "/projectHash"),
+            (document(), "/messages/0/timestamp"),
+            (document(), "/messages/1/model"),
+            (document(), "/messages/1/toolCalls/0/agentId"),
             (typed(), "/0/timestamp"),
             (saved(), "/history/1/parts/0/thought"),
         ] {
@@ -135,6 +130,14 @@ mod tests {
         let mut outer = saved();
         outer["tag"] = json!("x");
         assert_eq!(refusal(&outer.to_string()), (ErrorCode::UnknownMember, None, Some("/tag".into())));
+    }
+
+    #[test]
+    fn a_first_line_with_a_renamed_member_is_refused() {
+        assert_eq!(
+            refusal(&lines(&[renamed(header(), "/projectHash")])),
+            (ErrorCode::UnknownMember, Some(1), Some("/projectHashX".into()))
+        );
     }
 
     #[test]

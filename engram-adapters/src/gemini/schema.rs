@@ -44,7 +44,7 @@ view! {
         changes: "$set" Object,
         rewind_to: "$rewindTo" Any,
         session_id: "sessionId" String,
-        start_time: "startTime" String,
+        start_time: "startTime" Any,
         /// `main` or `subagent`.
         role: "kind" String,
         directories: "directories" Array,

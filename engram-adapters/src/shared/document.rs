@@ -30,8 +30,9 @@ pub fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
 /// [`Fault::Malformed`] if it is absent or not an array, or if several members have the name: readers disagree which of them counts.
 pub fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
     let mut named = document.members().filter(|(other, _)| *other == name).map(|(_, value)| value);
-    match (named.next().filter(|value| value.is_array()), named.next()) {
-        (Some(array), None) => Ok(array),
+    match (named.next(), named.next()) {
+        (Some(array), None) if array.is_array() => Ok(array),
+        (Some(other), None) => Err(Fault::malformed(format!("/{name}"), "one list", other.raw())),
         (_, second) => Err(Fault::malformed(format!("/{name}"), "one list", second.map_or("none", |_| "several values"))),
     }
 }

@@ -18,6 +18,21 @@ pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl Fn
     None
 }
 
+/// True if an object has all these members, whatever their values are. A bad value of a member is a fault of its record, so detection does
+/// not look at it.
+///
+/// ```
+/// use engram_adapters::shared::value::{StructuralIndex, has_members, parse};
+///
+/// let mut index = StructuralIndex::default();
+/// let header = parse(r#"{"id":7,"start":null}"#, &mut index)?;
+/// assert!(has_members(header, &["start", "id"]) && !has_members(header, &["id", "end"]));
+/// # Ok::<(), engram_core::emit::Fault>(())
+/// ```
+pub fn has_members(object: Value<'_>, names: &[&str]) -> bool {
+    names.iter().all(|name| object.members().any(|(other, _)| other == *name))
+}
+
 /// The text of a field, if it is a string.
 #[inline(always)]
 pub fn text(field: Field<'_>) -> Option<Text<'_>> {

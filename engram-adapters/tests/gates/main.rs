@@ -10,6 +10,7 @@ mod drift;
 mod excerpt;
 mod forms;
 mod golden;
+mod headers;
 mod hostile;
 mod imports;
 mod members;

@@ -10,70 +10,55 @@ use memchr::memmem::Finder;
 
 use crate::claude_code::revisions::{STREAM, TITLES_SCHEMA};
 use crate::shared::time::tape_time;
-use crate::shared::value::{find_line, raw_str, text};
+use crate::shared::value::{Value, find_line, has_members, raw_str, text};
 use crate::shared::view::view;
 
-/// A property of a line that only transcripts of this harness have.
+/// What only lines of transcripts of this harness have.
 struct Mark {
     name: &'static str,
-    is_in: fn(&Probe<'_>) -> bool,
+    /// The types of the lines; none if the members are enough.
+    kinds: &'static [&'static str],
+    /// Members, whatever their values are.
+    members: &'static [&'static str],
+}
+
+impl Mark {
+    fn is_in(&self, line: Value<'_>) -> bool {
+        let is_of_kind = || self.kinds.is_empty() || self.kinds.contains(&raw_str(line.member("type")));
+        has_members(line, self.members) && is_of_kind() && !is_of_iflow(line)
+    }
+}
+
+/// iFlow writes lines with the same members. The id of its sessions begins with `session-`, that of this harness is a UUID.
+fn is_of_iflow(line: Value<'_>) -> bool {
+    raw_str(line.member("sessionId")).starts_with("session-")
 }
 
 /// Every mark, the one of conversation lines first. A line has the first mark that fits.
 const MARKS: &[Mark] = &[
     // Every line of a conversation, in every version.
-    Mark {
-        name: "line.sessionId+uuid+isSidechain+version",
-        is_in: |line| line.has_session() && line.uuid().is_some() && line.has_version(),
-    },
+    Mark { name: "line.sessionId+uuid+isSidechain+version", kinds: &[], members: &["sessionId", "uuid", "isSidechain", "version"] },
     // The title at the beginning of files that were resumed up to 2.0.10. Some files have nothing else.
-    Mark {
-        name: "summary.leafUuid",
-        is_in: |line| raw_str(line.kind()) == "summary" && line.leaf_uuid().is_some() && line.summary().is_some(),
-    },
+    Mark { name: "summary.leafUuid", kinds: &[], members: &["leafUuid", "summary"] },
     // A queued prompt (2.0.45 and later).
-    Mark {
-        name: "queue-operation.operation+sessionId",
-        is_in: |line| raw_str(line.kind()) == "queue-operation" && line.operation().is_some() && line.has_session(),
-    },
+    Mark { name: "queue-operation.operation+sessionId", kinds: &["queue-operation"], members: &["operation", "sessionId"] },
     // Session state (2.1.80 and later).
-    Mark { name: "state.sessionId", is_in: |line| STATE.contains(&raw_str(line.kind())) && line.has_session() },
+    Mark { name: "state.sessionId", kinds: STATE, members: &["sessionId"] },
     // Backups of edited files, the first line of the terminal interface (2.0.60 and later).
-    Mark {
-        name: "file-history-snapshot.messageId",
-        is_in: |line| raw_str(line.kind()) == "file-history-snapshot" && line.message_id().is_some() && line.snapshot().is_some(),
-    },
+    Mark { name: "file-history-snapshot.messageId", kinds: &["file-history-snapshot"], members: &["messageId", "snapshot"] },
 ];
 
 /// Types of lines with session state.
 const STATE: &[&str] = &["mode", "permission-mode", "atis-latch", "tools-used", "last-prompt", "cost-state", "ai-title"];
 
 view! {
-    /// The fields that detection reads.
-    Probe {
+    /// The fields that say what a transcript records.
+    Stated {
         kind: "type" String,
-        uuid: "uuid" String,
         session_id: "sessionId" String,
         agent_id: "agentId" String,
         version: "version" String,
         timestamp: "timestamp" String,
-        leaf_uuid: "leafUuid" String,
-        summary: "summary" String,
-        operation: "operation" String,
-        message_id: "messageId" String,
-        snapshot: "snapshot" Object,
-        is_sidechain: "isSidechain" Bool,
-    }
-}
-
-impl Probe<'_> {
-    /// The id of a session is a UUID. iFlow, whose lines have the same fields, writes `session-` before it.
-    fn has_session(&self) -> bool {
-        self.session_id().is_some() && !raw_str(self.session_id()).starts_with("session-")
-    }
-
-    fn has_version(&self) -> bool {
-        self.version().is_some() && self.is_sidechain().is_some()
     }
 }
 
@@ -90,7 +75,6 @@ view! {
         subtype: "subtype" String,
         session_id: "session_id" String,
         camel_session_id: "sessionId" Any,
-        tools: "tools" Array,
         /// Of other harnesses that print lines of this form.
         permission_mode: "permission_mode" Any,
         version: "claude_code_version" String,
@@ -102,7 +86,7 @@ impl Printed<'_> {
     fn is_init(&self) -> bool {
         let is_named = raw_str(self.kind()) == "system" && raw_str(self.subtype()) == "init";
         let is_other = self.camel_session_id().is_some() || self.permission_mode().is_some();
-        is_named && self.session_id().is_some() && self.tools().is_some() && !is_other
+        is_named && !is_other && has_members(self.object(), &["session_id", "tools"])
     }
 }
 
@@ -129,8 +113,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(head.lines().take(MAX_LINES).filter(|line| may_have_mark(line)), |line| {
-        let line = Probe::lenient(line);
-        let mark = MARKS.iter().find(|mark| (mark.is_in)(&line))?.name;
+        let mark = MARKS.iter().find(|mark| mark.is_in(line))?.name;
         if !marks.contains(&mark) {
             marks.push(mark);
         }
@@ -167,7 +150,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
     let mut only_titles = true;
     find_line(head.lines(), |line| {
-        let line = Probe::lenient(line);
+        let line = Stated::lenient(line);
         fill(&mut identity.version, text(line.version()));
         fill(&mut identity.session_id, text(line.session_id()));
         fill(&mut identity.agent_id, text(line.agent_id()));
@@ -196,7 +179,7 @@ mod tests {
     fn is_marked(line: &str) -> bool {
         let mut index = StructuralIndex::default();
         let value = parse(line, &mut index).unwrap();
-        MARKS.iter().any(|mark| (mark.is_in)(&Probe::lenient(value))) || Printed::lenient(value).is_init()
+        MARKS.iter().any(|mark| mark.is_in(value)) || Printed::lenient(value).is_init()
     }
 
     #[test]

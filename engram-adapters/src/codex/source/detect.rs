@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, StructuralIndex, Value, find_line, non_empty_text, parse, raw_str, text};
+use crate::shared::value::{Field, StructuralIndex, Value, find_line, has_members, non_empty_text, parse, raw_str, text};
 
 use super::cut_line::{ENVELOPE_START, next_record};
 use crate::codex::revisions::{BARE_JSONL, EXEC_JSON, TS_JSON};
@@ -93,8 +93,8 @@ pub fn identify(head: &Head<'_>) -> Identity {
             ..Identity::default()
         };
     }
-    if let Some(thread) = exec_thread(head) {
-        return Identity { schema: Some(EXEC_JSON), session_id: Some(thread), ..Identity::default() };
+    if let Some(session_id) = exec_thread(head) {
+        return Identity { schema: Some(EXEC_JSON), session_id, ..Identity::default() };
     }
     let mut first_time = None;
     let stated = find_envelope(head, |line| {
@@ -131,14 +131,13 @@ fn begins_with_escape(line: &str) -> bool {
     memchr::memmem::find(&line.as_bytes()[..line.len().min(FIRST_TYPE_BYTES)], b"\\u").is_some()
 }
 
-/// The id of the thread in the line with which `exec --json` begins.
-fn exec_thread(head: &Head<'_>) -> Option<String> {
+/// The id of the thread in the line with which `exec --json` begins, if that is the first line.
+fn exec_thread(head: &Head<'_>) -> Option<Option<String>> {
     let first = head.lines().next().filter(|line| has_early_key(line, &THREAD_STARTED) || begins_with_escape(line))?;
     let mut index = StructuralIndex::default();
     let line = parse(first, &mut index).ok()?;
-    let has_only_known = line.members().all(|(name, _)| ["type", "thread_id"].contains(&name));
-    let is_start = raw_str(line.first_member("type")) == "thread.started";
-    owned(line.first_member("thread_id")).filter(|_| is_start && has_only_known)
+    let is_start = raw_str(line.first_member("type")) == "thread.started" && has_members(line, &["thread_id"]);
+    is_start.then(|| owned(line.first_member("thread_id")))
 }
 
 /// The first result of `visit` for the envelopes among the first lines.
@@ -156,7 +155,7 @@ fn envelope<'a>(line: &'a str, index: &'a mut StructuralIndex) -> Option<Line<'a
     }
     let cut = next.filter(|_| parse(line, index).is_err());
     let found = Line::lenient(parse(line.get(cut.unwrap_or_default()..)?, index).ok()?);
-    (found.timestamp().is_some() && found.payload().is_some() && is_line_type(raw_str(found.kind()))).then_some(found)
+    (is_line_type(raw_str(found.kind())) && has_members(found.object(), &["timestamp", "payload"])).then_some(found)
 }
 
 /// The session's header, if the line is one.
@@ -164,14 +163,12 @@ fn meta<'a>(line: &Line<'a>) -> Option<SessionMeta<'a>> {
     if raw_str(line.kind()) == "session_meta" { line.payload().map(SessionMeta::lenient) } else { None }
 }
 
-/// The header of the bare form, in the first line. It always has the key `instructions`, even if it is `null`.
+/// The header of the bare form, in the first line. It always has these members, even if their value is `null`.
 fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a>> {
     let first = head.lines().next().filter(|line| has_early_key(line, &INSTRUCTIONS))?;
     let line = parse(first, index).ok()?;
     let has_only_known = line.members().all(|(name, _)| ["id", "timestamp", "instructions", "git"].contains(&name));
-    let header = Bare::lenient(line);
-    let is_header = has_only_known && line.members().any(|(name, _)| name == "instructions");
-    (is_header && header.id().is_some() && time(header.timestamp()).is_some()).then_some(header)
+    (has_only_known && has_members(line, &["id", "timestamp", "instructions"])).then(|| Bare::lenient(line))
 }
 
 fn is_bare(line: Value<'_>) -> bool {
@@ -184,9 +181,9 @@ fn document_session<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Option
     let after_colon = after_key.trim_ascii_start().strip_prefix(':')?;
     let mut values = serde_json::Deserializer::from_str(after_colon).into_iter::<&RawValue>();
     let session = values.next()?.ok()?;
-    let session = SessionHead::lenient(parse(session.get(), index).ok()?);
+    let session = parse(session.get(), index).ok()?;
     let rest = after_colon.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?.trim_ascii_start();
-    (rest.starts_with("\"items\"") && session.id().is_some() && session.timestamp().is_some()).then_some(session)
+    (rest.starts_with("\"items\"") && has_members(session, &["id", "timestamp"])).then(|| SessionHead::lenient(session))
 }
 
 fn owned(field: Field<'_>) -> Option<String> {

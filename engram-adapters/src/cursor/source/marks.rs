@@ -8,7 +8,7 @@ use super::form::Form;
 use crate::cursor::sdk_messages;
 use crate::cursor::transcript::document::MESSAGES;
 use crate::shared::document::required_array;
-use crate::shared::value::{StructuralIndex, Value, parse, raw_str};
+use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str};
 use crate::shared::view::view;
 
 /// Every mark.
@@ -101,8 +101,8 @@ pub(super) fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
         return Some((Form::HookLog, "hook.payload"));
     }
     match raw_str(line.store()) {
-        "chat" if line.meta().is_some_and(|meta| meta.member("agentId").is_some()) => return Some((Form::ChatStore, "store.chat")),
-        "agent" if line.agent().is_some_and(|agent| agent.member("agentId").is_some()) => return Some((Form::RunStore, "store.run")),
+        "chat" if has_members(line.object(), &["meta"]) => return Some((Form::ChatStore, "store.chat")),
+        "agent" if has_members(line.object(), &["agent"]) => return Some((Form::RunStore, "store.run")),
         "composer" => return Some((Form::EditorRows, "store.composer_row")),
         "inline_composer" | "tab" => return Some((Form::EditorInline, "store.composer_inline")),
         _ => {}
@@ -143,8 +143,8 @@ fn stream_mark(line: &Line<'_>) -> Option<&'static str> {
 /// `{"mode": .., "messages": [{"role": ..`: a document may be larger than its head, so only its first bytes are looked at.
 pub(super) fn is_transcript_document(text: &str) -> bool {
     let beginning: String = text.chars().take(256).filter(|c| !c.is_ascii_whitespace()).collect();
-    let messages = beginning.strip_prefix("{\"mode\":\"").and_then(|rest| rest.split_once("\",\"messages\":["));
-    messages.is_some_and(|(mode, rest)| !mode.contains('"') && rest.starts_with("{\"role\":\""))
+    let messages = beginning.strip_prefix("{\"mode\":").and_then(|rest| rest.split_once(",\"messages\":["));
+    messages.is_some_and(|(mode, rest)| !mode.contains(',') && rest.starts_with("{\"role\":\""))
 }
 
 /// The same document with its members in another order.
@@ -154,8 +154,7 @@ pub(super) fn is_reordered_transcript_document(document: &str) -> bool {
         return false;
     }
     let mut index = StructuralIndex::default();
-    let transcript =
-        parse(document, &mut index).ok().filter(|transcript| transcript.member("mode").is_some_and(|mode| mode.text().is_some()));
+    let transcript = parse(document, &mut index).ok().filter(|transcript| has_members(*transcript, &["mode"]));
     let messages = transcript.and_then(|transcript| required_array(transcript, MESSAGES).ok());
     messages.and_then(|messages| messages.elements().next()).is_some_and(|first| first.member("role").is_some())
 }

@@ -9,9 +9,9 @@ use serde::de::IgnoredAny;
 
 use crate::gemini::revisions;
 use crate::gemini::schema::{Form, MESSAGES, Record, SavedTurn, StreamLine, TypedPrompt};
-use crate::shared::document::{required_array, whole_document, without_member};
+use crate::shared::document::{whole_document, without_member};
 use crate::shared::time::tape_time;
-use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};
 
 /// Mark of a JSON Lines log: its header.
 const HEADER: &str = "header.sessionId+startTime+lastUpdated";
@@ -27,15 +27,6 @@ const STREAM: &str = "stream.init.session_id+model";
 
 /// Every mark.
 pub const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_PROMPTS, SAVED, STREAM];
-
-/// The members that known versions write before the messages.
-const HEADER_FIELDS: &[&str] = &["sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "messages"];
-/// The members that known versions write in a message.
-const MESSAGE_FIELDS: &[&str] = &["id", "timestamp", "type", "content", "displayContent", "thoughts", "tokens", "model", "toolCalls"];
-/// The types of messages that known versions write.
-const MESSAGE_TYPES: &[&str] = &["user", "gemini", "info", "warning", "error"];
-/// At most this many messages are checked for members and types of unknown versions.
-const MAX_MESSAGES: usize = 8;
 
 /// The first member of a saved conversation, since 0.36.0.
 const HISTORY: &str = "\"history\"";
@@ -81,10 +72,9 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     for line in head.lines() {
         // A line of an indented document is not a JSON value.
         let Ok(value) = parse(line, &mut index) else { break };
-        let record = Record::lenient(value);
-        if is_header(&record, value) {
+        if is_header(value) {
             let lines = Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) };
-            return if record.messages().is_some() { document_form(source) } else { Some(lines) };
+            return if has_members(value, &[MESSAGES]) { document_form(source) } else { Some(lines) };
         }
     }
     document_form(source).or_else(|| whole_document(head).and_then(reordered_document))
@@ -104,10 +94,8 @@ fn is_stream(head: &Head<'_>) -> bool {
     let may_be = |line: &&str| has(line, FIRST_FIELDS_BYTES, INIT) || has(line, FIRST_TYPE_BYTES, b"\\u");
     let Some(first) = head.lines().next().filter(may_be) else { return false };
     let mut index = StructuralIndex::default();
-    parse(first, &mut index).is_ok_and(|line| {
-        let line = StreamLine::lenient(line);
-        raw_str(line.kind()) == "init" && text(line.session_id()).is_some() && text(line.model()).is_some() && line.timestamp().is_some()
-    })
+    parse(first, &mut index)
+        .is_ok_and(|line| raw_str(line.member("type")) == "init" && has_members(line, &["session_id", "model", "timestamp"]))
 }
 
 /// A document that another program rewrote, with the messages before the header's members.
@@ -115,13 +103,13 @@ fn reordered_document(document: &str) -> Option<Found<'_>> {
     memmem::find(document.as_bytes(), START_TIME)?;
     let mut index = StructuralIndex::default();
     let value = parse(document, &mut index).ok()?;
-    let messages = required_array(value, MESSAGES).ok().filter(|_| is_header(&Record::lenient(value), value))?;
+    let messages = value.member(MESSAGES).filter(|_| is_header(value))?;
     let messages = Cow::Owned(messages.raw().to_owned());
     Some(Found { form: Form::Document, mark: DOCUMENT, header: Some(without_member(value, MESSAGES)), messages })
 }
 
-fn is_header(record: &Record<'_>, value: Value<'_>) -> bool {
-    text(record.session_id()).is_some() && text(record.start_time()).is_some() && text(value.member("lastUpdated")).is_some()
+fn is_header(value: Value<'_>) -> bool {
+    has_members(value, &["sessionId", "startTime", "lastUpdated"])
 }
 
 /// A document in the head, which may end in the middle of the messages.
@@ -130,8 +118,12 @@ fn document_form(source: &str) -> Option<Found<'_>> {
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
     let mut index = StructuralIndex::default();
     let value = parse(&header, &mut index).ok()?;
-    let is_document = is_header(&Record::lenient(value), value) && messages.starts_with('[');
-    is_document.then(|| Found { form: Form::Document, mark: DOCUMENT, header: Some(header.clone()), messages: Cow::Borrowed(messages) })
+    is_header(value).then(|| Found {
+        form: Form::Document,
+        mark: DOCUMENT,
+        header: Some(header.clone()),
+        messages: Cow::Borrowed(messages),
+    })
 }
 
 /// The text before the first such key, and the text from its value.
@@ -204,18 +196,14 @@ pub fn identify(head: &Head<'_>) -> Identity {
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
     identity.agent_id = identity.session_id.clone().filter(|_| raw_str(record.role()) == "subagent");
     identity.start = tape_time(record.start_time()).map(|time| time.into_owned());
-    identity.schema = if is_known_header(header) { schema(head, &found, &record) } else { None };
+    identity.schema = schema(&found, header);
     identity
 }
 
-/// The schema that the structure proves. None if a message of the head has a member or type of an unknown version.
-fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'static str> {
+/// The schema that the structure proves. Members and types that it does not have are faults of their records, not another schema.
+fn schema(found: &Found<'_>, header: Value<'_>) -> Option<&'static str> {
     if found.form == Form::Lines {
-        return (header.role().is_some() && has_known_messages(head)).then_some(revisions::LINES);
-    }
-    let mut index = StructuralIndex::default();
-    if !elements(&found.messages).take(MAX_MESSAGES).all(|message| parse(message, &mut index).is_ok_and(is_known_message)) {
-        return None;
+        return header.member("kind").map(|_| revisions::LINES);
     }
     // A user message may have a result whose call is in no turn (2026).
     let has_calls = ["\"toolCalls\"", "\"functionResponse\""].iter().any(|key| has_key(&found.messages, key));
@@ -229,23 +217,4 @@ fn schema(head: &Head<'_>, found: &Found<'_>, header: &Record<'_>) -> Option<&'s
 /// True if the text has this key. A quoted name before a colon is a key: inside a string its quotes would be escaped.
 fn has_key(text: &str, key: &str) -> bool {
     memmem::find_iter(text.as_bytes(), key).any(|at| value_after(&text[at + key.len()..]).is_some())
-}
-
-/// True if no message among the first lines has a member or type of an unknown version.
-fn has_known_messages(head: &Head<'_>) -> bool {
-    let mut index = StructuralIndex::default();
-    let is_known = |line| parse(line, &mut index).ok().filter(|record| record.member("id").is_some()).map(is_known_message);
-    head.lines().filter_map(is_known).take(MAX_MESSAGES).all(|is_known| is_known)
-}
-
-fn is_known_header(header: Value<'_>) -> bool {
-    let is_hash = |hash: &str| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    header.members().all(|(name, _)| HEADER_FIELDS.contains(&name))
-        && is_hash(raw_str(header.member("projectHash")))
-        && matches!(raw_str(header.member("kind")), "" | "main" | "subagent")
-        && tape_time(header.member("startTime")).is_some()
-}
-
-fn is_known_message(message: Value<'_>) -> bool {
-    message.members().all(|(name, _)| MESSAGE_FIELDS.contains(&name)) && MESSAGE_TYPES.contains(&raw_str(message.member("type")))
 }

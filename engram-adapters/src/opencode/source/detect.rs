@@ -9,9 +9,8 @@ use serde::de::IgnoredAny;
 
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::opencode::schema::{Info, Line, Time};
-use crate::opencode::step_schema::StepInfo;
 use crate::shared::time::from_millis;
-use crate::shared::value::{StructuralIndex, Value, find_line, integer, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text};
 
 /// Mark of an export: the session's own record, then its messages.
 const EXPORT: &str = "export.info.id=ses_+version,messages";
@@ -35,12 +34,17 @@ const MAX_LINES: usize = 64;
 
 /// The prefix of session ids.
 const SESSION_PREFIX: &str = "ses_";
+/// The prefix of message ids.
+const MESSAGE_PREFIX: &str = "msg_";
+/// Members of the session record of an export, whose id may be bad.
+const OF_SESSION: &[&str] = &["title", "time"];
 
 /// What the session record of an export states.
 struct ExportHeader {
-    session_id: String,
+    session_id: Option<String>,
     parent_id: Option<String>,
-    /// None in an export of 2.x.
+    /// True in an export of 2.x, which has no version.
+    is_step: bool,
     version: Option<String>,
     created: Option<i64>,
 }
@@ -56,12 +60,17 @@ fn export_header(head: &Head<'_>) -> Option<ExportHeader> {
     let mut index = StructuralIndex::default();
     let record = parse(record, &mut index).ok()?;
     let info = Info::lenient(record);
-    let is_step = info.version().is_none() && StepInfo::lenient(record).location().is_some();
+    let is_step = !has_members(record, &["version"]);
+    let has_session_id = raw_str(info.id()).starts_with(SESSION_PREFIX);
+    if !has_members(record, &["id", if is_step { "location" } else { "version" }]) || !(has_session_id || has_members(record, OF_SESSION)) {
+        return None;
+    }
     let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
     Some(ExportHeader {
-        session_id: owned(info.id()).filter(|id| id.starts_with(SESSION_PREFIX))?,
+        session_id: owned(info.id()).filter(|_| has_session_id),
         parent_id: owned(info.parent_id()).filter(|id| !id.is_empty()),
-        version: if is_step { None } else { Some(owned(info.version())?) },
+        is_step,
+        version: owned(info.version()),
         created: integer(Time::lenient_opt(info.time()).created()),
     })
 }
@@ -85,15 +94,14 @@ fn is_step_call(line: &Line<'_>) -> bool {
 
 /// The mark of a stream line.
 fn mark(line: &Line<'_>) -> Option<&'static str> {
-    if !raw_str(line.session_id()).starts_with(SESSION_PREFIX) || line.timestamp().is_none() {
-        return None;
-    }
+    let of_message = || line.part().is_some_and(|part| raw_str(part.member("messageID")).starts_with(MESSAGE_PREFIX));
+    let is_of_session = raw_str(line.session_id()).starts_with(SESSION_PREFIX) || of_message();
+    let has = |name| has_members(line.object(), &["sessionID", "timestamp", name]);
     match raw_str(line.kind()) {
-        "error" => line.error().map(|_| STREAM_ERROR),
-        "tool_use" if is_step_call(line) => Some(STEP_STREAM_CALL),
-        "step_start" | "step_finish" | "text" | "tool_use" | "reasoning" => {
-            raw_str(line.part()?.member("messageID")).starts_with("msg_").then_some(STREAM_PART)
-        }
+        _ if !is_of_session => None,
+        "error" => has("error").then_some(STREAM_ERROR),
+        "tool_use" if is_step_call(line) => has("part").then_some(STEP_STREAM_CALL),
+        "step_start" | "step_finish" | "text" | "tool_use" | "reasoning" => has("part").then_some(STREAM_PART),
         _ => None,
     }
 }
@@ -101,7 +109,7 @@ fn mark(line: &Line<'_>) -> Option<&'static str> {
 /// Evidence if the head is that of an export, or contains a stream line.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     if let Some(header) = export_header(head) {
-        let mark = if header.version.is_some() { EXPORT } else { STEP_EXPORT };
+        let mark = if header.is_step { STEP_EXPORT } else { EXPORT };
         return Some(Evidence { marks: vec![mark], framing: Framing::Document });
     }
     let mut marks: Vec<&'static str> = Vec::new();
@@ -117,10 +125,10 @@ pub fn identify(head: &Head<'_>) -> Identity {
     if let Some(header) = export_header(head) {
         return Identity {
             // Third-party builds may prefix the version with `v`.
-            schema: header.version.is_none().then_some(STEPS),
+            schema: header.is_step.then_some(STEPS),
             version: header.version.map(|version| version.strip_prefix('v').map(str::to_owned).unwrap_or(version)),
-            agent_id: header.parent_id.is_some().then(|| header.session_id.clone()),
-            session_id: Some(header.session_id),
+            agent_id: header.session_id.clone().filter(|_| header.parent_id.is_some()),
+            session_id: header.session_id,
             start: header.created.and_then(from_millis),
         };
     }
@@ -143,5 +151,5 @@ pub fn identify(head: &Head<'_>) -> Identity {
 /// The ids of an exported session and of its parent.
 pub fn session_and_parent(head: &Head<'_>) -> Option<(String, String)> {
     let header = export_header(head)?;
-    Some((header.session_id, header.parent_id?))
+    Some((header.session_id?, header.parent_id?))
 }
