@@ -47,6 +47,7 @@ pub mod open;
 mod opencode;
 mod registration;
 mod registry;
+mod session_file;
 mod session_form;
 pub mod sessions;
 pub mod shared;
@@ -55,6 +56,7 @@ mod text_only;
 
 pub use registration::{AdapterForm, Registration, SidecarFn};
 pub use registry::Registry;
+pub use session_file::SessionFile;
 pub use session_form::{FormPlace, SessionForm};
 
 /// The one built-in adapter that recognises the content, with its evidence.

@@ -11,6 +11,7 @@ use engram_core::head::Head;
 use crate::certification::Certification;
 use crate::home_folder::HomeFolder;
 use crate::open::store::Opener;
+use crate::session_file::SessionFile;
 use crate::session_form::SessionForm;
 use crate::shared::tool_table::ToolTable;
 
@@ -35,6 +36,7 @@ pub struct Registration {
     sidecar: SidecarFn,
     opener: &'static Opener,
     homes: &'static [HomeFolder],
+    files: &'static [SessionFile],
     forms: &'static [SessionForm],
     #[cfg(feature = "conformance")]
     certification: Certification,
@@ -61,6 +63,7 @@ impl Registration {
             sidecar: |_, _| SideInfo::default(),
             opener: &Opener::NOTHING,
             homes: &[],
+            files: &[],
             forms: &[],
             #[cfg(feature = "conformance")]
             certification: Certification::new(),
@@ -89,6 +92,12 @@ impl Registration {
     #[must_use]
     pub const fn with_homes(self, homes: &'static [HomeFolder]) -> Registration {
         Registration { homes, ..self }
+    }
+
+    /// Adds the files in which the harness keeps its sessions. Such a file that no adapter recognises is reported when a folder is searched.
+    #[must_use]
+    pub const fn with_session_files(self, files: &'static [SessionFile]) -> Registration {
+        Registration { files, ..self }
     }
 
     /// Adds the forms of which the harness can leave several of one session, the one that states most first.
@@ -159,6 +168,11 @@ impl Registration {
     /// The folders where the harness keeps its sessions.
     pub fn homes(&self) -> &'static [HomeFolder] {
         self.homes
+    }
+
+    /// The files in which the harness keeps its sessions.
+    pub fn session_files(&self) -> &'static [SessionFile] {
+        self.files
     }
 
     /// The forms of which the harness can leave several of one session, the one that states most first.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::Audit;
 use crate::exit::{Exit, Tally};
 use crate::homes;
-use crate::inputs::{SessionInput, find, session_options};
+use crate::inputs::{SessionInput, find, is_no_session, session_options};
 use crate::kept::open_kept;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
@@ -58,7 +58,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
                 printed = if args.json { write_json(&mut out, &audited) } else { text(&mut out, &audited) };
             }
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
+        Err(error) if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     printed?;

@@ -4,13 +4,13 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::version::{Revision, Support};
 use serde::Serialize;
 
 use crate::args::Detect;
 use crate::exit::{Exit, Tally};
-use crate::inputs::{SessionInput, find};
+use crate::inputs::{SessionInput, find, is_no_session};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, printable_json};
 
@@ -49,7 +49,7 @@ pub fn run(args: &Detect, registry: &Registry, report: &Reporter) -> io::Result<
             let json = || printable_json(&serde_json::to_string(&finding).unwrap_or_default()).into_owned();
             lines.push(if args.json { json() } else { text(&finding) });
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
+        Err(error) if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {

@@ -6,7 +6,7 @@ use std::io::{self, Write, stdout};
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::drift::{Change, DriftGroup, DriftReport, DriftRow, Place, SessionDrift};
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::overview::OverviewSink;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::args::Drift;
 use crate::exit::{Exit, Tally};
 use crate::filter::Filter;
 use crate::homes;
-use crate::inputs::{SessionInput, find, with_adapter};
+use crate::inputs::{SessionInput, find, is_no_session, with_adapter};
 use crate::kept::open_kept;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, shown, write_json};
@@ -53,7 +53,7 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
             }
             total.merge(examined.report);
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
+        Err(error) if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use engram_adapters::Registry;
 use engram_adapters::open::store::SkippedSession;
 use engram_adapters::sessions::{FoundSessions, OtherForm, SessionFinder, SessionLocation, SessionOptions, SessionSource};
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
 
 use crate::args::Conversion;
@@ -94,6 +94,11 @@ impl SessionInput {
             SessionInput::At(location) => location.open_with_copy(copy, options),
         }
     }
+}
+
+/// True for the error of a file that is not a session. If it is where a harness keeps its sessions, it is one that cannot be read.
+pub fn is_no_session(error: &AdapterError) -> bool {
+    error.code == ErrorCode::UnknownHarness && error.harness.is_none()
 }
 
 /// Everything that the command line names.

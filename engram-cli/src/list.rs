@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::tape::replay;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::homes;
-use crate::inputs::{SessionInput, find_changed};
+use crate::inputs::{SessionInput, find_changed, is_no_session};
 use crate::out::{Index, Known, Setup, State, source_of};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
@@ -78,7 +78,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
             tally.success();
             rows.extend(row);
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && item.as_ref().is_ok_and(Item::is_found) => {}
+        Err(error) if is_no_session(&error) && item.as_ref().is_ok_and(Item::is_found) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     report.end_progress();

@@ -45,6 +45,9 @@ fn unknown_harness(error: &AdapterError, found: &str) -> String {
     if found.starts_with(TAPE_EXCERPT) {
         return "this is a tape already, not a log; `engram check` and `engram stats` read tapes".to_owned();
     }
+    if let Some(harness) = error.harness {
+        return format!("{harness} keeps its sessions in such files, but this is no log of a known form (it begins with `{found}`)");
+    }
     match (error.expected.as_deref(), found) {
         (Some("a session"), "") => "no session found; `engram adapters` lists the supported harnesses".to_owned(),
         (Some("a session"), found) => format!("no session found: {found}"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::{FormSink, SessionOptions};
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::overview::OverviewSink;
 use engram_core::stats::{Counts, Stats, TokenCounts};
 use engram_core::tape::replay;
@@ -15,7 +15,7 @@ use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::filter::Filter;
 use crate::homes;
-use crate::inputs::{SessionInput, find, session_options};
+use crate::inputs::{SessionInput, find, is_no_session, session_options};
 use crate::once::{Counted, Once};
 use crate::out::Index;
 use crate::pool::in_order;
@@ -57,7 +57,7 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
             tally.success();
             stats.into_iter().for_each(|stats| counted.add(stats));
         }
-        Err(error) if error.code == ErrorCode::UnknownHarness && item.as_ref().is_ok_and(Item::is_found) => {}
+        Err(error) if is_no_session(&error) && item.as_ref().is_ok_and(Item::is_found) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {

@@ -11,6 +11,7 @@ use engram_core::ledger::Outcome;
 
 use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
+use crate::session_file::SessionFile;
 use crate::shared::value::{StructuralIndex, parse};
 use records::stream::Stream;
 use state::session_state::SessionState;
@@ -40,11 +41,22 @@ const HOMES: &[HomeFolder] = &[
     HomeFolder::new(Base::XdgConfig, "claude").unless_set("CLAUDE_CONFIG_DIR", ""),
 ];
 
+/// The files of sessions and of sub-agents.
+const SESSION_FILES: &[SessionFile] = &[
+    SessionFile::new(("projects", 2), "", ".jsonl"),
+    SessionFile::new(("projects", 2), "agent-", ".jsonl"),
+    SessionFile::new(("subagents", 1), "agent-", ".jsonl"),
+];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&ClaudeCode).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(source::sidecar::sidecar);
+    let registration = Registration::new(&ClaudeCode)
+        .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
+        .with_session_files(SESSION_FILES)
+        .with_sidecar(source::sidecar::sidecar);
     #[cfg(feature = "sqlite")]
     let registration = registration.with_store_opener(&source::legacy_db::OPENER).with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]

@@ -6,6 +6,7 @@ use engram_core::head::Head;
 
 use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
+use crate::session_file::SessionFile;
 
 mod blocks;
 #[cfg(feature = "conformance")]
@@ -31,11 +32,22 @@ mod tools;
 /// Where sessions are kept.
 const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
 
+/// The files of sessions. The TypeScript version wrote documents.
+const SESSION_FILES: &[SessionFile] = &[
+    SessionFile::new(("sessions", 4), "rollout-", ".jsonl"),
+    SessionFile::new(("sessions", 4), "rollout-", ".json"),
+    SessionFile::new(("archived_sessions", 1), "rollout-", ".jsonl"),
+];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&Codex).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(source::sidecar::sidecar);
+    let registration = Registration::new(&Codex)
+        .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
+        .with_session_files(SESSION_FILES)
+        .with_sidecar(source::sidecar::sidecar);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -33,6 +33,7 @@ use engram_core::head::Head;
 
 use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
+use crate::session_file::SessionFile;
 use chat_store::ChatStore;
 use hooks::HookLog;
 use ide::EditorConversation;
@@ -55,6 +56,13 @@ const HOMES: &[HomeFolder] = &[
     HomeFolder::new(Base::AppData, "Cursor/User/workspaceStorage"),
 ];
 
+/// The files of transcripts. Sessions of the SDK are named by `agent-` and their id.
+const SESSION_FILES: &[SessionFile] = &[
+    SessionFile::new(("agent-transcripts", 3), "", ".jsonl"),
+    SessionFile::new(("agent-transcripts", 3), "", ".json"),
+    SessionFile::new(("agent-transcripts", 3), "agent-", ".jsonl"),
+];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
@@ -62,6 +70,7 @@ const fn registration() -> Registration {
     let registration = Registration::new(&Cursor)
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
+        .with_session_files(SESSION_FILES)
         .with_sidecar(sidecar::sidecar)
         .with_store_opener(&source::opener::OPENER)
         .with_forms(source::session_forms::FORMS);

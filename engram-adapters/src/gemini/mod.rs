@@ -7,6 +7,7 @@ use engram_core::head::Head;
 
 use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
+use crate::session_file::SessionFile;
 
 mod blocks;
 #[cfg(feature = "conformance")]
@@ -28,11 +29,22 @@ use source::detect;
 /// Where sessions are kept.
 const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini")];
 
+/// The files of sessions and, named by their id, of sub-agents.
+const SESSION_FILES: &[SessionFile] = &[
+    SessionFile::new(("chats", 1), "session-", ".jsonl"),
+    SessionFile::new(("chats", 1), "session-", ".json"),
+    SessionFile::new(("chats", 2), "", ".jsonl"),
+];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&Gemini).with_tools(&tools::TOOLS).with_homes(HOMES).with_sidecar(source::sidecar::sidecar);
+    let registration = Registration::new(&Gemini)
+        .with_tools(&tools::TOOLS)
+        .with_homes(HOMES)
+        .with_session_files(SESSION_FILES)
+        .with_sidecar(source::sidecar::sidecar);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

@@ -107,7 +107,10 @@ impl SessionSource {
         let head = input.head()?;
         let chosen = match known {
             Some(registration) => Ok((registration, registration.probe(&head))),
-            None => choose(&head, options, origin.is_named),
+            None => choose(&head, options, origin.is_named).map_err(|error| match error.code {
+                ErrorCode::UnknownHarness if !head.is_blank() => with_harness_of_place(error, origin.path, options),
+                _ => error,
+            }),
         };
         let (registration, evidence) = match chosen {
             Ok(chosen) => chosen,
@@ -265,6 +268,15 @@ impl fmt::Debug for SessionSource {
             .field("identity", &self.identity)
             .finish_non_exhaustive()
     }
+}
+
+/// The error for a file that no adapter recognises, with the harness that keeps its sessions in such files.
+#[cold]
+fn with_harness_of_place(mut error: AdapterError, path: &Path, options: &SessionOptions) -> AdapterError {
+    let mut adapters = options.registry.adapters().filter(|adapter| options.adapter.is_none_or(|wanted| wanted.id() == adapter.id()));
+    let adapter = adapters.find(|adapter| adapter.session_files().iter().any(|file| file.matches(path)));
+    error.harness = adapter.map(|adapter| adapter.descriptor().harness_family);
+    error
 }
 
 /// The adapter that recognises the content. If the options name an adapter: that one, if it recognises the content or the caller

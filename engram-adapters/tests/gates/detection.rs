@@ -87,6 +87,26 @@ fn every_mark_occurs_in_a_fixture() {
 }
 
 #[test]
+fn every_row_of_session_files_matches_sessions_of_its_harness_only() {
+    let mut findings = Vec::new();
+    for entry in registered().adapters() {
+        for row in entry.session_files() {
+            let matched = || fixtures().artifacts().filter(|artifact| row.matches(&artifact.path));
+            if matched().next().is_none() {
+                findings.push(format!("{}: no fixture is at {row:?}", entry.id()));
+            }
+            let of_others = matched().filter(|artifact| artifact.entry.id() != entry.id());
+            findings.extend(of_others.map(|artifact| format!("{}: {row:?} of {}", artifact.full_name(), entry.id())));
+        }
+        let fixtures = files(&root().join("fixtures").join(entry.descriptor().harness_family));
+        let matched = fixtures.iter().filter(|path| entry.session_files().iter().any(|row| row.matches(path)));
+        let with_content = matched.filter(|path| path.metadata().is_ok_and(|file| file.len() > 0));
+        findings.extend(with_content.filter(|path| is_not_a_session(path)).map(|path| format!("{}: not a session", path.display())));
+    }
+    report::assert_none("session files", &findings);
+}
+
+#[test]
 fn every_session_is_recognised_by_one_adapter() {
     let findings = report::run("detection", |corpus| {
         let mut tally = Tally::default();

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engram_adapters::sessions::{SessionOptions, Stamp};
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::hash::StreamHasher;
 use engram_core::overview::Overview;
 use engram_core::pipeline::Summary;
 
 use crate::args::Ingest;
-use crate::inputs::SessionInput;
+use crate::inputs::{SessionInput, is_no_session};
 use crate::interrupt;
 use crate::out::{Finished, Key, OutDir};
 use crate::write::write_tape;
@@ -75,7 +75,7 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
     };
     let source = match opened {
         Ok(source) => source,
-        Err(error) if error.code == ErrorCode::UnknownHarness && !input.is_named() => return Outcome::NoSession,
+        Err(error) if is_no_session(&error) && !input.is_named() => return Outcome::NoSession,
         Err(error) => return Outcome::Failed(error),
     };
     let harness = source.harness();

@@ -48,6 +48,24 @@ fn a_folder_without_a_session_is_an_error_for_every_command_that_reads_sessions(
     }
 }
 
+#[test]
+fn a_file_that_cannot_be_a_session_is_reported_where_a_harness_keeps_sessions() {
+    let damaged = "sessions/2026/11/21/rollout-2026-11-21T10-24-30-01a1fda2-da79-74d3-9bb6-4cbb4355294f.jsonl";
+    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), (damaged, "{\"type\":7}\n")]);
+    let out = folder.path().join("tapes");
+    for args in [vec!["detect"], vec!["audit"], vec!["drift"], vec!["list"], vec!["stats"], vec!["ingest", "--out", text(&out)]] {
+        let output = engram().args(&args).args([text(folder.path()), "--error-format", "json"]).output().unwrap();
+        let errors = json_errors(&output);
+        let error = errors.iter().find(|error| error["code"] == "unknown_harness").unwrap_or_else(|| panic!("{args:?}: {errors:?}"));
+        assert_eq!((code(&output), errors.len(), &error["harness"]), (1, 1, &"codex".into()), "{args:?}");
+        assert!(error["path"].as_str().unwrap().ends_with(damaged), "{error}");
+    }
+    let said = stderr(&run(&["detect", text(folder.path())]));
+    assert!(said.contains("codex keeps its sessions in such files, but this is no log of a known form"), "{said}");
+    fs::write(folder.path().join(damaged), "\n").unwrap();
+    assert_eq!(code(&run(&["detect", text(folder.path())])), 0, "an empty file is no session");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_name_with_a_line_end_in_it_stays_on_its_line() {
