@@ -57,6 +57,11 @@ pub fn number(field: Field<'_>) -> Option<Number<'_>> {
     field.and_then(Value::number)
 }
 
+/// The number of a field, if it is an amount: not negative.
+pub fn amount(field: Field<'_>) -> Option<Number<'_>> {
+    number(field).filter(|number| !number.as_str().starts_with('-'))
+}
+
 /// The number of a field, if it is an integer that fits `i64`.
 #[inline(always)]
 pub fn integer(field: Field<'_>) -> Option<i64> {
@@ -91,6 +96,8 @@ mod tests {
         let object = parse(r#"{"a":7,"b":-1,"c":1.5,"d":"7","e":null}"#, &mut index).unwrap();
         let counts = ["a", "b", "c", "d", "e", "f"].map(|name| count_or_zero(object.member(name)));
         assert_eq!(counts, [Some(7), None, None, None, Some(0), Some(0)]);
+        let amounts = ["a", "b", "c", "d", "e", "f"].map(|name| amount(object.member(name)).map(Number::as_str));
+        assert_eq!(amounts, [Some("7"), None, Some("1.5"), None, None, None]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use engram_core::descriptor::{AdapterDescriptor, OmissionRule};
 use engram_core::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Field, FieldType};
-use engram_core::members::{FateKind, MemberTable, RecordShape};
+use engram_core::members::{FateKind, MemberTable, RecordShape, ValueForms};
 
 use crate::report::{self, Tally};
 use crate::tree::registered;
@@ -25,7 +25,10 @@ fn violations(descriptor: &AdapterDescriptor) -> (Tally, Vec<String>) {
     (tally, wrong.into_iter().map(|problem| format!("{}: {problem}", descriptor.adapter_id)).collect())
 }
 
-/// What becomes of values: rules and fields of the tape that do not exist.
+/// The fields of the tape with costs.
+const COSTS: [&str; 2] = ["meta.usage.cost_usd", "meta.session.cost_total_usd"];
+
+/// What becomes of values: rules and fields of the tape that do not exist, and costs that may be negative.
 fn fate_violations(table: &MemberTable, descriptor: &AdapterDescriptor) -> Vec<String> {
     let mut wrong = Vec::new();
     for fate in table.rows().iter().filter_map(|row| row.fate.as_ref()) {
@@ -39,6 +42,9 @@ fn fate_violations(table: &MemberTable, descriptor: &AdapterDescriptor) -> Vec<S
         };
         wrong.extend(problem);
     }
+    let amount = ValueForms::named("amount").expect("it is a form");
+    let costs = table.rows().iter().filter(|row| row.fate.as_ref().is_some_and(|fate| COSTS.contains(&&*fate.name)));
+    wrong.extend(costs.filter(|row| row.forms != amount).map(|row| format!("a cost is {}, not amount", row.expected())));
     wrong.sort_unstable();
     wrong.dedup();
     wrong
@@ -154,6 +160,7 @@ mod broken {
         for (good, bad, finding) in [
             ("omit ui", "omit none", "there is no rule `none`"),
             ("opaque key", "opaque lock", "there is no rule `lock`"),
+            ("usage.tokens.input", "usage.cost_usd", "a cost is number, not amount"),
             ("omit ui", "tape", "no row uses the rule `ui`"),
             ("rule ui  Screen.", "rule key  Key.\nrule ui  Screen.", "the descriptor has a rule `key` too"),
             ("tokens.input", "tokens.inputs", "`as meta.usage.tokens.inputs`: a tape has no such field"),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use engram_core::members::{JsonNode, JsonTypes, RawNode, TimeForms};
+use engram_core::members::{JsonNode, JsonTypes, RawNode, ValueForms};
 
 /// What is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ const VALUES: [(JsonTypes, &str); 5] = [
     (JsonTypes::ARRAY, "[\"changed\"]"),
 ];
 
-/// Values of other forms: numbers that are no counts or no integers, and values that are no times.
+/// Values of other forms: numbers that are no counts, integers or amounts, and values that are no times.
 const FORMS: [&str; 9] =
     ["-1", "1.5", "1e3", "18446744073709551616", "-9223372036854775809", "1e300", "\"yesterday\"", "\"\"", "\"2026-06-30T23:59:60Z\""];
 
@@ -45,14 +45,14 @@ const FORMS: [&str; 9] =
 pub struct Allowed {
     /// The types.
     pub types: JsonTypes,
-    /// The forms, if the values are times.
-    pub times: TimeForms,
+    /// The forms.
+    pub forms: ValueForms,
 }
 
 impl Allowed {
     /// What either of them allows.
     pub fn or(self, other: Allowed) -> Allowed {
-        Allowed { types: self.types.or(other.types), times: self.times.either(other.times) }
+        Allowed { types: self.types.or(other.types), forms: self.forms.either(other.forms) }
     }
 
     /// True for a value of a type that is allowed, in a form that is not.
@@ -60,7 +60,7 @@ impl Allowed {
         let Some(node) = RawNode::parse(json) else { return false };
         let is_number = node.types().meets(JsonTypes::NUMBER);
         let types = if is_number { JsonTypes::NATURAL } else { node.types() };
-        types.meets(self.types) && !(node.types().meets(self.types) && self.times.accept(node))
+        types.meets(self.types) && !(node.types().meets(self.types) && self.forms.accept(node))
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn of(types: JsonTypes) -> Allowed {
-        Allowed { types, times: TimeForms::NONE }
+        Allowed { types, forms: ValueForms::NONE }
     }
 
     #[test]
@@ -123,19 +123,19 @@ mod tests {
 
     #[test]
     fn the_new_form_is_one_that_the_table_does_not_allow() {
-        let forms = |types, times| -> Vec<String> {
-            let all = (0..9).filter_map(|choice| Change::reform(0..0, Allowed { types, times }, choice));
+        let forms = |types, forms| -> Vec<String> {
+            let all = (0..9).filter_map(|choice| Change::reform(0..0, Allowed { types, forms }, choice));
             let all: std::collections::BTreeSet<String> = all.map(|change| change.with().to_owned()).collect();
             all.into_iter().collect()
         };
-        let none = TimeForms::NONE;
+        let none = ValueForms::NONE;
         assert_eq!(forms(JsonTypes::COUNT, none), ["-1", "-9223372036854775809", "1.5", "18446744073709551616", "1e3", "1e300"]);
         assert_eq!(
             forms(JsonTypes::INTEGER.or(JsonTypes::STRING), none),
             ["-9223372036854775809", "1.5", "18446744073709551616", "1e3", "1e300"]
         );
         assert_eq!(forms(JsonTypes::NUMBER.or(JsonTypes::STRING), none), [""; 0]);
-        assert_eq!(forms(JsonTypes::STRING, TimeForms::named("time").unwrap()), ["\"\"", "\"2026-06-30T23:59:60Z\"", "\"yesterday\""]);
-        assert!(forms(JsonTypes::NUMBER, TimeForms::named("millis").unwrap()).contains(&"1.5".to_owned()));
+        assert_eq!(forms(JsonTypes::STRING, ValueForms::named("time").unwrap()), ["\"\"", "\"2026-06-30T23:59:60Z\"", "\"yesterday\""]);
+        assert!(forms(JsonTypes::NUMBER, ValueForms::named("millis").unwrap()).contains(&"1.5".to_owned()));
     }
 }

@@ -242,7 +242,7 @@ impl<'s> Visitor<RawNode<'s>> for Seen<'s> {
         };
         self.members.insert(
             path.pointer(),
-            SeenMember { pattern: path.pattern(), name, node: path.node, allowed: Allowed { types: row.types, times: row.times } },
+            SeenMember { pattern: path.pattern(), name, node: path.node, allowed: Allowed { types: row.types, forms: row.forms } },
         );
     }
 

@@ -9,7 +9,7 @@ use super::rules::field_rule_at;
 use super::walk::{self, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission};
 use crate::error::excerpt;
-use crate::members::{self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, TimeForms, Visitor};
+use crate::members::{self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, ValueForms, Visitor};
 use crate::text::Text;
 
 /// The maximum number of examples of left-over values in a report.
@@ -77,7 +77,7 @@ impl<'r> Visitor<RawNode<'r>> for LeafAudit<'_, 'r> {
 
     fn leaf(&mut self, path: &Path<'_, RawNode<'r>>, row: &Row) {
         match &row.fate {
-            Some(fate) => self.each(path, Claim::Fate(fate, row.times)),
+            Some(fate) => self.each(path, Claim::Fate(fate, row.forms)),
             None => self.each(path, Claim::Kept),
         }
     }
@@ -140,7 +140,7 @@ impl<'r> LeafAudit<'_, 'r> {
 #[derive(Debug, Clone, Copy)]
 enum Claim<'c> {
     /// The fate and the form of its row.
-    Fate(&'c Fate, TimeForms),
+    Fate(&'c Fate, ValueForms),
     /// No row fits it, and the ledger counts it as an unknown member.
     Unknown,
     /// No row fits it. It must be in a record or block that is kept as it is.
@@ -160,9 +160,9 @@ fn judge(
     if let Some(rule) = record.omitted_by() {
         return *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1;
     }
-    let (fate, times) = match claim {
-        Claim::Fate(fate, times) => (fate, times),
-        _ if record.index.has_unrecognized() && is_in_tape(record, leaf, TimeForms::NONE) => {
+    let (fate, forms) = match claim {
+        Claim::Fate(fate, forms) => (fate, forms),
+        _ if record.index.has_unrecognized() && is_in_tape(record, leaf, ValueForms::NONE) => {
             report.leaves.in_tape += 1;
             return;
         }
@@ -173,8 +173,8 @@ fn judge(
         }
         Claim::Kept => return leave(record, leaf, pointer, report),
     };
-    let is_in_tape = || is_in_tape(record, leaf, times);
-    if (fate.kind != FateKind::Tape || !times.is_none()) && leaf.starts_with('"') {
+    let is_in_tape = || is_in_tape(record, leaf, forms);
+    if (fate.kind != FateKind::Tape || !forms.is_none()) && leaf.starts_with('"') {
         fates.insert(pointer.to_owned(), Treatment::Row(fate.clone()));
     }
     let name = || fate.name.to_string();
@@ -192,10 +192,10 @@ fn judge(
 }
 
 /// True if the value is in the tape. A time is if the tape has the same instant, in its own form.
-fn is_in_tape(record: &Record<'_>, leaf: &str, times: TimeForms) -> bool {
+fn is_in_tape(record: &Record<'_>, leaf: &str, forms: ValueForms) -> bool {
     if leaf.starts_with('"') {
         let text = Text::Token(leaf);
-        return record.has(text) || (!times.is_none() && record.index.has_time(text));
+        return record.has(text) || (!forms.is_none() && record.index.has_time(text));
     }
     // A tape leaves out a boolean that has its usual value, so its words prove nothing.
     matches!(leaf, "true" | "false") || record.index.has_number(leaf)

@@ -9,7 +9,7 @@ use super::model::{
     Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
-use super::time_forms::TimeForms;
+use super::value_forms::ValueForms;
 use crate::event::Kind;
 
 /// The maximum depth of shapes that include shapes.
@@ -101,7 +101,7 @@ impl<'l> Compiler<'l> {
         let suffix = read_suffix(line, &line.words[words..])?;
         let feeds = suffix.feeds.clone();
         self.forced = suffix.fate.clone();
-        let row = self.row_of(line, (types, TimeForms::NONE), suffix, None)?;
+        let row = self.row_of(line, (types, ValueForms::NONE), suffix, None)?;
         self.forced = None;
         Ok(RecordShape { name: name.to_owned(), feeds, row })
     }
@@ -119,7 +119,7 @@ impl<'l> Compiler<'l> {
     fn row_of(
         &mut self,
         line: &'l Line,
-        (types, times): (JsonTypes, TimeForms),
+        (types, forms): (JsonTypes, ValueForms),
         suffix: Suffix<'l>,
         inherited: Option<&Fate>,
     ) -> Result<RowId, MemberTableError> {
@@ -129,7 +129,7 @@ impl<'l> Compiler<'l> {
             return Err(line.error("nothing says what becomes of this value"));
         }
         let content = self.content(line, types, &suffix, fate.as_ref())?;
-        Ok(self.push_row(Row { types, times, fate, content }))
+        Ok(self.push_row(Row { types, forms, fate, content }))
     }
 
     fn push_row(&mut self, row: Row) -> RowId {
@@ -165,7 +165,7 @@ impl<'l> Compiler<'l> {
             return Err(line.error("one row for the items of an array"));
         } else if let Some(shape) = referenced.filter(|_| types.meets(JsonTypes::ARRAY)) {
             let content = Content::Described { object: Some(shape), items: None };
-            item_row = Some(self.push_row(Row { types: JsonTypes::OBJECT, times: TimeForms::NONE, fate: fate.cloned(), content }));
+            item_row = Some(self.push_row(Row { types: JsonTypes::OBJECT, forms: ValueForms::NONE, fate: fate.cloned(), content }));
         }
         Ok(Content::Described { object, items: item_row })
     }
@@ -238,9 +238,9 @@ impl<'l> Compiler<'l> {
     fn add_member(&mut self, shape: &mut Shape, line: &'l Line, fate: Option<&Fate>) -> Result<(), MemberTableError> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
-            let Row { types, times, .. } = *self.table.row(row);
+            let Row { types, forms, .. } = *self.table.row(row);
             let (name, repeats) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
-            let member = Member { name: name.into(), types, times, need, row, repeats };
+            let member = Member { name: name.into(), types, forms, need, row, repeats };
             match shape.members.iter_mut().find(|known| &*known.name == name) {
                 Some(known) => *known = member,
                 None => shape.members.push(member),
@@ -278,7 +278,7 @@ impl<'l> Compiler<'l> {
         let suffix = read_suffix(line, words)?;
         let own = suffix.fate.clone().or_else(|| fate.cloned());
         if suffix.free {
-            return Ok(Choice::Free(self.row_of(line, (JsonTypes::ANY, TimeForms::NONE), suffix, fate)?));
+            return Ok(Choice::Free(self.row_of(line, (JsonTypes::ANY, ValueForms::NONE), suffix, fate)?));
         }
         let lines: Vec<&Line> = line.children.iter().collect();
         Ok(Choice::Shape(self.object(base, &lines, own.as_ref())?))
@@ -301,13 +301,13 @@ fn names(word: &Word) -> (Vec<&str>, Need) {
     (names.split('|').collect(), need)
 }
 
-/// The JSON types of a row, and the forms of its times.
-fn types_of(line: &Line, word: &Word) -> Result<(JsonTypes, TimeForms), MemberTableError> {
-    let one = |name| TimeForms::from_name(name).or_else(|| Some((TimeForms::NONE, JsonTypes::from_name(name)?)));
-    let mut all = (JsonTypes(0), TimeForms::NONE);
+/// The JSON types of a row, and the forms of its values.
+fn types_of(line: &Line, word: &Word) -> Result<(JsonTypes, ValueForms), MemberTableError> {
+    let one = |name| ValueForms::from_name(name).or_else(|| Some((ValueForms::NONE, JsonTypes::from_name(name)?)));
+    let mut all = (JsonTypes(0), ValueForms::NONE);
     for name in word.text.split('|') {
-        let (times, types) = one(name).ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
-        all = (all.0.or(types), all.1.or(times));
+        let (forms, types) = one(name).ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
+        all = (all.0.or(types), all.1.or(forms));
     }
     Ok(all)
 }

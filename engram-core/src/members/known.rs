@@ -20,7 +20,7 @@ pub struct KnownObjects {
     outlines: Vec<Vec<Outline>>,
     /// The members of all outlines.
     members: Vec<KnownMember>,
-    /// The containers and times of all outlines.
+    /// The containers, and the values with a form, of all outlines.
     inner: Vec<Inner>,
 }
 
@@ -41,7 +41,7 @@ struct Outline {
     inner: Range<usize>,
 }
 
-/// A container in an object, or a time.
+/// A container in an object, or a value with a form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inner {
     /// The number of members between the one before and this one.
@@ -51,7 +51,7 @@ pub(super) struct Inner {
 }
 
 impl KnownObjects {
-    /// The containers and times in `object`, for [`KnownObjects::inner_at`], if all its members fit the shape.
+    /// The containers, and the values with a form, in `object`, for [`KnownObjects::inner_at`], if all its members fit the shape.
     #[inline(always)]
     pub(super) fn inner<'a, N: JsonNode<'a>>(&mut self, table: &MemberTable, id: ShapeId, object: N) -> Option<Range<usize>> {
         let members = &self.members;
@@ -73,7 +73,7 @@ impl KnownObjects {
         self.members.len() >= MAX_MEMBERS
     }
 
-    /// A container or time.
+    /// A container, or a value with a form.
     #[inline(always)]
     pub(super) fn inner_at(&self, at: usize) -> Option<Inner> {
         self.inner.get(at).copied()
@@ -108,12 +108,12 @@ impl KnownObjects {
         for (name, value) in object.members() {
             let types = value.types();
             let fits = |member: &&Member| types.meets(member.types) && !self.is_full();
-            let Member { row, types: allowed, times, .. } = *table.shape(id).find(name).filter(fits)?;
+            let Member { row, types: allowed, forms, .. } = *table.shape(id).find(name).filter(fits)?;
             let relevant = allowed.relevant();
             self.members.push(KnownMember { name: KnownName::new(name), types: types.and(relevant), relevant });
-            // The value of a time matters, not only its type.
-            let is_time = !times.is_none() && types != JsonTypes::ANY;
-            if types.is_leaf() && !is_time {
+            // The value matters, not only its type.
+            let has_form = !forms.is_none() && types != JsonTypes::ANY;
+            if types.is_leaf() && !has_form {
                 leaves += 1;
             } else {
                 let row = Some(row).filter(|row| !table.row(*row).is_free());

@@ -14,8 +14,8 @@ mod node;
 mod path;
 mod repeated;
 mod syntax;
-mod time_forms;
 mod unknown;
+mod value_forms;
 mod walk;
 
 use std::mem;
@@ -29,8 +29,8 @@ pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
 pub use syntax::MemberTableError;
-pub use time_forms::TimeForms;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
+pub use value_forms::ValueForms;
 pub use walk::{Visitor, Walk};
 
 /// The text of a member table, compiled when it is first used.

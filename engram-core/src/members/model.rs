@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::node::JsonNode;
-use super::time_forms::{TimeForms, UNREADABLE};
+use super::value_forms::ValueForms;
 use crate::event::Kind;
 
 /// What becomes of a value.
@@ -45,8 +45,8 @@ pub struct TableRule {
 pub struct Row {
     /// The types that it may have.
     pub types: JsonTypes,
-    /// The form of the times that its values are.
-    pub times: TimeForms,
+    /// The forms of its values.
+    pub forms: ValueForms,
     /// What becomes of the leaf values in it. `None` for containers whose contents have rows of their own.
     pub fate: Option<Fate>,
     pub(super) content: Content,
@@ -60,12 +60,12 @@ impl Row {
 
     /// The names of the types and forms that a value may have.
     pub fn expected(&self) -> String {
-        self.times.names(self.types)
+        self.forms.names(self.types)
     }
 
-    /// What a value is that does not fit the row: its JSON type, or a time that is not readable.
+    /// What a value is that does not fit the row: its JSON type, a time that is not readable, or a negative number.
     pub fn found<'a, N: JsonNode<'a>>(&self, node: N) -> Cow<'static, str> {
-        if node.types().meets(self.types) { Cow::Borrowed(UNREADABLE) } else { node.types().name() }
+        if node.types().meets(self.types) { Cow::Borrowed(self.forms.mismatch(node)) } else { node.types().name() }
     }
 }
 
@@ -101,8 +101,8 @@ pub(super) struct Member {
     pub name: Box<str>,
     /// The types of its row.
     pub types: JsonTypes,
-    /// The times of its row.
-    pub times: TimeForms,
+    /// The forms of its row.
+    pub forms: ValueForms,
     pub need: Need,
     pub row: RowId,
     /// True if the harness writes it more than once into one object.

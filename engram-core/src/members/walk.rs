@@ -80,7 +80,7 @@ impl<'a> Walk<'_, '_, '_> {
         if types == JsonTypes::ANY || path.depth > MAX_DEPTH {
             return;
         }
-        if !types.meets(row.types) || (!row.times.is_none() && !row.times.accept(path.node)) {
+        if !types.meets(row.types) || (!row.forms.is_none() && !row.forms.accept(path.node)) {
             return visitor.mismatch(path, row);
         }
         match row.content {
@@ -96,7 +96,7 @@ impl<'a> Walk<'_, '_, '_> {
                 for (index, item) in path.node.items().enumerate() {
                     let types = item.types();
                     match row {
-                        Some(row) if !V::LEAVES && !V::VALUES && types.meets(row.types) && types.is_leaf() && row.times.is_none() => {}
+                        Some(row) if !V::LEAVES && !V::VALUES && types.meets(row.types) && types.is_leaf() && row.forms.is_none() => {}
                         Some(row) => self.value(row, &path.inner(Step::Item(index), item), visitor),
                         None => visitor.unknown(&path.inner(Step::Item(index), item)),
                     }
@@ -159,7 +159,7 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    /// Walks through the containers and times in an object that is otherwise complete.
+    /// Walks through the containers, and the values with a form, in an object that is otherwise complete.
     fn inner<N: JsonNode<'a>, V: Visitor<N>>(&self, inner: Range<usize>, path: &Path<'_, N>, visitor: &mut V) {
         let mut place = N::Place::default();
         for at in inner {

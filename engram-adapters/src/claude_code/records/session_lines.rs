@@ -10,7 +10,7 @@ use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::value::{Field, is_true, number, text};
+use crate::shared::value::{Field, amount, is_true, text};
 
 /// `summary` (up to 2.0.10): the title of the session with this last line, which is mostly that of another file.
 pub(super) fn summary(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -123,7 +123,7 @@ pub(super) fn cost(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     if !state.last_stated.set_cost(cost) {
         return Ok(Outcome::Bookkeeping { record: "cost-state", rule: rule::UNCHANGED });
     }
-    let facts = SessionFacts { cost_total_usd: number(cost), ..SessionFacts::default() };
+    let facts = SessionFacts { cost_total_usd: amount(cost), ..SessionFacts::default() };
     out.emit(Meta::Session(facts), Pointer::At("/totalCostUSD"))?;
     Ok(Outcome::Mapped)
 }

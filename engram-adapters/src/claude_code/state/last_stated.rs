@@ -3,7 +3,7 @@
 use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
 use crate::claude_code::schema::{Fact, Line};
 use crate::shared::restorable::Restorable;
-use crate::shared::value::{Field, raw_str};
+use crate::shared::value::{Field, amount, raw_str};
 
 /// The last stated values, as raw JSON; empty if none was stated.
 #[derive(Default)]
@@ -127,9 +127,9 @@ impl LastStated {
         set(&mut self.mode, mode)
     }
 
-    /// Stores the session's cost so far. Returns whether it changed.
+    /// Stores the session's cost so far, if it is an amount. Returns whether it changed.
     pub fn set_cost(&mut self, cost: Field<'_>) -> bool {
-        set(&mut self.cost, cost)
+        set(&mut self.cost, cost.filter(|cost| amount(Some(*cost)).is_some()))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Usage;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Field, count, number, text};
+use crate::shared::value::{Field, amount, count, text};
 
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
 const MAX_PENDING: usize = 64;
@@ -199,7 +199,7 @@ impl PendingCount {
         set(&mut self.message_id, raw(record.message.id()));
         set(&mut self.request_id, raw(record.line.request_id()));
         set(&mut self.stop_reason, raw(record.message.stop_reason()));
-        set(&mut self.cost_usd, number(record.line.cost_usd()).map(Number::as_str));
+        set(&mut self.cost_usd, amount(record.line.cost_usd()).map(Number::as_str));
         self.provisional = self.stop_reason.is_none() && self.cost_usd.is_none();
     }
 

@@ -10,7 +10,7 @@ use super::step_messages::directory;
 use crate::opencode::schema::{Model, Time};
 use crate::opencode::state::session_state::SessionState;
 use crate::opencode::step_schema::StepInfo;
-use crate::shared::value::{Value, integer, non_empty_text, number, text};
+use crate::shared::value::{Value, amount, integer, non_empty_text, text};
 
 /// Converts the session's own record.
 #[cold]
@@ -38,7 +38,7 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
         fork_of: info.fork().and_then(|fork| non_empty_text(fork.member("sessionID"))),
-        cost_total_usd: number(info.cost()).filter(|cost| cost.as_str() != "0"),
+        cost_total_usd: amount(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), INFO)?;

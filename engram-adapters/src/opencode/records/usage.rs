@@ -5,7 +5,7 @@ use engram_core::text::Text;
 
 use crate::opencode::schema::{Cache, Tokens};
 use crate::opencode::state::message_context::MessageContext;
-use crate::shared::value::{Field, count, count_or_zero, non_empty_text, number};
+use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
 
 /// Tokens and cost of a request of 1.x.
 ///
@@ -60,7 +60,7 @@ fn of_response<'a>(
     message_id: Option<Text<'a>>,
     model: Option<Text<'a>>,
 ) -> Meta<'a> {
-    let usage = Usage { message_id, model, tokens, cost_usd: number(cost), stop_reason: non_empty_text(stop_reason), ..Usage::default() };
+    let usage = Usage { message_id, model, tokens, cost_usd: amount(cost), stop_reason: non_empty_text(stop_reason), ..Usage::default() };
     Meta::Usage(usage)
 }
 

@@ -10,7 +10,7 @@ use super::line::{StreamRecord, StreamState};
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::records::system;
-use crate::shared::value::{Field, Value, is_true, non_empty_text, number, raw_str, text};
+use crate::shared::value::{Field, Value, amount, is_true, non_empty_text, raw_str, text};
 
 /// `system/init`: a turn begins. Its facts are those of the session; the names of tools are kept as a hash.
 pub(super) fn init(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -27,7 +27,7 @@ pub(super) fn result(state: &mut StreamState, stream: &StreamRecord<'_>, out: &m
     let line = stream.printed.object();
     let cost = line.member("total_cost_usd").or(line.member("total_cost"));
     if state.session.last_stated.set_cost(cost) {
-        let facts = SessionFacts { cost_total_usd: number(cost), ..SessionFacts::default() };
+        let facts = SessionFacts { cost_total_usd: amount(cost), ..SessionFacts::default() };
         out.emit(
             Meta::Session(facts),
             Pointer::At(if line.member("total_cost_usd").is_some() { "/total_cost_usd" } else { "/total_cost" }),
