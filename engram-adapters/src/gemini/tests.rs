@@ -56,6 +56,21 @@ fn a_line_that_repeats_another_changes_nothing() {
 }
 
 #[test]
+fn a_turn_that_is_written_again_adds_only_what_is_new_in_it() {
+    let thought =
+        |text: &str, second: u8| format!(r#"{{"subject":"","description":"{text}","timestamp":"2026-11-21T09:58:{second}.010Z"}}"#);
+    let turn = |thoughts: &[String]| {
+        format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"x","thoughts":[{}],"tokens":null}}"#, thoughts.join(","))
+    };
+    let first = turn(&[thought("a", 16), thought("a", 17)]);
+    let again = turn(&[thought("a", 26), thought("a", 27), thought("b", 28)]);
+    assert_eq!(texts(&events(&[&first])), ["a", "a", "x"]);
+    assert_eq!(texts(&events(&[&first, &again])), ["a", "a", "x", "b"]);
+    let of_other_turn = again.replace(r#""id":"m""#, r#""id":"n""#);
+    assert_eq!(texts(&events(&[&first, &of_other_turn])), ["a", "a", "x", "a", "a", "b", "x"]);
+}
+
+#[test]
 fn a_sum_with_a_count_that_is_none_is_left_out() {
     let turn = |cached: &str, thoughts: &str| {
         let tokens = format!(r#"{{"input":10,"output":3,"cached":{cached},"thoughts":{thoughts},"tool":0,"total":14}}"#);

@@ -72,7 +72,10 @@ fn thoughts(
     for (n, thought) in thoughts.elements().enumerate() {
         let joined = join_thought(&Thought::lenient(thought));
         let text = Text::Token(&joined);
-        if !text.is_empty() && state.dedup.is_new_text(thought_key(text), pass.as_deref_mut()) {
+        let key = thought_key(text);
+        // A turn that is written again may have more thoughts, or other times of them.
+        let is_new_in_turn = pass.is_some() || state.dedup.is_new_thought(record.message, key, n);
+        if !text.is_empty() && is_new_in_turn && state.dedup.is_new_text(key, pass.as_deref_mut()) {
             emit_text(&mut state.tally, text, Some(Channel::Reasoning), record, Pointer::Item(&path, n), out)?;
         }
     }

@@ -18,6 +18,8 @@ pub struct Dedup {
     occurrences: OccurrenceCount,
     calls: SeenCalls,
     turns: RepeatedTurns,
+    /// Thoughts, each with its turn and its place in it.
+    thoughts: SeenSet,
     /// The key of what a person wrote while tools ran. It comes before a result, and again in the message with the results.
     interjection: Restorable<Option<u64>>,
     /// Records with an id or a time.
@@ -34,6 +36,7 @@ impl Dedup {
             occurrences: OccurrenceCount::default(),
             calls: SeenCalls::default(),
             turns: RepeatedTurns::default(),
+            thoughts: SeenSet::default(),
             interjection: Restorable::default(),
             records: SeenSet::default(),
             duplicates: 0,
@@ -50,6 +53,7 @@ impl Dedup {
         self.occurrences.commit();
         self.calls.commit();
         self.turns.commit();
+        self.thoughts.commit();
         self.interjection.commit();
         self.records.commit();
     }
@@ -59,6 +63,7 @@ impl Dedup {
         self.occurrences.roll_back();
         self.calls.roll_back();
         self.turns.roll_back();
+        self.thoughts.roll_back();
         self.interjection.roll_back();
         self.records.roll_back();
     }
@@ -152,6 +157,13 @@ impl Dedup {
         let repeated = if in_history { self.turns.get(id, turn) } else { self.turns.insert(id, turn) };
         self.count_duplicate(repeated.any());
         repeated
+    }
+
+    /// True if no earlier record with the id of the turn has this thought at this place.
+    pub fn is_new_thought(&mut self, turn: &Record<'_>, text: u64, place: usize) -> bool {
+        let (Form::Lines, Some(id)) = (self.form, turn.id()) else { return true };
+        let is_new = self.thoughts.insert((id.raw(), text, place));
+        !self.count_duplicate(!is_new)
     }
 
     fn count_duplicate(&mut self, repeats: bool) -> bool {
