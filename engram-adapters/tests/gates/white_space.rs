@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::report::{self, Tally};
 use crate::tape::{convert_bytes, policy_for};
-use crate::tree::{Artifact, registered};
+use crate::tree::{Artifact, fixtures, registered};
 
 /// Larger artifacts are not used: smaller ones have the same forms.
 const MAX_BYTES: usize = 128 << 10;
@@ -46,6 +46,30 @@ fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+/// The text with an escape in each name of a member.
+fn escaped_names(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('"') {
+        let (before, string) = rest.split_at(at);
+        let mut values = serde_json::Deserializer::from_str(string).into_iter::<serde::de::IgnoredAny>();
+        let len = values.next().map_or(string.len(), |_| values.byte_offset());
+        let (string, after) = string.split_at(len);
+        let first = string[1..].chars().next().filter(char::is_ascii_alphanumeric);
+        out.push_str(before);
+        match first.filter(|_| after.trim_start().starts_with(':')) {
+            Some(first) => out.push_str(&format!("\"\\u{:04x}{}", u32::from(first), &string[2..])),
+            None => out.push_str(string),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// The lines on one line, with spaces between them.
+fn joined(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join("  ")
 }
 
 /// A text that is JSON is compared as a value: what a tool returned as JSON keeps its white space.
@@ -110,7 +134,9 @@ fn difference(artifact: &Artifact, spell: fn(&str) -> String) -> Option<Result<(
 fn spelling_changes_no_event() {
     let tally = report::run("white_space", |corpus| {
         let artifacts: Vec<&Artifact> = corpus.artifacts().collect();
-        let both = |artifact| [spaced as fn(&str) -> String, escaped].into_par_iter().filter_map(move |spell| difference(artifact, spell));
+        let both = |artifact| {
+            [spaced as fn(&str) -> String, escaped, escaped_names].into_par_iter().filter_map(move |spell| difference(artifact, spell))
+        };
         let results: Vec<Result<(), String>> = artifacts.into_par_iter().flat_map(both).collect();
         let mut tally = Tally::default();
         tally.count_many("sessions with another spelling", results.len() as u64);
@@ -120,7 +146,22 @@ fn spelling_changes_no_event() {
 }
 
 #[test]
+fn records_on_one_line_are_recognised() {
+    let is_lines = |artifact: &&Artifact| serde_json::from_slice::<serde::de::IgnoredAny>(&artifact.bytes).is_err();
+    let texts = fixtures().artifacts().filter(is_lines).filter_map(|artifact| Some((artifact, std::str::from_utf8(&artifact.bytes).ok()?)));
+    let short = texts.filter(|(_, text)| text.len() <= MAX_BYTES);
+    let findings: Vec<String> = short
+        .filter_map(|(artifact, text)| {
+            let found = registered().detect(&Head::new(joined(text).as_bytes(), true)).map(|(entry, _)| entry.id());
+            (found.as_ref().ok() != Some(&artifact.entry.id())).then(|| format!("{}: detected as {found:?}", artifact.full_name()))
+        })
+        .collect();
+    report::assert_none("one line", &findings);
+}
+
+#[test]
 fn only_what_is_outside_of_strings_changes() {
     assert_eq!(escaped(r#"{"type":"ab","a":"\"type\":\"b\""}"#), r#"{"type":"\u0061b","a":"\"type\":\"b\""}"#);
+    assert_eq!(escaped_names(r#"{"ab":"c:\":", "d" : ["e"]}"#), r#"{"\u0061b":"c:\":", "\u0064" : ["e"]}"#);
     assert_eq!(spaced("{\"a:{\\\"\":[1,2]}\n{}"), " { \"a:{\\\"\": [ 1, 2]}\n { }");
 }

@@ -1,8 +1,5 @@
 //! The head of an artifact: its beginning, for detection and identification.
 
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
@@ -112,9 +109,8 @@ impl<'h> Iterator for Lines<'h> {
 
 /// The values of a line with several, at most [`MAX_SPLIT_VALUES`], and the rest of the line. Any other line is not split.
 fn values(line: &str) -> Vec<&str> {
-    static BETWEEN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("}{"));
     let (mut values, mut rest) = (Vec::new(), line);
-    if BETWEEN.find(line.as_bytes()).is_some() {
+    if may_have_several(line.as_bytes()) {
         while values.len() < MAX_SPLIT_VALUES
             && let Some(end) = first_value(rest).ok().filter(|end| *end < rest.len())
         {
@@ -126,6 +122,11 @@ fn values(line: &str) -> Vec<&str> {
         values.push(rest);
     }
     values
+}
+
+/// True if one object may follow another: at each `{`, what precedes it is looked at.
+fn may_have_several(line: &[u8]) -> bool {
+    memchr::memchr_iter(b'{', line).any(|at| line[..at].trim_ascii_end().ends_with(b"}"))
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.
@@ -167,6 +168,7 @@ mod tests {
         let lines = |text: &'static str| Head::new(text.as_bytes(), true).lines().collect::<Vec<_>>();
         assert_eq!(lines("{\"a\":\"}{\"}{\"b\":{}} {\"c\":1}\n\n{}\n"), ["{\"a\":\"}{\"}", "{\"b\":{}}", " {\"c\":1}", "{}"]);
         assert_eq!(lines("{\"a\":\"}{\"}\n"), ["{\"a\":\"}{\"}"]);
+        assert_eq!(lines("{\"a\":1} \t {\"b\":2} {\"c\":\"} {\"}\n"), ["{\"a\":1}", " \t {\"b\":2}", " {\"c\":\"} {\"}"]);
         let many: &'static str = "{}".repeat(MAX_SPLIT_VALUES + 7).leak();
         assert_eq!(lines(many).len(), MAX_SPLIT_VALUES + 1);
         assert_eq!(lines("{\"a\":1}{\"b\":\n{\"cut{\"a\":1}{}\n"), ["{\"a\":1}", "{\"b\":", "{\"cut{\"a\":1}{}"]);

@@ -8,6 +8,7 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
+use crate::shared::document::{may_have_escaped_names, with_plain_names};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, has_members, non_empty_text, parse, raw_str, text};
 
@@ -17,8 +18,6 @@ use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, i
 
 /// Bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;
-/// Bytes of a line in which its type begins, if it is the first member.
-const FIRST_TYPE_BYTES: usize = 64;
 /// Lines of the head that are searched. A file may begin with a cut line.
 const HEAD_LINES: usize = 32;
 
@@ -47,7 +46,7 @@ pub fn marks() -> Vec<&'static str> {
 /// The marks that prove that this is a Codex session; none if it is not one.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut index = StructuralIndex::default();
-    if document_session(head.text(), &mut index).is_some() {
+    if document_session(&document_text(head), &mut index).is_some() {
         return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
     }
     let mut marks = Vec::new();
@@ -77,7 +76,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
 /// The identity that the head states. Only the envelope form has a `cli_version`; the older forms are schemas of their own.
 pub fn identify(head: &Head<'_>) -> Identity {
     let mut index = StructuralIndex::default();
-    if let Some(session) = document_session(head.text(), &mut index) {
+    if let Some(session) = document_session(&document_text(head), &mut index) {
         return Identity {
             schema: Some(TS_JSON),
             session_id: owned(session.id()),
@@ -121,19 +120,14 @@ static THREAD_STARTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"th
 /// A key of every header of the bare form.
 static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"instructions\""));
 
-/// True when the key or value is at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
+/// True when the key or value may be at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
 fn has_early_key(line: &str, key: &Finder<'_>) -> bool {
-    key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some()
-}
-
-/// True if there is an escape where the type of a line is.
-fn begins_with_escape(line: &str) -> bool {
-    memchr::memmem::find(&line.as_bytes()[..line.len().min(FIRST_TYPE_BYTES)], b"\\u").is_some()
+    key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some() || may_have_escaped_names(line.as_bytes())
 }
 
 /// The id of the thread in the line with which `exec --json` begins, if that is the first line.
 fn exec_thread(head: &Head<'_>) -> Option<Option<String>> {
-    let first = head.lines().next().filter(|line| has_early_key(line, &THREAD_STARTED) || begins_with_escape(line))?;
+    let first = head.lines().next().filter(|line| has_early_key(line, &THREAD_STARTED))?;
     let mut index = StructuralIndex::default();
     let line = parse(first, &mut index).ok()?;
     let is_start = raw_str(line.first_member("type")) == "thread.started" && has_members(line, &["thread_id"]);
@@ -173,6 +167,11 @@ fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a
 
 fn is_bare(line: Value<'_>) -> bool {
     raw_str(line.first_member("record_type")) == "state" || BARE_TYPES.contains(&raw_str(line.first_member("type")))
+}
+
+/// The text of the head, with names as they are searched for.
+fn document_text<'h>(head: &Head<'h>) -> Cow<'h, str> {
+    with_plain_names(head).map_or(Cow::Borrowed(head.text()), Cow::Owned)
 }
 
 /// `session` of the TypeScript document: its first member, followed by `items`. The document may be longer than the head.
