@@ -71,7 +71,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The token with its quotes, or the plain text.
+    /// The token with its quotes, or the plain text. Equal texts may have different tokens, unless these are canonical.
     pub fn raw(&self) -> &'a str {
         let (Text::Token(raw) | Text::Canonical(raw) | Text::Unescaped(raw) | Text::Plain(raw)) = *self;
         raw
@@ -81,7 +81,10 @@ impl<'a> Text<'a> {
     pub fn starts_with(&self, prefix: &str) -> bool {
         let (inner, prefix) = (&self.raw().as_bytes()[usize::from(self.token().is_some())..], prefix.as_bytes());
         // Most texts differ in the first byte.
-        inner.first() == prefix.first() && inner.starts_with(prefix)
+        if inner.first() == prefix.first() && inner.starts_with(prefix) {
+            return true;
+        }
+        matches!(self, Text::Token(_)) && inner.iter().take(prefix.len()).any(|byte| *byte == b'\\') && begins_decoded(inner, prefix)
     }
 
     /// The text as UTF-8. Borrowed if the token has no escapes.
@@ -152,6 +155,26 @@ impl<'a> Text<'a> {
     pub fn eq_str(&self, other: &str) -> bool {
         self.decode().is_ok_and(|text| text == other)
     }
+}
+
+/// True if a text begins with `prefix`. `inner` is its token after the first quote.
+#[cold]
+fn begins_decoded(inner: &[u8], mut prefix: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(first) = prefix.first() {
+        let mut encoded = [0; 4];
+        let (part, len) = match inner.get(at) {
+            Some(b'\\') => match read_escape(inner, at) {
+                (Unit::Char(c), len) => (c.encode_utf8(&mut encoded).as_bytes(), len),
+                (Unit::Lone(_), _) => return false,
+            },
+            Some(byte) if byte == first => (&prefix[..1], 1),
+            _ => return false,
+        };
+        let Some(rest) = prefix.strip_prefix(part) else { return false };
+        (prefix, at) = (rest, at + len);
+    }
+    true
 }
 
 /// The text between the quotes of a token.
@@ -257,7 +280,7 @@ fn push_unit(out: &mut impl Push, unit: Unit) {
 }
 
 /// True if the bytes after a backslash make a canonical escape.
-pub(crate) fn is_canonical_escape(after_backslash: &[u8]) -> bool {
+pub fn is_canonical_escape(after_backslash: &[u8]) -> bool {
     match after_backslash {
         [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
         // Control characters that have no letter, such as the escape character of terminal colours.
@@ -295,6 +318,17 @@ mod tests {
         assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
+    }
+
+    #[test]
+    fn beginning_of_a_text_is_found_in_any_spelling() {
+        for token in [r#""<a/b>é😀x""#, r#""\u003Ca\/b\u003e\u00e9\ud83d\ude00x""#, r#""<\u0061/b\u003eé\uD83D\uDE00x""#] {
+            let text = Text::Token(token);
+            assert!(["<", "<a", "<a/b>", "<a/b>é", "<a/b>é😀x"].into_iter().all(|prefix| text.starts_with(prefix)), "{token}");
+            assert!(!["a", "<b", "<a/b>e", "<a/b>é😀xx"].into_iter().any(|prefix| text.starts_with(prefix)), "{token}");
+        }
+        assert!(!Text::Token(r#""\ud83d<""#).starts_with("\u{fffd}") && !Text::Token(r#""\n""#).starts_with("n"));
+        assert!(!Text::Plain(r"\u003c").starts_with("<"));
     }
 
     proptest! {
