@@ -1,4 +1,4 @@
-//! Spelling: a log with other white space between its JSON values, or with escapes in its types, is the same log, and gives the same tape.
+//! Spelling: a log with other white space between its JSON values, or with other escapes in its strings, is the same log, and gives the same tape.
 
 use engram_core::head::Head;
 use engram_core::policy::Policy;
@@ -32,20 +32,48 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// The text with an escape in the value of each `type`.
-fn escaped(text: &str) -> String {
-    const MEMBER: &str = "\"type\":\"";
-    let mut parts = text.split(MEMBER);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let first = part.chars().next().filter(char::is_ascii_alphanumeric);
-        out.push_str(MEMBER);
-        match first {
-            Some(first) => out.push_str(&format!("\\u{:04x}{}", u32::from(first), &part[1..])),
-            None => out.push_str(part),
+/// The text with other spellings of characters in its strings, but not in names of members. `spell` gets each character, and whether it is
+/// the first one of its string. Escapes stay as they are.
+fn respelled(text: &str, spell: impl Fn(char, bool) -> Option<String>) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, string)) = rest.split_once('"') {
+        let (mut spelled, mut chars, mut is_first) = (String::new(), string.chars(), true);
+        while let Some(char) = chars.next().filter(|char| *char != '"') {
+            match spell(char, is_first).filter(|_| char != '\\') {
+                Some(escape) => spelled.push_str(&escape),
+                None => spelled.push(char),
+            }
+            if char == '\\' {
+                spelled.extend(chars.next());
+            }
+            is_first = false;
         }
+        let after = chars.as_str();
+        let contents = &string[..string.len() - after.len() - 1];
+        let is_name = after.trim_start().starts_with(':');
+        out.extend([before, "\"", if is_name { contents } else { &spelled }, "\""]);
+        rest = after;
     }
-    out
+    out + rest
+}
+
+/// The character as escapes of JSON: two for a character outside of the Basic Multilingual Plane.
+fn escape(char: char) -> String {
+    char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}
+
+/// The text as encoders write it whose JSON may be part of a web page.
+fn escaped_for_html(text: &str) -> String {
+    respelled(text, |char, _| match char {
+        '<' | '>' | '&' | '\'' => Some(escape(char)),
+        '/' => Some("\\/".to_owned()),
+        _ => None,
+    })
+}
+
+/// The text in ASCII, with an escape at the start of each string.
+fn escaped_to_ascii(text: &str) -> String {
+    respelled(text, |char, is_first| (is_first || !char.is_ascii()).then(|| escape(char)))
 }
 
 /// A text that is JSON is compared as a value: what a tool returned as JSON keeps its white space.
@@ -61,6 +89,8 @@ fn without_white_space(value: &mut Value) {
         _ => {}
     }
 }
+
+const SPELLINGS: [fn(&str) -> String; 3] = [spaced, escaped_for_html, escaped_to_ascii];
 
 /// The events of a tape without the facts about its input.
 fn events(tape: &str) -> Vec<Value> {
@@ -110,8 +140,8 @@ fn difference(artifact: &Artifact, spell: fn(&str) -> String) -> Option<Result<(
 fn spelling_changes_no_event() {
     let tally = report::run("white_space", |corpus| {
         let artifacts: Vec<&Artifact> = corpus.artifacts().collect();
-        let both = |artifact| [spaced as fn(&str) -> String, escaped].into_par_iter().filter_map(move |spell| difference(artifact, spell));
-        let results: Vec<Result<(), String>> = artifacts.into_par_iter().flat_map(both).collect();
+        let all = |artifact| SPELLINGS.into_par_iter().filter_map(move |spell| difference(artifact, spell));
+        let results: Vec<Result<(), String>> = artifacts.into_par_iter().flat_map(all).collect();
         let mut tally = Tally::default();
         tally.count_many("sessions with another spelling", results.len() as u64);
         (tally, results.into_iter().filter_map(Result::err).collect())
@@ -120,7 +150,9 @@ fn spelling_changes_no_event() {
 }
 
 #[test]
-fn only_what_is_outside_of_strings_changes() {
-    assert_eq!(escaped(r#"{"type":"ab","a":"\"type\":\"b\""}"#), r#"{"type":"\u0061b","a":"\"type\":\"b\""}"#);
-    assert_eq!(spaced("{\"a:{\\\"\":[1,2]}\n{}"), " { \"a:{\\\"\": [ 1, 2]}\n { }");
+fn only_the_spelling_changes() {
+    let text = "{\"a:{\\\"\":[1,\"<é😀\\n\",\"\"]}\n{\"b/\":\"\"}";
+    assert_eq!(spaced(text), " { \"a:{\\\"\": [ 1, \"<é😀\\n\", \"\"]}\n { \"b/\": \"\"}");
+    assert_eq!(escaped_for_html(text), "{\"a:{\\\"\":[1,\"\\u003cé😀\\n\",\"\"]}\n{\"b/\":\"\"}");
+    assert_eq!(escaped_to_ascii(text), "{\"a:{\\\"\":[1,\"\\u003c\\u00e9\\ud83d\\ude00\\n\",\"\"]}\n{\"b/\":\"\"}");
 }
