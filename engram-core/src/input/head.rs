@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{Finder, find_iter};
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
+
+use crate::text::{is_canonical_escape, push_token};
 
 /// The byte order mark that may come before the first record.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -20,6 +22,9 @@ pub const HEAD_MAX_BYTES: usize = 32 << 20;
 
 /// The maximum number of values that one line is split into: a head can contain millions.
 const MAX_SPLIT_VALUES: usize = 1 << 10;
+
+/// An encoder that escapes the letters of names does so within this many bytes.
+const FIRST_ESCAPE_WITHIN: usize = 64 << 10;
 
 /// The beginning of an artifact.
 #[derive(Debug, Clone)]
@@ -126,6 +131,19 @@ fn values(line: &str) -> Vec<&str> {
         values.push(rest);
     }
     values
+}
+
+/// The text of a head with all escapes in canonical form. None if its beginning has no others: then it is not copied.
+pub(super) fn canonical_head(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let beginning = &bytes[..bytes.len().min(FIRST_ESCAPE_WITHIN)];
+    let is_escaped = |at: usize| beginning[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    let is_other = |at: usize| !is_canonical_escape(&bytes[at + 1..]) && !is_escaped(at);
+    find_iter(beginning, b"\\u").any(is_other).then(|| {
+        let mut canonical = String::with_capacity(text.len());
+        push_token(&mut canonical, text);
+        canonical
+    })
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

@@ -254,12 +254,13 @@ fn push_unicode(out: &mut impl Push, code: u16) {
     }
 }
 
-/// Appends a token of the source in canonical form. Only escapes that are not canonical are rewritten.
+/// Appends a token of the source in canonical form. Only escapes that are not canonical are rewritten. What is no escape, in a text that no
+/// parser has accepted, stays as it is.
 pub(crate) fn push_token(out: &mut impl Push, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
     while let Some(escape) = backslash(bytes, at) {
-        if is_canonical_escape(&bytes[escape + 1..]) {
+        if is_canonical_escape(&bytes[escape + 1..]) || !is_other_escape(&bytes[escape + 1..]) {
             at = escape + 2;
             continue;
         }
@@ -276,6 +277,16 @@ fn push_unit(out: &mut impl Push, unit: Unit) {
     match unit {
         Unit::Char(c) => push_char(out, c),
         Unit::Lone(code) => push_unicode(out, code),
+    }
+}
+
+/// True if the bytes after a backslash make an escape that is not canonical.
+fn is_other_escape(after_backslash: &[u8]) -> bool {
+    let has_digits = |from: usize| after_backslash.get(from..from + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    match after_backslash {
+        [b'/', ..] => true,
+        [b'u', ..] => has_digits(1) && (after_backslash.get(5..7) != Some(b"\\u") || has_digits(7)),
+        _ => false,
     }
 }
 
@@ -318,6 +329,15 @@ mod tests {
         assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for text in [r"C:\users\", r"\", r"\u", r"\u00", r"\u003", r"\ud83d\u", r"\ud83d\ude0", r"\x\u00g1 é"] {
+            let mut out = String::new();
+            push_token(&mut out, text);
+            assert_eq!(out, text);
+        }
     }
 
     #[test]

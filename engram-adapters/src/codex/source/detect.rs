@@ -17,8 +17,6 @@ use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, i
 
 /// Bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;
-/// Bytes of a line in which its type begins, if it is the first member.
-const FIRST_TYPE_BYTES: usize = 64;
 /// Lines of the head that are searched. A file may begin with a cut line.
 const HEAD_LINES: usize = 32;
 
@@ -126,14 +124,9 @@ fn has_early_key(line: &str, key: &Finder<'_>) -> bool {
     key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some()
 }
 
-/// True if there is an escape where the type of a line is.
-fn begins_with_escape(line: &str) -> bool {
-    memchr::memmem::find(&line.as_bytes()[..line.len().min(FIRST_TYPE_BYTES)], b"\\u").is_some()
-}
-
 /// The id of the thread in the line with which `exec --json` begins.
 fn exec_thread(head: &Head<'_>) -> Option<String> {
-    let first = head.lines().next().filter(|line| has_early_key(line, &THREAD_STARTED) || begins_with_escape(line))?;
+    let first = head.lines().next().filter(|line| has_early_key(line, &THREAD_STARTED))?;
     let mut index = StructuralIndex::default();
     let line = parse(first, &mut index).ok()?;
     let has_only_known = line.members().all(|(name, _)| ["type", "thread_id"].contains(&name));

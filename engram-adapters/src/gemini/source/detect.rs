@@ -94,14 +94,10 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
 const INIT: &[u8] = b"\"init\"";
 /// The bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;
-/// Bytes of a line in which its type begins, if it is the first member.
-const FIRST_TYPE_BYTES: usize = 64;
 
 /// True for the first line of what a run prints.
 fn is_stream(head: &Head<'_>) -> bool {
-    let has = |line: &str, bytes: usize, part: &[u8]| memmem::find(&line.as_bytes()[..line.len().min(bytes)], part).is_some();
-    // The type may be written with escapes.
-    let may_be = |line: &&str| has(line, FIRST_FIELDS_BYTES, INIT) || has(line, FIRST_TYPE_BYTES, b"\\u");
+    let may_be = |line: &&str| memmem::find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)], INIT).is_some();
     let Some(first) = head.lines().next().filter(may_be) else { return false };
     let mut index = StructuralIndex::default();
     parse(first, &mut index).is_ok_and(|line| {
