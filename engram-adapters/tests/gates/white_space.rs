@@ -82,27 +82,12 @@ fn escaped_names(text: &str) -> String {
     respelled(text, true, |char, is_first| is_first.then(|| escape(char)))
 }
 
-/// A text that is JSON is compared as a value: what a tool returned as JSON keeps its white space.
-fn without_white_space(value: &mut Value) {
-    match value {
-        Value::String(text) if text.starts_with(['{', '[', ' ']) => {
-            if let Ok(inner) = serde_json::from_str::<Value>(text) {
-                *value = inner;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_white_space),
-        Value::Object(members) => members.values_mut().for_each(without_white_space),
-        _ => {}
-    }
-}
-
 const SPELLINGS: [fn(&str) -> String; 4] = [spaced, escaped_for_html, escaped_to_ascii, escaped_names];
 
 /// The events of a tape without the facts about its input.
 fn events(tape: &str) -> Vec<Value> {
     let event = |line: &str| {
         let mut event: Value = serde_json::from_str(line).unwrap_or_default();
-        without_white_space(&mut event);
         event.as_object_mut().map(|event| event.remove("input"));
         event
     };

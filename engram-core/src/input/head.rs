@@ -6,7 +6,7 @@ use memchr::memmem::{Finder, find_iter};
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
-use crate::text::{is_canonical_escape, push_token};
+use crate::text::canonical::{is_canonical_escape, push_token};
 
 /// The byte order mark that may come before the first record.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";

@@ -124,7 +124,10 @@ mod tests {
     #[test]
     fn texts_and_ids_of_a_line_are_known() {
         let mut texts = HashSet::new();
-        add_texts(r#"{"id":"i","content":[{"text" : "a \"\u0062\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#, &mut texts);
+        add_texts(
+            r#"{"id":"i","content":[{"text" : "a \"\u0062\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#,
+            &mut texts,
+        );
         let known = [r#""i""#, r#""a \"b\" \\""#, r#""c""#].map(hash64);
         assert_eq!(texts, HashSet::from(known));
     }

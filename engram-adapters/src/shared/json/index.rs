@@ -52,6 +52,9 @@ impl StructuralIndex {
     /// # Errors
     /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values.
     pub(in crate::shared) fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
+        if !self.canonical.is_empty() {
+            self.canonical = String::new();
+        }
         match self.index(text) {
             Ok((count, escapes)) if escapes.are_canonical() => Ok((text, &self.nodes[..count])),
             Ok((count, _)) => self.build_canonical(text, count),

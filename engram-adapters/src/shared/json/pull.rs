@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn values_with_other_escapes_are_read_in_canonical_form() {
-        let text = r#"{"\u0061":[{"\u0062" : 1},{"c":"\u0064"}],"\u0065":{"\u0066":2},"g":["a long text without \/ escapes that is no word"]}"#;
+        let text =
+            r#"{"\u0061":[{"\u0062" : 1},{"c":"\u0064"}],"\u0065":{"\u0066":2},"g":["a long text without \/ escapes that is no word"]}"#;
         let expected = ["a", r#"{"b":1}"#, r#"{"c":"d"}"#, "e", r#"{"f":2}"#, "g", r#""a long text without / escapes that is no word""#];
         assert_eq!(read_all(text).unwrap(), expected);
     }

@@ -118,6 +118,17 @@ impl<'a> Value<'a> {
         non_empty_text_of(self.record, self.nodes.first())
     }
 
+    /// The JSON value as a text, in canonical form.
+    #[inline(always)]
+    pub fn json(self) -> Text<'a> {
+        Text::Json(self.raw())
+    }
+
+    /// The text, if this is a string, and the JSON value as a text otherwise.
+    pub fn text_or_json(self) -> Text<'a> {
+        self.text().unwrap_or(self.json())
+    }
+
     /// The string contents in canonical form, without quotes. Empty if this is not a string. Only for identifiers.
     #[inline(always)]
     pub fn raw_str(self) -> &'a str {
