@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use memchr::memmem::{Finder, find_iter};
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
-use crate::text::canonical::{is_canonical_escape, push_token};
+use crate::text::canonical::{has_other_escapes, with_canonical_escapes};
 
 /// The byte order mark that may come before the first record.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -135,15 +135,8 @@ fn values(line: &str) -> Vec<&str> {
 
 /// The text of a head with all escapes in canonical form. None if its beginning has no others: then it is not copied.
 pub(super) fn canonical_head(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let beginning = &bytes[..bytes.len().min(FIRST_ESCAPE_WITHIN)];
-    let is_escaped = |at: usize| beginning[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
-    let is_other = |at: usize| !is_canonical_escape(&bytes[at + 1..]) && !is_escaped(at);
-    find_iter(beginning, b"\\u").any(is_other).then(|| {
-        let mut canonical = String::with_capacity(text.len());
-        push_token(&mut canonical, text);
-        canonical
-    })
+    let beginning = &text.as_bytes()[..text.len().min(FIRST_ESCAPE_WITHIN)];
+    has_other_escapes(beginning).then(|| with_canonical_escapes(text).into_owned())
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

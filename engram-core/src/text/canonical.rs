@@ -1,5 +1,7 @@
 //! The canonical form of strings: which escapes it has, and writing it.
 
+use std::borrow::Cow;
+
 use super::decode::{Unit, read_escape};
 use super::escapes::{backslash, escaped};
 
@@ -64,7 +66,7 @@ pub(crate) fn push_token(out: &mut impl Push, token: &str) {
     let bytes = token.as_bytes();
     let (mut start, mut at) = (0, 0);
     while let Some(escape) = backslash(bytes, at) {
-        if is_canonical_escape(&bytes[escape + 1..]) || !is_other_escape(&bytes[escape + 1..]) {
+        if !is_other_escape(&bytes[escape + 1..]) {
             at = escape + 2;
             continue;
         }
@@ -84,8 +86,33 @@ fn push_unit(out: &mut impl Push, unit: Unit) {
     }
 }
 
+/// JSON text with all escapes of its strings in canonical form.
+pub(crate) fn with_canonical_escapes(json: &str) -> Cow<'_, str> {
+    if !has_other_escapes(json.as_bytes()) {
+        return Cow::Borrowed(json);
+    }
+    let mut canonical = String::with_capacity(json.len());
+    push_token(&mut canonical, json);
+    Cow::Owned(canonical)
+}
+
+/// True if a string of JSON text has an escape that is not canonical.
+pub(crate) fn has_other_escapes(json: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(escape) = backslash(json, at) {
+        if is_other_escape(&json[escape + 1..]) {
+            return true;
+        }
+        at = escape + 2;
+    }
+    false
+}
+
 /// True if the bytes after a backslash make an escape that is not canonical.
 fn is_other_escape(after_backslash: &[u8]) -> bool {
+    if is_canonical_escape(after_backslash) {
+        return false;
+    }
     let has_digits = |from: usize| after_backslash.get(from..from + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     match after_backslash {
         [b'/', ..] => true,
