@@ -21,7 +21,7 @@ pub(super) fn decoded_non_empty(field: Field<'_>) -> Option<Cow<'_, str>> {
 
 /// The text of a string field, or the JSON of a field of another type. None for an absent field.
 pub(super) fn text_or_json(field: Field<'_>) -> Option<Text<'_>> {
-    text(field).or_else(|| field.map(|value| Text::Plain(value.raw())))
+    field.map(Value::text_or_json)
 }
 
 /// The time of a field that counts milliseconds, as a number or a string of digits.

@@ -2,9 +2,8 @@
 
 use engram_core::emit::Fault;
 use engram_core::head::Head;
-use memchr::memmem;
 
-use super::value::{StructuralIndex, Value, parse};
+use super::value::Value;
 
 /// The text of the head, if it may be a complete document. Its members can then be read in any order.
 pub fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
@@ -12,22 +11,6 @@ pub fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let is_json_lines = first.trim_ascii_end().ends_with('}') && !rest.is_empty();
     (head.is_complete() && text.ends_with('}') && !is_json_lines).then_some(text)
-}
-
-/// The bytes of a text that are searched for escapes in names.
-const NAMES_BYTES: usize = 1024;
-
-/// True if names of members or types may be written with escapes (`"\u0074ype"`). Searches for names do not find them, parsing does.
-pub fn may_have_escaped_names(text: &[u8]) -> bool {
-    let beginning = &text[..text.len().min(NAMES_BYTES)];
-    // Letters and digits. Other escapes are frequent in texts.
-    memmem::find_iter(beginning, "\\u00").any(|at| beginning.get(at + 4).is_some_and(|digit| (b'3'..=b'7').contains(digit)))
-}
-
-/// A document whose names are written with escapes, without them.
-pub fn with_plain_names(head: &Head<'_>) -> Option<String> {
-    let document = whole_document(head).filter(|document| may_have_escaped_names(document.as_bytes()))?;
-    parse(document, &mut StructuralIndex::default()).ok().map(|value| value.raw().to_owned())
 }
 
 /// The member `name` of `document`, which must be an array and occur once.
@@ -64,6 +47,7 @@ pub fn without_member(document: Value<'_>, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::value::{StructuralIndex, parse};
     use super::*;
 
     #[test]

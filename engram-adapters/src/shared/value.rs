@@ -45,7 +45,7 @@ pub fn non_empty_text(field: Field<'_>) -> Option<Text<'_>> {
     field.and_then(Value::non_empty_text)
 }
 
-/// Raw string contents, escapes not decoded. Empty if absent or not a string. Only for identifiers.
+/// The string contents in canonical form, without quotes. Empty if absent or not a string. Only for identifiers.
 #[inline(always)]
 pub fn raw_str(field: Field<'_>) -> &str {
     field.map(Value::raw_str).unwrap_or_default()

@@ -25,6 +25,7 @@ use crate::keys::hash64;
 use crate::members::{MemberTable, RawNode};
 use crate::tape::TapeError;
 use crate::text::Text;
+use crate::text::canonical::with_canonical_escapes;
 use record::{Fates, Known, Record};
 pub use report::{Amount, AuditReport, Leaves, LeftOver};
 pub use rules::record_type;
@@ -171,6 +172,7 @@ impl<'a> Audit<'a> {
         let own = self.index.lines_of(key).to_vec();
         let gave_events = !own.is_empty();
         let is_repeated = !self.read.insert(hash64(text)) && !gave_events;
+        let text = &*with_canonical_escapes(text);
         // On a broken line the adapter may count the values differently.
         let lines = if is_broken { self.index.lines_on(key.0) } else { own };
         let mut record = Record { is_repeated, ..self.record(key.0, text, lines, gave_events) };
@@ -225,7 +227,8 @@ impl<'a> Audit<'a> {
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(bytes.strip_prefix(BOM).unwrap_or(&bytes));
-        let text = self.valid_part(&text);
+        let text = with_canonical_escapes(self.valid_part(&text));
+        let text = &*text;
         let value = first_value(text);
         let end = value.unwrap_or(text.len());
         self.report.records = self.index.records;

@@ -3,6 +3,8 @@
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
+use crate::text::canonical::{has_other_escapes, with_canonical_escapes};
+
 /// The byte order mark that may come before the first record.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The byte order mark as a character.
@@ -17,6 +19,9 @@ pub const HEAD_MAX_BYTES: usize = 32 << 20;
 
 /// The maximum number of values that one line is split into: a head can contain millions.
 const MAX_SPLIT_VALUES: usize = 1 << 10;
+
+/// An encoder that escapes the letters of names does so within this many bytes.
+const FIRST_ESCAPE_WITHIN: usize = 64 << 10;
 
 /// The beginning of an artifact.
 #[derive(Debug, Clone)]
@@ -127,6 +132,12 @@ fn values(line: &str) -> Vec<&str> {
 /// True if one object may follow another: at each `{`, what precedes it is looked at.
 fn may_have_several(line: &[u8]) -> bool {
     memchr::memchr_iter(b'{', line).any(|at| line[..at].trim_ascii_end().ends_with(b"}"))
+}
+
+/// The text of a head with all escapes in canonical form. None if its beginning has no others: then it is not copied.
+pub(super) fn canonical_head(text: &str) -> Option<String> {
+    let beginning = &text.as_bytes()[..text.len().min(FIRST_ESCAPE_WITHIN)];
+    has_other_escapes(beginning).then(|| with_canonical_escapes(text).into_owned())
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

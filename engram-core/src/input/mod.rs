@@ -15,7 +15,7 @@ use crate::limits::Limits;
 
 use self::byte_source::READ_BYTES;
 pub use self::byte_source::{ByteSource, Memory, Reader};
-use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head};
+use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
 
 /// An artifact that is being read.
 pub struct Input<S> {
@@ -29,6 +29,8 @@ pub struct Input<S> {
     head_lines: usize,
     /// The end of the last of these lines.
     head_lines_end: usize,
+    /// The text of the head in canonical form, if it has other escapes.
+    canonical_head: Option<String>,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     truncation_reason: Option<String>,
@@ -78,6 +80,7 @@ impl<S: ByteSource> Input<S> {
             searched: 0,
             head_lines: 0,
             head_lines_end: 0,
+            canonical_head: None,
             ended: false,
             truncation_reason: None,
             hasher: StreamHasher::default(),
@@ -100,8 +103,14 @@ impl<S: ByteSource> Input<S> {
             }
         }
         let len = self.head_len();
-        let bytes = &self.source.bytes()[..len];
-        Ok(Head::of(bytes, self.source.text(0..len), self.ended && len == self.source.bytes().len()))
+        let (bytes, text) = (&self.source.bytes()[..len], self.source.text(0..len));
+        let is_complete = self.ended && len == self.source.bytes().len();
+        // Adapters search the head for names of members and for types, as harnesses write them.
+        self.canonical_head = text.as_ref().ok().and_then(|text| canonical_head(text));
+        Ok(match &self.canonical_head {
+            Some(canonical) => Head::of(canonical.as_bytes(), Ok(canonical), is_complete),
+            None => Head::of(bytes, text, is_complete),
+        })
     }
 
     fn head_suffices(&self) -> bool {

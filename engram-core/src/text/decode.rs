@@ -75,6 +75,12 @@ impl DecodeBuffer {
         (simdutf8::basic::from_utf8(&self.0).unwrap_or_default(), has_lone)
     }
 
+    /// Keeps a text that was decoded elsewhere.
+    pub(crate) fn keep(&mut self, text: String) -> &str {
+        self.0 = text.into_bytes();
+        simdutf8::basic::from_utf8(&self.0).unwrap_or_default()
+    }
+
     /// As `decoded`, into an owned string.
     pub(crate) fn unescaped(mut self, inner: &str) -> (String, bool) {
         let has_lone = self.unescape(inner);

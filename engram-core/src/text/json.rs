@@ -6,9 +6,9 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
 use super::block::{BLOCK, escaped, pad_block, prefix_xor};
+use super::canonical::{Push, is_canonical_escape, push_token};
 use super::decode::{Unit, read_escape};
 use super::escapes::{backslash, quote_or_backslash};
-use super::{Push, is_canonical_escape, push_token};
 use crate::limits::LimitExceeded;
 
 /// A JSON value in canonical form, for a hash of it. A JSON parser must have accepted `raw`.

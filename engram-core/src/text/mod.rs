@@ -1,16 +1,19 @@
 //! Borrowed text, either a string token of the source's JSON or plain text, and its canonical form.
 
 pub mod block;
+pub(crate) mod canonical;
 mod decode;
 mod escapes;
 pub(crate) mod json;
 
-pub use json::canonical_json;
 use std::borrow::Cow;
 
+pub use self::canonical::{Push, is_canonical_escape};
+use self::canonical::{push_plain, push_token};
 pub use self::decode::DecodeBuffer;
 use self::decode::{Unit, read_escape};
-use self::escapes::{backslash, escaped};
+use self::escapes::backslash;
+pub use self::json::canonical_json;
 
 /// The text of an event.
 ///
@@ -35,6 +38,8 @@ pub enum Text<'a> {
     Unescaped(&'a str),
     /// Decoded text.
     Plain(&'a str),
+    /// A JSON value of the source. Its canonical form is the text.
+    Json(&'a str),
 }
 
 impl Default for Text<'_> {
@@ -63,17 +68,17 @@ impl<'a> Text<'a> {
         self.token().map_or_else(|| self.raw().is_empty(), |token| token.len() <= 2)
     }
 
-    /// The token, unless the text is plain.
+    /// The token, unless the text is plain or the canonical form of a JSON value.
     pub fn token(&self) -> Option<&'a str> {
         match *self {
             Text::Token(token) | Text::Canonical(token) | Text::Unescaped(token) => Some(token),
-            Text::Plain(_) => None,
+            Text::Plain(_) | Text::Json(_) => None,
         }
     }
 
-    /// The token with its quotes, or the plain text.
+    /// The token with its quotes, the plain text, or the JSON value. Equal texts may differ in it, unless both are canonical tokens.
     pub fn raw(&self) -> &'a str {
-        let (Text::Token(raw) | Text::Canonical(raw) | Text::Unescaped(raw) | Text::Plain(raw)) = *self;
+        let (Text::Token(raw) | Text::Canonical(raw) | Text::Unescaped(raw) | Text::Plain(raw) | Text::Json(raw)) = *self;
         raw
     }
 
@@ -81,7 +86,14 @@ impl<'a> Text<'a> {
     pub fn starts_with(&self, prefix: &str) -> bool {
         let (inner, prefix) = (&self.raw().as_bytes()[usize::from(self.token().is_some())..], prefix.as_bytes());
         // Most texts differ in the first byte.
-        inner.first() == prefix.first() && inner.starts_with(prefix)
+        if inner.first() == prefix.first() && inner.starts_with(prefix) {
+            return true;
+        }
+        match self {
+            Text::Token(_) => inner.iter().take(prefix.len()).any(|byte| *byte == b'\\') && begins_decoded(inner, prefix),
+            Text::Json(json) => canonical_json(json).as_bytes().starts_with(prefix),
+            _ => false,
+        }
     }
 
     /// The text as UTF-8. Borrowed if the token has no escapes.
@@ -91,6 +103,7 @@ impl<'a> Text<'a> {
     pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
+            Text::Json(json) => Ok(canonical_json(json)),
             Text::Unescaped(token) => Ok(Cow::Borrowed(inside(token))),
             Text::Token(token) | Text::Canonical(token) => {
                 let inner = inside(token);
@@ -135,6 +148,10 @@ impl<'a> Text<'a> {
     {
         match *self {
             Text::Plain(plain) => (plain, false),
+            Text::Json(json) => match canonical_json(json) {
+                Cow::Borrowed(json) => (json, false),
+                Cow::Owned(json) => (buffer.keep(json), false),
+            },
             Text::Unescaped(token) => (inside(token), false),
             Text::Token(token) | Text::Canonical(token) => {
                 let inner = inside(token);
@@ -154,30 +171,29 @@ impl<'a> Text<'a> {
     }
 }
 
+/// True if a text begins with `prefix`. `inner` is its token after the first quote.
+#[cold]
+fn begins_decoded(inner: &[u8], mut prefix: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(first) = prefix.first() {
+        let mut encoded = [0; 4];
+        let (part, len) = match inner.get(at) {
+            Some(b'\\') => match read_escape(inner, at) {
+                (Unit::Char(c), len) => (c.encode_utf8(&mut encoded).as_bytes(), len),
+                (Unit::Lone(_), _) => return false,
+            },
+            Some(byte) if byte == first => (&prefix[..1], 1),
+            _ => return false,
+        };
+        let Some(rest) = prefix.strip_prefix(part) else { return false };
+        (prefix, at) = (rest, at + len);
+    }
+    true
+}
+
 /// The text between the quotes of a token.
 fn inside(token: &str) -> &str {
     &token[1..token.len() - 1]
-}
-
-/// A target that text is appended to.
-pub trait Push {
-    /// Appends text.
-    fn push_str(&mut self, text: &str);
-
-    /// Appends a character.
-    fn push(&mut self, c: char) {
-        self.push_str(c.encode_utf8(&mut [0; 4]));
-    }
-}
-
-impl Push for String {
-    fn push_str(&mut self, text: &str) {
-        String::push_str(self, text);
-    }
-
-    fn push(&mut self, c: char) {
-        String::push(self, c);
-    }
 }
 
 /// Appends `text` as a canonical JSON string with its quotes.
@@ -189,82 +205,15 @@ pub fn push_text(out: &mut impl Push, text: Text<'_>) {
     match text {
         Text::Token(token) => push_token(out, token),
         Text::Canonical(token) | Text::Unescaped(token) => out.push_str(token),
-        Text::Plain(plain) => {
-            out.push('"');
-            push_plain(out, plain);
-            out.push('"');
-        }
+        Text::Plain(plain) => push_quoted(out, plain),
+        Text::Json(json) => push_quoted(out, &canonical_json(json)),
     }
 }
 
-/// Appends plain text with its escapes in canonical form, without quotes.
-pub(crate) fn push_plain(out: &mut impl Push, plain: &str) {
-    let mut start = 0;
-    while let Some(at) = escaped(plain.as_bytes(), start) {
-        out.push_str(&plain[start..at]);
-        push_char(out, char::from(plain.as_bytes()[at]));
-        start = at + 1;
-    }
-    out.push_str(&plain[start..]);
-}
-
-/// Appends one character in canonical form.
-fn push_char(out: &mut impl Push, c: char) {
-    match c {
-        '"' => out.push_str("\\\""),
-        '\\' => out.push_str("\\\\"),
-        '\u{8}' => out.push_str("\\b"),
-        '\u{c}' => out.push_str("\\f"),
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        c if c < ' ' => push_unicode(out, c as u16),
-        c => out.push(c),
-    }
-}
-
-/// Appends `\u` and four hex digits.
-fn push_unicode(out: &mut impl Push, code: u16) {
-    out.push_str("\\u");
-    for shift in [12, 8, 4, 0] {
-        out.push(char::from(b"0123456789abcdef"[usize::from(code >> shift & 0xf)]));
-    }
-}
-
-/// Appends a token of the source in canonical form. Only escapes that are not canonical are rewritten.
-pub(crate) fn push_token(out: &mut impl Push, token: &str) {
-    let bytes = token.as_bytes();
-    let (mut start, mut at) = (0, 0);
-    while let Some(escape) = backslash(bytes, at) {
-        if is_canonical_escape(&bytes[escape + 1..]) {
-            at = escape + 2;
-            continue;
-        }
-        out.push_str(&token[start..escape]);
-        let (unit, len) = read_escape(bytes, escape);
-        push_unit(out, unit);
-        at = escape + len;
-        start = at;
-    }
-    out.push_str(&token[start..]);
-}
-
-fn push_unit(out: &mut impl Push, unit: Unit) {
-    match unit {
-        Unit::Char(c) => push_char(out, c),
-        Unit::Lone(code) => push_unicode(out, code),
-    }
-}
-
-/// True if the bytes after a backslash make a canonical escape.
-pub(crate) fn is_canonical_escape(after_backslash: &[u8]) -> bool {
-    match after_backslash {
-        [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
-        // Control characters that have no letter, such as the escape character of terminal colours.
-        [b'u', b'0', b'0', b'0', b'0'..=b'7' | b'b' | b'e' | b'f', ..] => true,
-        [b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => true,
-        _ => false,
-    }
+fn push_quoted(out: &mut impl Push, plain: &str) {
+    out.push('"');
+    push_plain(out, plain);
+    out.push('"');
 }
 
 #[cfg(test)]
@@ -295,6 +244,30 @@ mod tests {
         assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
+    }
+
+    #[test]
+    fn text_of_a_json_value_is_its_canonical_form() {
+        for json in ["{ \"a\" : [ \"\\u003cb\\/\", 1.0 ] }", r#"{"a":["<b/",1.0]}"#] {
+            let (text, canonical) = (Text::Json(json), r#"{"a":["<b/",1.0]}"#);
+            assert!(text.starts_with(r#"{"a":["#) && text.eq_str(canonical) && !text.is_empty());
+            assert_eq!(text.decode_lossy_into(&mut DecodeBuffer::default()), canonical);
+            let (mut of_json, mut of_plain) = (String::new(), String::new());
+            push_text(&mut of_json, text);
+            push_text(&mut of_plain, Text::Plain(canonical));
+            assert_eq!(of_json, of_plain);
+        }
+    }
+
+    #[test]
+    fn beginning_of_a_text_is_found_in_any_spelling() {
+        for token in [r#""<a/b>é😀x""#, r#""\u003Ca\/b\u003e\u00e9\ud83d\ude00x""#, r#""<\u0061/b\u003eé\uD83D\uDE00x""#] {
+            let text = Text::Token(token);
+            assert!(["<", "<a", "<a/b>", "<a/b>é", "<a/b>é😀x"].into_iter().all(|prefix| text.starts_with(prefix)), "{token}");
+            assert!(!["a", "<b", "<a/b>e", "<a/b>é😀xx"].into_iter().any(|prefix| text.starts_with(prefix)), "{token}");
+        }
+        assert!(!Text::Token(r#""\ud83d<""#).starts_with("\u{fffd}") && !Text::Token(r#""\n""#).starts_with("n"));
+        assert!(!Text::Plain(r"\u003c").starts_with("<"));
     }
 
     proptest! {

@@ -142,7 +142,7 @@ fn synthetic_message(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> 
     let is_error = is_true(line.is_api_error()) || message.is_some_and(|message| message.starts_with("API Error"));
     let pointer = Pointer::At(CONTENT);
     if is_error {
-        let status = line.api_error_status().map(|status| Text::Plain(status.raw()));
+        let status = line.api_error_status().map(Value::json);
         out.emit(Meta::Error { code: text(line.error()).or(status), text: message }, pointer)?;
         if let Some(details) = non_empty_text(line.object().member("errorDetails")) {
             out.emit(Meta::System { name: Text::Plain("error_details"), text: Some(details) }, Pointer::At("/errorDetails"))?;

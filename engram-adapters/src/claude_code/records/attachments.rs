@@ -81,8 +81,7 @@ impl<'a> AttachmentLine<'a> {
 
 /// Emits a context with a value as text. A value that is not a string is emitted as its JSON.
 fn emit_value(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter) -> Result<(), Fault> {
-    let text = value.map(|value| value.text().unwrap_or(Text::Plain(value.raw())));
-    emit_text(name, text, Pointer::At(pointer), out)
+    emit_text(name, value.map(Value::text_or_json), Pointer::At(pointer), out)
 }
 
 /// A prompt that was queued while the agent worked, or a notice that a background task ended.

@@ -80,8 +80,8 @@ pub(super) fn refusal(state: &mut SessionState, record: &Record<'_>, out: &mut E
 pub(super) fn api_error(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let error = record.line.error();
     let member = |name| error.and_then(|error| error.member(name));
-    let code = member("status").map(|status| Text::Plain(status.raw()));
-    let message = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| error.map(Value::raw).map(Text::Plain));
+    let code = member("status").map(Value::json);
+    let message = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| error.map(Value::json));
     out.emit(Meta::Error { code, text: message }, Pointer::At("/error"))?;
     let connection = non_empty_text(member("connection").and_then(|connection| connection.member("message")));
     if let Some(text) = connection.filter(|text| message.is_none_or(|message| message.raw() != text.raw())) {

@@ -9,7 +9,6 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::claude_code::revisions::{STREAM, TITLES_SCHEMA};
-use crate::shared::document::may_have_escaped_names;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, find_line, has_members, raw_str, text};
 use crate::shared::view::view;
@@ -94,8 +93,7 @@ impl Printed<'_> {
 /// The lines of the head that may begin a turn of a capture.
 fn init_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     static INIT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"init\""));
-    let may_be = |line: &str| INIT.find(line.as_bytes()).is_some() || may_have_escaped_names(line.as_bytes());
-    head.lines().take(MAX_LINES).map(str::trim_ascii_start).filter(move |line| line.starts_with('{') && may_be(line))
+    head.lines().take(MAX_LINES).map(str::trim_ascii_start).filter(|line| line.starts_with('{') && INIT.find(line.as_bytes()).is_some())
 }
 
 /// True for a head of what `--output-format stream-json` prints.
@@ -127,7 +125,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
 /// Every mark needs one of these fields. To search for their names spares parsing the lines of other harnesses.
 fn may_have_mark(line: &str) -> bool {
     static NAMES: LazyLock<[Finder<'_>; 3]> = LazyLock::new(|| ["\"sessionId\"", "\"leafUuid\"", "\"messageId\""].map(Finder::new));
-    NAMES.iter().any(|name| name.find(line.as_bytes()).is_some()) || may_have_escaped_names(line.as_bytes())
+    NAMES.iter().any(|name| name.find(line.as_bytes()).is_some())
 }
 
 /// The first version, session and time that a capture records.

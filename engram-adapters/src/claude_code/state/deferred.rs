@@ -51,6 +51,6 @@ impl DeferredText {
 
     /// The text; of a list, its JSON.
     pub fn text(&self) -> Text<'_> {
-        if self.json.starts_with('"') { Text::Token(&self.json) } else { Text::Plain(&self.json) }
+        if self.json.starts_with('"') { Text::Token(&self.json) } else { Text::Json(&self.json) }
     }
 }

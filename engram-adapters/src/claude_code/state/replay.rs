@@ -267,7 +267,7 @@ const COPIES_BEGIN_WITHIN: usize = 256 << 10;
 /// The `uuid` of the last answer in the head that another session requested. Copies come first, so the search ends with the first
 /// answer that its own session requested. Answers of old versions do not name the requesting session.
 fn last_foreign_request(head: &Head<'_>) -> Option<String> {
-    static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\":"));
+    static REQUEST_SESSION: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"requestSessionId\""));
     // Hardly any head has the field: one search of its beginning spares reading the lines.
     REQUEST_SESSION.find(&head.bytes()[..head.bytes().len().min(COPIES_BEGIN_WITHIN)])?;
     let mut last = None;

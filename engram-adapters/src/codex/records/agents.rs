@@ -144,7 +144,7 @@ pub fn approval_review(state: &mut SessionState, record: &Record<'_>, out: &mut 
     let parent = call_id.and_then(|id| out.seq_of_call(id));
     out.emit_child(parent, Meta::Permission(Permission { decision, tool, call_id, text: rationale }), Pointer::At(record.at))?;
     if let Some(action) = review.action().filter(|_| parent.is_none()) {
-        let event = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(Text::Plain(action.raw())) };
+        let event = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(action.json()) };
         out.emit(event, Pointer::At("/payload/action"))?;
     }
     Ok(Outcome::Mapped)

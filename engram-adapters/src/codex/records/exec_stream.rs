@@ -84,9 +84,8 @@ pub fn call_completed(state: &mut SessionState, record: &Record<'_>, out: &mut E
     let texts = answer.and_then(|answer| joined_texts(answer.first_member("content"), "\\n"));
     let structured = answer.and_then(|answer| answer.first_member("structured_content"));
     let states = item.first_member("agents_states");
-    let printed = text(item.first_member("aggregated_output"))
-        .or(texts.as_deref().map(Text::Token))
-        .or(structured.or(states).map(|value| Text::Plain(value.raw())));
+    let printed =
+        text(item.first_member("aggregated_output")).or(texts.as_deref().map(Text::Token)).or(structured.or(states).map(Value::json));
     let result = ToolResult {
         tool: Some(tool),
         call_id: Some(id),

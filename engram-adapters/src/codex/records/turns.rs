@@ -22,7 +22,7 @@ pub fn task_complete(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     }
     if let Some(error) = end.error() {
         let error = TurnError::strict(error, "/payload/error")?;
-        let code = error.info().map(text_or_json);
+        let code = error.info().map(Value::text_or_json);
         out.emit(Meta::Error { code, text: text(error.message()) }, Pointer::At("/payload/error"))?;
     }
     let is_mapped = new_answer.is_some() || end.error().is_some();
@@ -40,14 +40,9 @@ pub fn turn_aborted(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter
 /// An error of the harness or the provider.
 pub fn error(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = text(Notice::strict(record.value, record.at)?.message());
-    let code = record.value.first_member("codex_error_info").map(text_or_json);
+    let code = record.value.first_member("codex_error_info").map(Value::text_or_json);
     out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"))?;
     Ok(Outcome::Mapped)
-}
-
-/// The text of a string, the JSON of any other value.
-fn text_or_json(value: Value<'_>) -> Text<'_> {
-    value.text().unwrap_or(Text::Plain(value.raw()))
 }
 
 /// A compaction, with the summary that replaces the history.
@@ -86,7 +81,7 @@ pub fn thread_rolled_back(state: &mut SessionState, record: &Record<'_>, out: &m
         out.emit(Meta::Rewind { to, files: false }, Pointer::At("/payload/num_turns"))?;
         return Ok(Outcome::Mapped);
     }
-    emit_system_event("thread_rolled_back", turns.map(|turns| Text::Plain(turns.raw())), Pointer::Root, out)
+    emit_system_event("thread_rolled_back", turns.map(Value::json), Pointer::Root, out)
 }
 
 /// The changes of a turn were undone.

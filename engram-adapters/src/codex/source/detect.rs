@@ -8,7 +8,6 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
-use crate::shared::document::{may_have_escaped_names, with_plain_names};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, has_members, non_empty_text, parse, raw_str, text};
 
@@ -46,7 +45,7 @@ pub fn marks() -> Vec<&'static str> {
 /// The marks that prove that this is a Codex session; none if it is not one.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut index = StructuralIndex::default();
-    if document_session(&document_text(head), &mut index).is_some() {
+    if document_session(head.text(), &mut index).is_some() {
         return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
     }
     let mut marks = Vec::new();
@@ -76,7 +75,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
 /// The identity that the head states. Only the envelope form has a `cli_version`; the older forms are schemas of their own.
 pub fn identify(head: &Head<'_>) -> Identity {
     let mut index = StructuralIndex::default();
-    if let Some(session) = document_session(&document_text(head), &mut index) {
+    if let Some(session) = document_session(head.text(), &mut index) {
         return Identity {
             schema: Some(TS_JSON),
             session_id: owned(session.id()),
@@ -120,9 +119,9 @@ static THREAD_STARTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"th
 /// A key of every header of the bare form.
 static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"instructions\""));
 
-/// True when the key or value may be at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
+/// True when the key or value is at the beginning of the line, where the harness writes it. Long lines of other formats are not parsed.
 fn has_early_key(line: &str, key: &Finder<'_>) -> bool {
-    key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some() || may_have_escaped_names(line.as_bytes())
+    key.find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)]).is_some()
 }
 
 /// The id of the thread in the line with which `exec --json` begins, if that is the first line.
@@ -167,11 +166,6 @@ fn header<'a>(head: &Head<'a>, index: &'a mut StructuralIndex) -> Option<Bare<'a
 
 fn is_bare(line: Value<'_>) -> bool {
     raw_str(line.first_member("record_type")) == "state" || BARE_TYPES.contains(&raw_str(line.first_member("type")))
-}
-
-/// The text of the head, with names as they are searched for.
-fn document_text<'h>(head: &Head<'h>) -> Cow<'h, str> {
-    with_plain_names(head).map_or(Cow::Borrowed(head.text()), Cow::Owned)
 }
 
 /// `session` of the TypeScript document: its first member, followed by `items`. The document may be longer than the head.

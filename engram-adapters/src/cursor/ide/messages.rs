@@ -46,7 +46,7 @@ pub(super) fn bubble(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, 
         kind => return Err(Fault::unrecognized(&format!("bubble/{}", kind.unwrap_or_default()))),
     };
     if let Some(blocks) = bubble.code_blocks().filter(|blocks| blocks.elements().next().is_some()) {
-        let notice = Meta::System { name: Text::Plain("codeBlocks"), text: Some(Text::Plain(blocks.raw())) };
+        let notice = Meta::System { name: Text::Plain("codeBlocks"), text: Some(blocks.json()) };
         out.emit(notice, Pointer::At("/bubble/codeBlocks"))?;
         events += 1;
     }

@@ -131,7 +131,7 @@ fn mcp_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
     if is_true(value.is_error()) {
         result.status = Some(Status::Error);
     }
-    result.stdout = only_text(value.content()).or_else(|| Some(Text::Plain(value.object().raw())));
+    result.stdout = only_text(value.content()).or_else(|| Some(value.object().json()));
 }
 
 fn only_text(content: Field<'_>) -> Option<Text<'_>> {
@@ -141,7 +141,7 @@ fn only_text(content: Field<'_>) -> Option<Text<'_>> {
 }
 
 fn json_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
-    result.stdout = Some(Text::Plain(value.object().raw())).filter(|_| value.object().raw() != "{}");
+    result.stdout = Some(value.object().json()).filter(|_| !value.object().is_empty_object());
 }
 
 fn no_output(_: &Returned<'_>, _: &mut ToolResult<'_>) {}

@@ -9,7 +9,7 @@ use super::form::Form;
 use super::marks::{Line, is_reordered_transcript_document, is_transcript_document, line_mark, may_have_mark};
 use crate::cursor::fields::{decoded, decoded_non_empty, time_of_millis};
 use crate::cursor::prompt_timestamp::prompt_time;
-use crate::shared::document::{whole_document, with_plain_names};
+use crate::shared::document::whole_document;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, parse};
 
@@ -35,9 +35,7 @@ fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
 
 /// The form of the artifact and the marks that prove it.
 pub(in crate::cursor) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
-    let is_plain =
-        || with_plain_names(head).is_some_and(|plain| is_transcript_document(&plain) || is_reordered_transcript_document(&plain));
-    if is_transcript_document(head.text()) || whole_document(head).is_some_and(is_reordered_transcript_document) || is_plain() {
+    if is_transcript_document(head.text()) || whole_document(head).is_some_and(is_reordered_transcript_document) {
         return Some((Form::TranscriptDocument, vec!["transcript.json"]));
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();

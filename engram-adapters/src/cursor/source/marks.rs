@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use super::form::Form;
 use crate::cursor::sdk_messages;
 use crate::cursor::transcript::document::MESSAGES;
-use crate::shared::document::{may_have_escaped_names, required_array};
+use crate::shared::document::required_array;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str};
 use crate::shared::view::view;
 
@@ -83,9 +83,7 @@ pub(super) fn may_have_mark(line: &[u8]) -> bool {
     if is_other_harness(beginning) {
         return false;
     }
-    LEADING.iter().any(|name| name.find(beginning).is_some())
-        || may_have_escaped_names(beginning)
-        || [beginning, end].iter().any(|part| SESSION.find(part).is_some())
+    LEADING.iter().any(|name| name.find(beginning).is_some()) || [beginning, end].iter().any(|part| SESSION.find(part).is_some())
 }
 
 /// True for a line that begins like those of Claude Code and Codex, which have roles too.

@@ -68,7 +68,7 @@ fn decision<'a>(response: &Named<'a>) -> Result<(Decision, Option<Text<'a>>), Fa
         let inner = Answer::strict(result, "/result").map_err(in_answer)?;
         return Ok(match inner.rejected() {
             Some(rejected) => (Decision::Deny, non_empty_text(rejected.member("reason"))),
-            None => (Decision::Allow, Some(Text::Plain(result.raw()))),
+            None => (Decision::Allow, Some(result.json())),
         });
     }
     if let Some(rejected) = answer.rejected() {
@@ -84,7 +84,7 @@ fn decision<'a>(response: &Named<'a>) -> Result<(Decision, Option<Text<'a>>), Fa
 pub(super) fn emit_unclaimed(approvals: &mut PendingApprovals, out: &mut Emitter<'_>) -> Result<(), Fault> {
     for question in approvals.drain_unclaimed() {
         out.attribute_to(question.location, RecordHeader::default());
-        let (name, args) = (Text::Plain(&question.name), Text::Plain(&question.args));
+        let (name, args) = (Text::Plain(&question.name), Text::Json(&question.args));
         out.emit(Meta::System { name, text: Some(args) }, Pointer::At("/query"))?;
     }
     Ok(())

@@ -18,7 +18,7 @@ pub(super) fn init(_: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'
 
 /// A message about a task or a shell in the background, kept as JSON.
 pub(super) fn background_task(_: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let (name, json) = (Text::Plain(raw_str(record.line.subtype())), Text::Plain(record.line.object().raw()));
+    let (name, json) = (Text::Plain(raw_str(record.line.subtype())), record.line.object().json());
     out.emit(Meta::System { name, text: Some(json) }, Pointer::Root)?;
     Ok(Outcome::Mapped)
 }

@@ -26,7 +26,7 @@ pub(super) fn completed(state: &mut StreamState, record: &Record<'_>, out: &mut 
         Some(seq) => emit_changed_args(state, &call, seq, out)?,
     }
     if let Some(contexts) = call.payload.hook_contexts.filter(|contexts| contexts.elements().next().is_some()) {
-        let (name, text) = (Text::Plain("hook"), Some(Text::Plain(contexts.raw())));
+        let (name, text) = (Text::Plain("hook"), Some(contexts.json()));
         let context = ImplicitInput { name, file: None, hash: None, bytes: None, text };
         out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
     }
@@ -45,7 +45,7 @@ fn start(state: &mut StreamState, call: &CallRecord<'_>, out: &mut Emitter<'_>) 
 /// Arguments that differ from those with which the call was started.
 fn emit_changed_args(state: &StreamState, call: &CallRecord<'_>, seq: Seq, out: &mut Emitter<'_>) -> Result<(), Fault> {
     if let Some(args) = state.calls.changed_args(call) {
-        out.emit_child(Some(seq), Meta::System { name: Text::Plain("args"), text: Some(Text::Plain(args)) }, call.pointer)?;
+        out.emit_child(Some(seq), Meta::System { name: Text::Plain("args"), text: Some(Text::Json(args)) }, call.pointer)?;
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(super) fn json_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'
 }
 
 fn json_or_none<'a>(fields: &ResultFields<'a>) -> Option<Text<'a>> {
-    Some(fields.json()).filter(|_| fields.object().raw() != "{}")
+    Some(fields.json()).filter(|_| !fields.object().is_empty_object())
 }
 
 /// The text of a list of parts, as an MCP tool returns them, if it is the only part.

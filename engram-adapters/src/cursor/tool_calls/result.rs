@@ -90,7 +90,7 @@ pub(in crate::cursor) fn emit_result(
     if status == Some(Status::Ok) || tool == SHELL {
         (route.output)(&fields, &mut result);
     } else if status.is_none() {
-        result.stdout = Some(Text::Plain(returned.raw()));
+        result.stdout = Some(returned.json());
     }
     if status.is_some_and(|status| status != Status::Ok) {
         result.stderr = result.stderr.or(fields.failure());

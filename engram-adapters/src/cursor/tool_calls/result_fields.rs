@@ -43,7 +43,7 @@ view! {
 impl<'a> ResultFields<'a> {
     /// The whole result as JSON.
     pub(super) fn json(&self) -> Text<'a> {
-        Text::Plain(self.object().raw())
+        self.object().json()
     }
 
     /// Why a call failed. Several reasons are kept together as the JSON that contains them.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::event::Attachment;
-use engram_core::text::Text;
+use engram_core::text::{Text, push_text};
 
 use crate::gemini::blocks::attachment;
 use crate::gemini::schema::{FunctionResponse, Part, Response};
@@ -89,10 +89,14 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The raw JSON of a text without its quotes. Another value is escaped as in a text.
+/// A text without its quotes, in canonical form. Another value as the text that its JSON is.
 fn unquoted(value: Value<'_>) -> Cow<'_, str> {
     match value.text() {
         Some(_) => Cow::Borrowed(raw_str(Some(value))),
-        None => serde_json::to_string(value.raw()).map(|quoted| quoted[1..quoted.len() - 1].to_owned()).unwrap_or_default().into(),
+        None => {
+            let mut quoted = String::new();
+            push_text(&mut quoted, value.json());
+            Cow::Owned(quoted[1..quoted.len() - 1].to_owned())
+        }
     }
 }

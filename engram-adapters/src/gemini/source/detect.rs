@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 
 use crate::gemini::revisions;
 use crate::gemini::schema::{Form, MESSAGES, Record, SavedTurn, StreamLine, TypedPrompt};
-use crate::shared::document::{may_have_escaped_names, whole_document, with_plain_names, without_member};
+use crate::shared::document::{whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};
 
@@ -52,13 +52,6 @@ fn found(form: Form, mark: &'static str) -> Found<'static> {
 }
 
 fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
-    let Some(plain) = with_plain_names(head) else { return find_plain(head) };
-    let found = find_plain(&Head::new(plain.as_bytes(), true))?;
-    Some(Found { messages: Cow::Owned(found.messages.into_owned()), ..found })
-}
-
-/// As [`find`], if the names of a document have no escapes.
-fn find_plain<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     let source = head.text().trim_start();
     if source.starts_with('[') {
         return list_form(source);
@@ -72,7 +65,7 @@ fn find_plain<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     }
     // Most heads are of other harnesses. Searching for one member is faster than parsing their lines.
     let beginning = &source.as_bytes()[..source.len().min(HEADER_BYTES)];
-    if memmem::find(beginning, START_TIME).is_none() && !may_have_escaped_names(beginning) {
+    if memmem::find(beginning, START_TIME).is_none() {
         return whole_document(head).and_then(reordered_document);
     }
     let mut index = StructuralIndex::default();
@@ -94,10 +87,7 @@ const FIRST_FIELDS_BYTES: usize = 1024;
 
 /// True for the first line of what a run prints.
 fn is_stream(head: &Head<'_>) -> bool {
-    let may_be = |line: &&str| {
-        let beginning = &line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)];
-        memmem::find(beginning, INIT).is_some() || may_have_escaped_names(beginning)
-    };
+    let may_be = |line: &&str| memmem::find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)], INIT).is_some();
     let Some(first) = head.lines().next().filter(may_be) else { return false };
     let mut index = StructuralIndex::default();
     parse(first, &mut index)

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::keys::hash64;
+use engram_core::text::canonical_json;
 use memchr::memchr2;
 
 use crate::shared::neighbours::Neighbours;
@@ -66,7 +67,7 @@ fn add_texts(line: &str, texts: &mut HashSet<u64>) {
         if after.trim_start().starts_with(':') {
             is_compared = COMPARED.contains(&&string[1..length - 1]);
         } else if is_compared && texts.len() < MAX_TEXTS {
-            texts.insert(hash64(string));
+            texts.insert(hash64(&*canonical_json(string)));
         }
         rest = after;
     }
@@ -123,7 +124,10 @@ mod tests {
     #[test]
     fn texts_and_ids_of_a_line_are_known() {
         let mut texts = HashSet::new();
-        add_texts(r#"{"id":"i","content":[{"text" : "a \"b\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#, &mut texts);
+        add_texts(
+            r#"{"id":"i","content":[{"text" : "a \"\u0062\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#,
+            &mut texts,
+        );
         let known = [r#""i""#, r#""a \"b\" \\""#, r#""c""#].map(hash64);
         assert_eq!(texts, HashSet::from(known));
     }

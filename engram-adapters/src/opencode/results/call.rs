@@ -74,7 +74,8 @@ impl<'a> Call<'a> {
         };
         let time = Time::lenient_opt(state.time());
         // While the model still writes the arguments, they are in `raw` and `input` is empty.
-        let input = state.input().filter(|input| input.raw() != "{}").or(state.raw().filter(|raw| raw.raw() != "\"\"")).or(state.input());
+        let input =
+            state.input().filter(|input| !input.is_empty_object()).or(state.raw().filter(|raw| raw.raw() != "\"\"")).or(state.input());
         let metadata = Metadata::lenient_opt(state.metadata());
         let mut call = Call {
             tool: name.decode_lossy(),

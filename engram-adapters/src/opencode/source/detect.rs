@@ -9,7 +9,6 @@ use serde::de::IgnoredAny;
 
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::opencode::schema::{Info, Line, Time};
-use crate::shared::document::{may_have_escaped_names, with_plain_names};
 use crate::shared::time::from_millis;
 use crate::shared::value::{StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text};
 
@@ -52,8 +51,7 @@ struct ExportHeader {
 
 /// The session record at the beginning of an export. The head may end in the middle of the messages.
 fn export_header(head: &Head<'_>) -> Option<ExportHeader> {
-    let plain = with_plain_names(head);
-    let source = plain.as_deref().unwrap_or(head.text());
+    let source = head.text();
     let record = skip_token(skip_token(skip_token(source, "{")?, "\"info\"")?, ":")?;
     let mut values = serde_json::Deserializer::from_str(record).into_iter::<IgnoredAny>();
     values.next()?.ok()?;
@@ -85,9 +83,7 @@ fn skip_token<'t>(source: &'t str, token: &str) -> Option<&'t str> {
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     static SESSION_ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"sessionID\""));
     let lines = head.lines().filter(|line| line.trim_ascii_start().starts_with('{')).take(MAX_LINES);
-    lines.filter(|line| {
-        SESSION_ID.find(&line.as_bytes()[..line.len().min(SESSION_ID_WITHIN_BYTES)]).is_some() || may_have_escaped_names(line.as_bytes())
-    })
+    lines.filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(SESSION_ID_WITHIN_BYTES)]).is_some())
 }
 
 /// True for a stream line with a call as 2.x writes it.

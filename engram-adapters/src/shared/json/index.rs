@@ -1,11 +1,13 @@
 //! The structural index: one pass over a record that validates its JSON and finds where each value begins and ends.
 
+use std::borrow::Cow;
+
 use engram_core::emit::Fault;
 use engram_core::limits::LimitExceeded;
+use engram_core::text::canonical_json;
 use serde::de::IgnoredAny;
 
 use super::node::{Escapes, Node};
-use super::plain_names::{MAX_WORD, plain_names};
 use super::scan::Scanner;
 use super::string_mask::{MaskProgress, OffFastPath, StringMask};
 use crate::shared::json_type::JsonType;
@@ -23,8 +25,8 @@ pub struct StructuralIndex {
     pub(super) mask: StringMask,
     /// The nodes of the current record, then unused ones.
     pub(super) nodes: Vec<Node>,
-    /// The text of the current record, if it spells names of members with escapes.
-    plain: String,
+    /// The canonical form of the current record, if the record has other escapes.
+    canonical: String,
 }
 
 /// Why a text could not be indexed.
@@ -44,28 +46,36 @@ impl From<OffFastPath> for Stop {
 
 impl StructuralIndex {
     /// Validates that `text` is one JSON value, and returns the nodes of its values with the text that they are positions in. It is `text`,
-    /// or the same value with plain names of members and plain words.
+    /// or its canonical form if `text` has escapes that are not canonical. So adapters can compare strings as they are written: equal
+    /// strings have equal bytes.
     ///
     /// # Errors
     /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values.
     pub(in crate::shared) fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
+        if !self.canonical.is_empty() {
+            self.canonical = String::new();
+        }
         match self.index(text) {
-            Ok((count, names)) if names.are_canonical() => Ok((text, &self.nodes[..count])),
-            Ok((count, _)) => self.with_plain_names(text, count),
+            Ok((count, escapes)) if escapes.are_canonical() => Ok((text, &self.nodes[..count])),
+            Ok((count, _)) => self.build_canonical(text, count),
             Err(stop) => Err(stop.into_fault(text)),
         }
     }
 
-    /// As [`StructuralIndex::build`], for a text with `count` nodes whose names may have escapes.
+    /// As [`StructuralIndex::build`], for a text with `count` nodes whose escapes may not be canonical.
     #[cold]
-    fn with_plain_names<'a>(&'a mut self, text: &'a str, count: usize) -> Result<(&'a str, &'a [Node]), Fault> {
-        let Some(plain) = plain_names(text, &self.nodes[..count]) else { return Ok((text, &self.nodes[..count])) };
-        let (count, _) = self.index(&plain).map_err(|stop| stop.into_fault(&plain))?;
-        self.plain = plain;
-        Ok((&self.plain, &self.nodes[..count]))
+    fn build_canonical<'a>(&'a mut self, text: &'a str, count: usize) -> Result<(&'a str, &'a [Node]), Fault> {
+        let canonical = match canonical_json(text) {
+            Cow::Owned(canonical) if canonical != text => canonical,
+            // Half of a surrogate pair stays an escape.
+            _ => return Ok((text, &self.nodes[..count])),
+        };
+        let (count, _) = self.index(&canonical).map_err(|stop| stop.into_fault(&canonical))?;
+        self.canonical = canonical;
+        Ok((&self.canonical, &self.nodes[..count]))
     }
 
-    /// Indexes `text` and returns the number of its nodes, and the escapes that its names may have.
+    /// Indexes `text` and returns the number of its nodes, and the escapes that its strings may have.
     fn index(&mut self, text: &str) -> Result<(usize, Escapes), Stop> {
         let mut progress = MaskProgress::new(text)?;
         self.mask.clear();
@@ -88,7 +98,7 @@ impl StructuralIndex {
     ) -> Result<T, Stop> {
         loop {
             let scanner = Scanner::new(text, self.mask.strings(mask_start, at));
-            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, names: Escapes::NONE };
+            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, escapes: Escapes::NONE };
             match step(&mut builder) {
                 Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => self.grow_nodes(2 * self.nodes.len()),
                 result => return result,
@@ -125,8 +135,8 @@ pub(super) struct Builder<'t, const PRETTY: bool> {
     nodes: &'t mut [Node],
     /// Nodes built so far.
     pub count: usize,
-    /// The escapes that names and words so far may have.
-    pub names: Escapes,
+    /// The escapes that names and strings so far may have.
+    pub escapes: Escapes,
 }
 
 /// An object or array whose end is not reached.
@@ -150,11 +160,11 @@ struct Next {
 const TOP_LEVEL: Open = Open { node: u32::MAX, close: 0 };
 
 impl<const PRETTY: bool> Builder<'_, PRETTY> {
-    /// Builds the nodes of a text that is one value, and returns their number, and the escapes that its names may have.
+    /// Builds the nodes of a text that is one value, and returns their number, and the escapes that its strings may have.
     #[inline(always)]
     fn document(&mut self) -> Result<(usize, Escapes), Stop> {
         let end = self.value(0)?;
-        if self.scanner.is_blank_from(end) { Ok((self.count, self.names)) } else { Err(Stop::OffFastPath) }
+        if self.scanner.is_blank_from(end) { Ok((self.count, self.escapes)) } else { Err(Stop::OffFastPath) }
     }
 
     /// Builds the nodes of the value at `at`, which white space may precede, and returns the position after it.
@@ -237,7 +247,7 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
         let mut name = self.scanner.find(b'"', at)?;
         loop {
             let (end, escapes) = self.scanner.skip_string()?;
-            self.names = self.names.or(escapes);
+            self.escapes = self.escapes.or(escapes);
             let Some((start, first)) = self.scanner.value_of_name(end) else {
                 return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, has_node: false });
             };
@@ -267,9 +277,7 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
     #[inline(always)]
     fn string(&mut self, name: u32, start: u32) -> Result<u32, Stop> {
         let (end, escapes) = self.scanner.skip_string()?;
-        if end - start <= MAX_WORD {
-            self.names = self.names.or(escapes);
-        }
+        self.escapes = self.escapes.or(escapes);
         self.push(Node::string(name, start, end, escapes))?;
         Ok(end)
     }

@@ -4,7 +4,6 @@ mod index;
 mod kept;
 mod member_node;
 mod node;
-mod plain_names;
 mod pull;
 mod scan;
 mod string_mask;

@@ -87,10 +87,10 @@ impl Node {
         (self.packed & ((1 << SIZE_BITS) - 1)) as usize
     }
 
-    /// The kinds of escapes that a string may contain: a combination of [`CANONICAL`] and [`NONCANONICAL`].
+    /// False if the string contains no escape.
     #[inline(always)]
-    pub fn escapes(self) -> u8 {
-        (self.packed >> SIZE_BITS) as u8 & (CANONICAL | NONCANONICAL)
+    pub fn may_have_escapes(self) -> bool {
+        (self.packed >> SIZE_BITS) as u8 & (CANONICAL | NONCANONICAL) != 0
     }
 
     /// The JSON types, one bit each. `null` has all of them.

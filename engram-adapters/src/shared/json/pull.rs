@@ -42,7 +42,7 @@ const FIRST_NODES: usize = 1 << 10;
 pub struct PullReader<'t, 'i> {
     text: &'t str,
     index: &'i mut StructuralIndex,
-    /// The index of a value whose names may have escapes.
+    /// The index of a value whose escapes may not be canonical.
     part: StructuralIndex,
     progress: MaskProgress<'t>,
     /// The position of the mask's first block.
@@ -107,9 +107,9 @@ impl<'t, 'i> PullReader<'t, 'i> {
     /// # Errors
     /// See [`PullReader::of`].
     pub fn value(&mut self) -> Result<Value<'_>, Fault> {
-        let (count, names) = self.step(|builder, at| Ok((builder.value(at)?, (builder.count, builder.names))))?;
+        let (count, escapes) = self.step(|builder, at| Ok((builder.value(at)?, (builder.count, builder.escapes))))?;
         let value = Value::of_nodes(self.text, &self.index.nodes[..count]);
-        if names.are_canonical() { Ok(value) } else { parse(value.raw(), &mut self.part) }
+        if escapes.are_canonical() { Ok(value) } else { parse(value.raw(), &mut self.part) }
     }
 
     /// Checks that only white space follows.
@@ -199,6 +199,14 @@ mod tests {
         assert_eq!(found, ["a", "{\"x\": [1]}", "list", "{\"y\" : \"\\n\"}", "[2]", "3", "none", "b", "null"]);
         assert_eq!(read_all("{ }").unwrap(), [""; 0]);
         assert_eq!(read_all(" 7").unwrap(), ["7"]);
+    }
+
+    #[test]
+    fn values_with_other_escapes_are_read_in_canonical_form() {
+        let text =
+            r#"{"\u0061":[{"\u0062" : 1},{"c":"\u0064"}],"\u0065":{"\u0066":2},"g":["a long text without \/ escapes that is no word"]}"#;
+        let expected = ["a", r#"{"b":1}"#, r#"{"c":"d"}"#, "e", r#"{"f":2}"#, "g", r#""a long text without / escapes that is no word""#];
+        assert_eq!(read_all(text).unwrap(), expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The quotes and escapes of a record, found 64 bytes at a time with SIMD, so that no string is scanned byte by byte.
 
 use engram_core::text::block::{BLOCK, escaped, pad_block, prefix_xor};
+use engram_core::text::is_canonical_escape;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
@@ -238,9 +239,14 @@ fn uncommon_kinds(text: &[u8], mut escaped: u64) -> u8 {
     let mut kinds = 0;
     while escaped != 0 {
         // An escape that the end of the text cuts off is left to the scanner.
-        let [byte, rest @ ..] = text.get(escaped.trailing_zeros() as usize..).unwrap_or_default() else { break };
+        let letters = text.get(escaped.trailing_zeros() as usize..).unwrap_or_default();
+        let [byte, rest @ ..] = letters else { break };
         let has_digits = || rest.get(..4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        kinds |= if *byte == b'u' && !has_digits() { INVALID } else { KINDS[usize::from(*byte)] };
+        kinds |= match byte {
+            b'u' if !has_digits() => INVALID,
+            b'u' if is_canonical_escape(letters) => CANONICAL,
+            _ => KINDS[usize::from(*byte)],
+        };
         escaped &= escaped - 1;
     }
     kinds

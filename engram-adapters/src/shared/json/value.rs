@@ -6,7 +6,7 @@ use engram_core::members::KnownName;
 use engram_core::text::Text;
 
 use super::index::StructuralIndex;
-use super::node::{NONCANONICAL, Node};
+use super::node::Node;
 use crate::shared::json_type::{JsonType, NULL};
 
 /// A JSON value in the text of its record.
@@ -89,7 +89,7 @@ impl<'a> Value<'a> {
         (self.record, self.nodes)
     }
 
-    /// The JSON text, without white space around it.
+    /// The JSON text, without white space around it. Its strings are in canonical form, so equal strings have equal bytes.
     #[inline(always)]
     pub fn raw(self) -> &'a str {
         raw_of(self.record, self.nodes.first())
@@ -118,7 +118,18 @@ impl<'a> Value<'a> {
         non_empty_text_of(self.record, self.nodes.first())
     }
 
-    /// Raw string contents, escapes not decoded. Empty if this is not a string. Only for identifiers.
+    /// The JSON value as a text, in canonical form.
+    #[inline(always)]
+    pub fn json(self) -> Text<'a> {
+        Text::Json(self.raw())
+    }
+
+    /// The text, if this is a string, and the JSON value as a text otherwise.
+    pub fn text_or_json(self) -> Text<'a> {
+        self.text().unwrap_or(self.json())
+    }
+
+    /// The string contents in canonical form, without quotes. Empty if this is not a string. Only for identifiers.
     #[inline(always)]
     pub fn raw_str(self) -> &'a str {
         raw_str_of(self.record, self.nodes.first())
@@ -293,11 +304,8 @@ fn raw_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
 #[inline(never)]
 fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
     let token = slice(record, node.filter(|node| node.is(JsonType::String)))?;
-    Some(match node?.escapes() {
-        0 => Text::Unescaped(token),
-        kinds if kinds & NONCANONICAL != 0 => Text::Token(token),
-        _ => Text::Canonical(token),
-    })
+    // The text of a record is in canonical form, unless it has no other escapes.
+    Some(if node?.may_have_escapes() { Text::Canonical(token) } else { Text::Unescaped(token) })
 }
 
 #[inline(never)]
@@ -390,12 +398,12 @@ mod tests {
                 match text {
                     Text::Unescaped(token) => assert!(!token.contains('\\'), "{token}"),
                     Text::Canonical(token) => assert!(!token.contains("\\u"), "{token}"),
-                    _ => {}
+                    _ => unreachable!("{text:?}"),
                 }
             }
             // The strings share no block.
             if len >= 128 {
-                assert!(matches!(texts[..], [Text::Unescaped(_), Text::Canonical(_), Text::Token(_)]), "{len}");
+                assert!(matches!(texts[..], [Text::Unescaped(_), Text::Canonical(_), Text::Unescaped(_)]), "{len}");
             }
         }
     }
@@ -421,7 +429,39 @@ mod tests {
         proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
     }
 
+    /// The text of the record of `text`.
+    fn record(text: &str) -> String {
+        parse(text, &mut StructuralIndex::default()).unwrap().raw().to_owned()
+    }
+
+    #[test]
+    fn strings_and_names_of_a_record_are_in_canonical_form() {
+        let long = "a text of more than sixty-four bytes, so that the blocks of this string are not those of others";
+        for (source, canonical) in [
+            (r#"{"c\u006fntent":[{"te\u0078t" : "\u0041"},"\u0042"]}"#, r#"{"content":[{"text":"A"},"B"]}"#),
+            (r#"{"a\/b":{"c\"\\\n":1}}"#, r#"{"a/b":{"c\"\\\n":1}}"#),
+            (r#""\u003cb\u003E \u0022\u000A\u001B\ud83D\uDE00""#, "\"<b> \\\"\\n\\u001b😀\""),
+            (r#"["\uD800",{"a":1}]"#, r#"["\ud800",{"a":1}]"#),
+            (&format!(r#"["{long}\u0041","{long}"]"#), &format!(r#"["{long}A","{long}"]"#)),
+        ] {
+            assert_eq!(record(source), canonical);
+        }
+        for same in [r#"{"\ud800":1}"#, r#"["\ud800",{"a":1}]"#, r#"{"\u0007" : "a\nb\"\\\u001b" }"#] {
+            assert_eq!(record(same), same);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn every_spelling_of_a_record_gives_the_same_text(strings in prop::collection::vec("[a-c\"\\\\/\n\u{7}\u{e9}\u{1f600}]{0,4}", 2..6), pad in 0usize..120) {
+            let pad = "a".repeat(pad);
+            let escaped = |string: &str| string.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            let nest = |inner: String, string: String| format!(r#"{{{string}:{inner},"pad":"\u0041{pad}","x":{string}}}"#);
+            let text = strings.iter().map(|string| format!("\"{}\"", escaped(string))).fold("1".to_owned(), nest);
+            let expected = strings.iter().map(|string| serde_json::to_string(string).unwrap()).fold("1".to_owned(), nest);
+            prop_assert_eq!(record(&text), expected.replace("\\u0041", "A"));
+        }
+
         #[test]
         fn escape_kinds_do_not_change_the_decoded_text(tokens in proptest::collection::vec(token(), 0..8)) {
             let source = format!("[{}]", tokens.join(","));

@@ -5,7 +5,8 @@ use super::digits::push_number;
 use super::frame::{push_revision, push_start, push_stop, push_unrecognized};
 use super::members::{fragment, key, word, word_of};
 use crate::event::*;
-use crate::text::{Push as _, push_plain};
+use crate::text::Push as _;
+use crate::text::canonical::push_plain;
 use crate::tool_kind::ToolKind;
 
 /// What follows the time, per kind in the order of [`Kind::ALL`].

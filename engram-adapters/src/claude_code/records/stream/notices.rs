@@ -114,7 +114,7 @@ pub(super) fn permission_denied(_: &mut StreamState, stream: &StreamRecord<'_>, 
 
 /// `system/api_retry`: a request failed and is sent again.
 pub(super) fn api_retry(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let code = stream.printed.object().member("error_status").map(|status| Text::Plain(status.raw()));
+    let code = stream.printed.object().member("error_status").map(Value::json);
     out.emit(Meta::Error { code, text: text(stream.printed.error()) }, Pointer::At("/error"))?;
     Ok(Outcome::Mapped)
 }
