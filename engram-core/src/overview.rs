@@ -229,7 +229,9 @@ fn owned(text: Text<'_>) -> String {
 }
 
 fn bounded(text: &str) -> String {
-    match text.char_indices().nth(TEXT_CHARS) {
+    // Most texts are so short that their characters need not be counted.
+    let is_long = text.len() > TEXT_CHARS;
+    match is_long.then(|| text.char_indices().nth(TEXT_CHARS)).flatten() {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -10,6 +10,7 @@
 //! | map tool names to kinds | [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
+//! | read files beside an artifact | [`neighbours`], [`remembered`] |
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
@@ -22,6 +23,7 @@ pub mod media;
 pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
+pub mod remembered;
 pub mod restorable;
 pub mod route;
 pub mod search;

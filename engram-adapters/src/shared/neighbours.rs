@@ -13,7 +13,8 @@ use cap_std::fs::{Dir, File};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::hash::{Hash, StreamHasher};
-use memchr::memmem::Finder;
+
+use super::remembered::{FileState, LineFacts, Remembered, absolute};
 
 /// The largest file that is read as text, in bytes.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
@@ -26,10 +27,15 @@ const MAX_ENTRIES: usize = 10_000;
 /// The most records of a folder of a store that are listed.
 const MAX_RECORDS: usize = 1 << 20;
 
+/// The names in folders that many artifacts ask for.
+static NAMES: Remembered<Vec<String>> = Remembered::new();
+
 /// The files below one folder, and what was read of them.
 #[derive(Debug)]
 pub struct Neighbours {
     folder: Dir,
+    /// The folder's absolute path.
+    path: PathBuf,
     /// The artifact's own folder, from `folder`.
     artifact: PathBuf,
     read: Mutex<BTreeMap<PathBuf, Option<(Hash, u64)>>>,
@@ -43,8 +49,9 @@ impl Neighbours {
         let artifact = artifact.parent()?;
         let artifact = artifact.strip_prefix(folder).ok().or_else(|| (folder == Path::new(".")).then_some(artifact))?;
         let artifact = artifact.to_owned();
+        let path = absolute(folder);
         let folder = Dir::open_ambient_dir(folder, ambient_authority()).ok()?;
-        Some(Neighbours { folder, artifact, read: Mutex::default() })
+        Some(Neighbours { folder, path, artifact, read: Mutex::default() })
     }
 
     /// True for a regular file with this path from the folder.
@@ -60,6 +67,14 @@ impl Neighbours {
     /// The names of the files in a folder, sorted, up to a limit. Names that are not UTF-8 are left out.
     pub fn names(&self, path: &Path) -> Vec<String> {
         self.names_up_to(path, MAX_ENTRIES)
+    }
+
+    /// The names of the files in a folder that end like this, sorted. Many artifacts of one folder can ask for it.
+    pub fn names_ending(&self, path: &Path, ending: &str) -> Vec<String> {
+        let own = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let state = self.folder.metadata(own).ok().and_then(|found| FileState::of_folder(self.path.join(path), &found));
+        let names = NAMES.get(state, Vec::len, || Some(self.names(path))).unwrap_or_default();
+        names.iter().filter(|name| name.ends_with(ending)).cloned().collect()
     }
 
     /// As [`Neighbours::names`], of the records of a store: there may be many of them.
@@ -106,30 +121,26 @@ impl Neighbours {
     pub fn digest(&self, path: &Path) -> Option<(Hash, u64)> {
         let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
         known.unwrap_or_else(|| {
-            let digest = self.reader(path, MAX_FILE_BYTES).and_then(|reader| hash_rest(reader, StreamHasher::default()));
+            let digest = self.reader(path, MAX_FILE_BYTES).and_then(hash_file);
             self.record(path, digest);
             digest
         })
     }
 
-    /// What `find` returns for the first line that contains `mark` and for which it returns something. The file is recorded as read, also
-    /// if no line is found: without such a line the tape is another one, too.
-    pub fn find_line<T>(&self, path: &Path, mark: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
-        let (mut reader, finder) = (self.reader(path, MAX_FILE_BYTES)?, Finder::new(mark));
-        let (mut hasher, mut line) = (StreamHasher::default(), Vec::new());
-        let found = loop {
-            line.clear();
-            if reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).ok()? == 0 {
-                break None;
-            }
-            hasher.update(&line);
-            let text = finder.find(&line).and_then(|_| std::str::from_utf8(&line).ok());
-            if let Some(found) = text.and_then(|text| find(text.trim_end())) {
-                break Some(found);
-            }
-        };
-        self.record(path, hash_rest(reader, hasher));
-        found
+    /// Passes each line of a file to `visit`, and records the file as read.
+    pub fn each_line(&self, path: &Path, visit: impl FnMut(&[u8])) {
+        if let Some(digest) = self.reader(path, MAX_FILE_BYTES).and_then(|reader| each_line(reader, visit)) {
+            self.record(path, Some(digest));
+        }
+    }
+
+    /// The fact with this key that a line of a file states. The file is read once for all artifacts beside it, and recorded as read.
+    pub fn line_fact<T: Clone>(&self, path: &Path, facts: &LineFacts<T>, key: &str) -> Option<T> {
+        let reader = self.reader(path, MAX_FILE_BYTES)?;
+        let state = FileState::of(self.path.join(path), &reader.get_ref().get_ref().metadata().ok()?);
+        let facts = facts.of_file(state, |visit| each_line(reader, visit))?;
+        self.record(path, Some(facts.digest));
+        facts.get(key)
     }
 
     /// The files that were read, as in `tape.stop`.
@@ -183,8 +194,22 @@ fn is_plain(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Hash and size of a file, given the hasher of what was read of it before.
-fn hash_rest(mut reader: BufReader<impl Read>, mut hasher: StreamHasher) -> Option<(Hash, u64)> {
+/// Passes each line to `visit`, and returns hash and size of the file. None if it cannot be read.
+fn each_line(mut reader: BufReader<impl Read>, mut visit: impl FnMut(&[u8])) -> Option<(Hash, u64)> {
+    let (mut hasher, mut line) = (StreamHasher::default(), Vec::new());
+    loop {
+        line.clear();
+        if reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).ok()? == 0 {
+            return Some(hasher.finish());
+        }
+        hasher.update(&line);
+        visit(&line);
+    }
+}
+
+/// Hash and size of a file.
+fn hash_file(mut reader: BufReader<impl Read>) -> Option<(Hash, u64)> {
+    let mut hasher = StreamHasher::default();
     loop {
         let chunk = reader.fill_buf().ok()?;
         if chunk.is_empty() {
@@ -216,8 +241,9 @@ mod tests {
     #[test]
     fn files_are_read_and_recorded_once_with_names_from_the_artifact() {
         let (root, neighbours) = folder();
-        let found = neighbours.find_line(Path::new("parent.jsonl"), "mark", |line| line.contains('c').then(|| line.to_owned()));
-        assert_eq!(found.as_deref(), Some("{\"c\":\"mark\"}"));
+        static KEYS: LineFacts<usize> = LineFacts::new(&["mark"], |line, add| add(line[2..3].to_owned(), line.len()));
+        let fact = |key: &str| neighbours.line_fact(Path::new("parent.jsonl"), &KEYS, key);
+        assert_eq!([fact("a"), fact("b"), fact("c")], [None, Some(12), Some(12)]);
         let digest = Some((Hash::of_bytes(b"output"), 6));
         assert_eq!([neighbours.digest(Path::new("session/out.txt")), neighbours.digest(Path::new("session/out.txt"))], [digest; 2]);
         let names = || neighbours.files_read().into_iter().map(|file| file.name).collect::<Vec<_>>();
@@ -228,10 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_the_searched_line_is_recorded() {
+    fn a_file_that_was_searched_is_recorded() {
         let (_root, neighbours) = folder();
-        assert_eq!(neighbours.find_line(Path::new("session/out.txt"), "none", |_| Some(())), None);
-        assert_eq!(neighbours.find_line(Path::new("none.txt"), "none", |_| Some(())), None);
+        static NONE: LineFacts<()> = LineFacts::new(&["none"], |_, add| add("none".to_owned(), ()));
+        assert_eq!(neighbours.line_fact(Path::new("session/out.txt"), &NONE, "none"), None);
+        assert_eq!(neighbours.line_fact(Path::new("none.txt"), &NONE, "none"), None);
         let read: Vec<_> = neighbours.files_read().into_iter().map(|file| (file.name, file.hash, file.bytes)).collect();
         assert_eq!(read, [("../out.txt".to_owned(), Some(Hash::of_bytes(b"output")), 6)]);
     }

@@ -93,7 +93,22 @@ impl<R: Read> ByteSource for Reader<R> {
     }
 
     fn read(&mut self, bytes: u64) -> io::Result<()> {
-        (&mut self.reader).take(bytes).read_to_end(&mut self.buffer).map(drop)
+        if bytes > READ_BYTES as u64 {
+            return (&mut self.reader).take(bytes).read_to_end(&mut self.buffer).map(drop);
+        }
+        // `read_to_end` would write zeros over all of the free buffer at each call.
+        let mut end = self.buffer.len();
+        self.buffer.resize(end + bytes as usize, 0);
+        let result = loop {
+            match self.reader.read(&mut self.buffer[end..]) {
+                Ok(0) => break Ok(()),
+                Ok(read) => end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.buffer.truncate(end);
+        result
     }
 
     /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused.

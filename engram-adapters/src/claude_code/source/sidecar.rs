@@ -15,7 +15,8 @@ use engram_core::head::Head;
 use super::detect::identify;
 use crate::claude_code::schema::{Block, Line, Message};
 use crate::shared::neighbours::Neighbours;
-use crate::shared::value::{StructuralIndex, parse, raw_str, text};
+use crate::shared::remembered::LineFacts;
+use crate::shared::value::{Field, StructuralIndex, parse, text};
 
 /// The folder of a session's outputs that were too big for its file.
 const RESULTS: &str = "tool-results";
@@ -69,21 +70,32 @@ impl AgentMeta {
     }
 }
 
-/// The call with a result in which this member has this value, and the type of the agent that it started, if the result has it.
-fn starting_call_in(line: &str, member: &str, value: &str) -> Option<(Option<String>, Option<String>)> {
-    let mut index = StructuralIndex::default();
-    result_with(&Line::lenient(parse(line, &mut index).ok()?), member, value)
+/// The call that started a sub-agent or a run of a workflow, and the type of the agent if the result states it.
+type StartingCall = (Option<String>, Option<String>);
+
+/// The members of a result that name what the call started.
+const STARTED: [&str; 2] = ["agentId", "runId"];
+
+/// The calls of a session by what they started.
+static STARTING_CALLS: LineFacts<StartingCall> = LineFacts::new(&STARTED, add_starting_calls);
+
+/// The key of [`STARTING_CALLS`] for a value of one of these members.
+fn started_by(member: &str, value: &str) -> String {
+    format!("{member} {value}")
 }
 
-fn result_with(line: &Line<'_>, member: &str, value: &str) -> Option<(Option<String>, Option<String>)> {
-    let result = line.tool_use_result()?;
-    if raw_str(result.member(member)) != value {
-        return None;
+fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, StartingCall)) {
+    let mut index = StructuralIndex::default();
+    let Ok(line) = parse(line, &mut index).map(Line::lenient) else { return };
+    let Some(result) = line.tool_use_result() else { return };
+    let owned = |value: Field<'_>| text(value).map(|text| text.decode_lossy().into_owned());
+    let Some(blocks) = line.message().and_then(|message| Message::lenient(message).content()) else { return };
+    let call = blocks.elements().find_map(|block| owned(Block::lenient(block).tool_use_id()));
+    for member in STARTED {
+        if let Some(value) = owned(result.member(member)) {
+            add(started_by(member, &value), (call.clone(), owned(result.member("agentType"))));
+        }
     }
-    let owned = |text: engram_core::text::Text<'_>| text.decode_lossy().into_owned();
-    let call =
-        Message::lenient(line.message()?).content()?.elements().find_map(|block| text(Block::lenient(block).tool_use_id())).map(owned);
-    Some((call, text(result.member("agentType")).map(owned)))
 }
 
 /// The files beside a session's file.
@@ -111,12 +123,12 @@ impl SessionFiles {
     }
 
     /// The call in the session's own file whose result names what it started, and the agent's type.
-    fn starting_call(&self, path: &Path, member: &str, value: &str) -> Option<(Option<String>, Option<String>)> {
+    fn starting_call(&self, path: &Path, member: &str, value: &str) -> Option<StartingCall> {
         let file = PathBuf::from(format!("{}.jsonl", self.session));
         if path.file_name() == Some(file.as_os_str()) {
             return None;
         }
-        self.neighbours.find_line(&file, value, |line| starting_call_in(line, member, value))
+        self.neighbours.line_fact(&file, &STARTING_CALLS, &started_by(member, value))
     }
 }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use engram_core::adapter::SideInfo;
 use engram_core::head::Head;
+use engram_core::text::Text;
 
 use crate::shared::neighbours::Neighbours;
-use crate::shared::value::{StructuralIndex, parse, raw_str, text};
+use crate::shared::remembered::LineFacts;
+use crate::shared::value::{Field, StructuralIndex, parse, raw_str, text};
 
 use super::detect;
 use crate::codex::schema::{AgentActivity, Output, elements};
@@ -20,44 +22,42 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
     let started = || {
         let (child, parent) = detect::lineage(head)?;
         let neighbours = Neighbours::open(path.parent()?, path)?;
-        let rollout = rollout_of(&neighbours, &parent)?;
-        let call = neighbours.find_line(Path::new(&rollout), &child, |line| call_that_started(line, &child))?;
+        let rollouts = neighbours.names_ending(Path::new(""), &format!("-{parent}.jsonl"));
+        let call = neighbours.line_fact(Path::new(rollouts.first()?), &STARTING_CALLS, &child)?;
         Some((call, neighbours))
     };
     let Some((call, neighbours)) = started() else { return SideInfo::default() };
     SideInfo { parent_call_id: Some(call), side_files: Some(Arc::new(neighbours)), ..SideInfo::default() }
 }
 
-/// The name of the rollout of that thread.
-fn rollout_of(neighbours: &Neighbours, thread: &str) -> Option<String> {
-    let ending = format!("-{thread}.jsonl");
-    neighbours.names(Path::new("")).into_iter().find(|name| name.ends_with(&ending))
-}
+/// The calls of a rollout that started a child, by the id of the child.
+static STARTING_CALLS: LineFacts<String> = LineFacts::new(&["thread_id", "agent_id"], add_starting_calls);
 
-/// The call that started the child, if this record states it.
-fn call_that_started(line: &str, child: &str) -> Option<String> {
+/// Adds the children that this record states a call for.
+fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, String)) {
     let mut index = StructuralIndex::default();
-    let payload = parse(line, &mut index).ok()?.member("payload")?;
-    let call = match payload.first_member("item").map(AgentActivity::lenient) {
-        None if raw_str(payload.first_member("type")).starts_with("collab_")
-            || raw_str(payload.first_member("type")) == "sub_agent_activity" =>
-        {
-            let event = AgentActivity::lenient(payload);
-            let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| raw_str(event.kind()) == "started"));
-            (raw_str(started) == child).then_some(event.call_id().or(event.event_id()))?
+    let Some(payload) = parse(line, &mut index).ok().and_then(|line| line.member("payload")) else { return };
+    let mut add = |child: Option<Text<'_>>, call: Field<'_>| {
+        if let (Some(child), Some(call)) = (child, text(call)) {
+            add(child.decode_lossy().into_owned(), call.decode_lossy().into_owned());
         }
-        None if raw_str(payload.first_member("type")) == "function_call_output" => {
-            let output = Output::lenient(payload);
-            let printed = text(output.output())?.decode().ok()?;
-            printed.starts_with(&format!("{{\"agent_id\":\"{child}\"")).then_some(output.call_id())?
-        }
-        Some(activity) if raw_str(activity.agent_thread_id()) == child => activity.id(),
-        Some(activity) if raw_str(activity.tool()) == "spawn_agent" => {
-            elements(activity.receiver_thread_ids()).any(|id| raw_str(Some(id)) == child).then_some(activity.id())?
-        }
-        _ => None,
     };
-    text(call).map(|call| call.decode_lossy().into_owned())
+    let payload_type = raw_str(payload.first_member("type"));
+    if let Some(activity) = payload.first_member("item").map(AgentActivity::lenient) {
+        add(text(activity.agent_thread_id()), activity.id());
+        if raw_str(activity.tool()) == "spawn_agent" {
+            elements(activity.receiver_thread_ids()).for_each(|child| add(text(Some(child)), activity.id()));
+        }
+    } else if payload_type == "function_call_output" {
+        let output = Output::lenient(payload);
+        let printed = text(output.output()).map(|printed| printed.decode_lossy());
+        let child = printed.as_deref().and_then(|printed| printed.strip_prefix("{\"agent_id\":\"")?.split('"').next());
+        add(child.map(Text::Plain), output.call_id());
+    } else if payload_type.starts_with("collab_") || payload_type == "sub_agent_activity" {
+        let event = AgentActivity::lenient(payload);
+        let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| raw_str(event.kind()) == "started"));
+        add(text(started), event.call_id().or(event.event_id()));
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +71,11 @@ mod tests {
         let spawn = r#"{"timestamp":"2026-05-12T10:00:00.000Z","type":"event_msg","payload":{"type":"collab_agent_spawn_end","call_id":"c4","new_thread_id":"child"}}"#;
         let started = r#"{"timestamp":"2026-07-11T10:00:00.000Z","type":"event_msg","payload":{"type":"sub_agent_activity","event_id":"c5","agent_thread_id":"child","kind":"started"}}"#;
         let wait = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CollabAgentToolCall","id":"c3","tool":"wait","receiver_thread_ids":["child"]}}}"#;
+        let call_that_started = |line: &str, child: &str| {
+            let mut calls = Vec::new();
+            add_starting_calls(line, &mut |of, call| calls.extend((of == child).then_some(call)));
+            calls.pop()
+        };
         assert_eq!(call_that_started(output, "child").as_deref(), Some("c1"));
         assert_eq!(call_that_started(item, "child").as_deref(), Some("c2"));
         assert_eq!(call_that_started(spawn, "child").as_deref(), Some("c4"));

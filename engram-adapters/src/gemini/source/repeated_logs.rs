@@ -45,9 +45,10 @@ impl RepeatedLogs {
         let names = self.neighbours.names(Path::new(CHATS)).into_iter();
         let logs = names.filter(|name| name.starts_with("session-") && endings.iter().any(|ending| name.ends_with(ending.as_str())));
         for log in logs {
-            self.neighbours.find_line(&Path::new(CHATS).join(log), "\"", |line| {
-                add_texts(line, &mut texts);
-                None::<()>
+            self.neighbours.each_line(&Path::new(CHATS).join(log), |line| {
+                if let Ok(line) = std::str::from_utf8(line) {
+                    add_texts(line, &mut texts);
+                }
             });
         }
         texts

@@ -12,7 +12,8 @@ use super::detect::{form, identify};
 use super::repeated_logs::{CHATS, RepeatedLogs};
 use crate::gemini::schema::{Call, Form, Record};
 use crate::shared::neighbours::Neighbours;
-use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
+use crate::shared::remembered::LineFacts;
+use crate::shared::value::{StructuralIndex, Value, parse, text};
 
 /// The folder of outputs that are too long for a result, next to [`CHATS`] (0.31.0 and later).
 const OUTPUTS: &str = "tool-outputs";
@@ -48,21 +49,25 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
     side_info
 }
 
+/// The calls of a log that started a sub-agent, and the agent's name, by the agent's id.
+static STARTING_CALLS: LineFacts<(String, Option<String>)> = LineFacts::new(&["agentId"], add_starting_calls);
+
 /// The call in the parent's log that started the sub-agent, and the agent's name.
 fn starting_call(neighbours: &Neighbours, parent: &str, agent_id: &str) -> Option<(String, Option<String>)> {
-    let ending = format!("-{}.jsonl", parent.get(..8)?);
-    let mark = format!("\"{agent_id}\"");
-    let logs = neighbours.names(Path::new(CHATS)).into_iter().filter(|name| name.ends_with(&ending));
-    logs.map(|name| Path::new(CHATS).join(name)).find_map(|log| neighbours.find_line(&log, &mark, |line| starting_call_in(line, agent_id)))
+    let logs = neighbours.names_ending(Path::new(CHATS), &format!("-{}.jsonl", parent.get(..8)?));
+    logs.iter().find_map(|name| neighbours.line_fact(&Path::new(CHATS).join(name), &STARTING_CALLS, agent_id))
 }
 
-fn starting_call_in(line: &str, agent_id: &str) -> Option<(String, Option<String>)> {
+fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, (String, Option<String>))) {
     let mut index = StructuralIndex::default();
-    let line = Record::lenient(parse(line, &mut index).ok()?);
-    let call = line.tool_calls()?.elements().find(|call| raw_str(call.member("agentId")) == agent_id)?;
-    let call = Call::lenient(call);
-    let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
-    Some((owned(call.id())?, owned(call.args().and_then(|args| args.member("agent_name")))))
+    let Some(calls) = parse(line, &mut index).ok().and_then(|line| Record::lenient(line).tool_calls()) else { return };
+    for call in calls.elements() {
+        let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
+        let (agent, call) = (owned(call.member("agentId")), Call::lenient(call));
+        if let (Some(agent), Some(id)) = (agent, owned(call.id())) {
+            add(agent, (id, owned(call.args().and_then(|args| args.member("agent_name")))));
+        }
+    }
 }
 
 /// The output files of a project's sessions.
