@@ -14,7 +14,7 @@ pub const ALL: &[Construct] = &[
     Construct { name: "child sessions (OpenCode)", from: 250, write: |n, folder| opencode(folder, n, 1, 1, Keys::Primary) },
     Construct { name: "child sessions, indexes (OpenCode)", from: 250, write: |n, folder| opencode(folder, n, 1, 1, Keys::All) },
     Construct { name: "child sessions, no keys (OpenCode)", from: 250, write: |n, folder| opencode(folder, n, 1, 1, Keys::None) },
-    Construct { name: "messages of one session (OpenCode 2)", from: 1_000, write: |n, folder| opencode_2(folder, 1, n) },
+    Construct { name: "messages of one session (OpenCode 2)", from: 4_000, write: |n, folder| opencode_2(folder, 1, n) },
     Construct { name: "child sessions (OpenCode 2)", from: 250, write: |n, folder| opencode_2(folder, n, 1) },
     Construct { name: "child sessions in files (OpenCode)", from: 250, write: opencode_files },
     Construct { name: "bubbles of one chat (Cursor editor)", from: 4_000, write: |n, folder| editor(folder, 1, n) },
